@@ -1,0 +1,141 @@
+//! Machine, MachineSet and control planes as the provider reads them.
+
+use kube::core::ObjectMeta;
+use serde::{Deserialize, Serialize};
+
+use super::ContractRef;
+use crate::conditions::{Deprecated, is_true_legacy};
+
+/// A Cluster API Machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Machine {
+    /// Object metadata.
+    #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
+    pub metadata: ObjectMeta,
+    /// Cluster, bootstrap and placement.
+    pub spec: MachineSpec,
+    /// Node and bootstrap.
+    pub status: MachineStatus,
+}
+
+crate::kind::kind!(
+    Machine,
+    super::CAPI_GROUP,
+    super::CAPI_VERSION,
+    "Machine",
+    "machines"
+);
+
+/// Cluster, bootstrap and placement.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MachineSpec {
+    /// Name of the Cluster.
+    pub cluster_name: String,
+    /// Where user data comes from.
+    pub bootstrap: Bootstrap,
+    /// The Metal3Machine.
+    pub infrastructure_ref: Option<ContractRef>,
+    /// Failure domain that the machine was assigned to.
+    pub failure_domain: Option<String>,
+    /// Provider ID.
+    #[serde(rename = "providerID")]
+    pub provider_id: Option<String>,
+}
+
+/// Where user data comes from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Bootstrap {
+    /// The bootstrap object.
+    pub config_ref: Option<ContractRef>,
+    /// The Secret with the user data.
+    pub data_secret_name: Option<String>,
+}
+
+impl Bootstrap {
+    /// Whether a bootstrap object is named at all.
+    pub fn has_config_ref(&self) -> bool {
+        let filled = |s: &Option<String>| s.as_ref().is_some_and(|s| !s.is_empty());
+        self.config_ref
+            .as_ref()
+            .is_some_and(|c| filled(&c.kind) || filled(&c.name) || filled(&c.api_group))
+    }
+}
+
+/// Node and bootstrap.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MachineStatus {
+    /// The Node of this machine.
+    pub node_ref: Option<NodeRef>,
+    /// Flags that are set once and for all.
+    pub initialization: Option<MachineInitialization>,
+    /// What v1beta1 readers look at.
+    pub deprecated: Option<Deprecated>,
+}
+
+/// The Node of a machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeRef {
+    /// Name of the Node.
+    pub name: Option<String>,
+}
+
+/// Flags that are set once and for all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MachineInitialization {
+    /// Whether the bootstrap Secret was created.
+    pub bootstrap_data_secret_created: Option<bool>,
+}
+
+impl Machine {
+    /// Whether user data is there: the Secret is named, or an older Cluster API says so by condition.
+    pub fn bootstrap_is_ready(&self) -> bool {
+        if self.spec.bootstrap.data_secret_name.is_some() {
+            return true;
+        }
+        let legacy = self
+            .status
+            .deprecated
+            .as_ref()
+            .and_then(|d| d.v1beta1.as_ref())
+            .is_some_and(|v| is_true_legacy(&v.conditions, "BootstrapReady"));
+        let flag = self
+            .status
+            .initialization
+            .as_ref()
+            .and_then(|i| i.bootstrap_data_secret_created);
+        self.spec.bootstrap.has_config_ref() && (flag.unwrap_or(false) || legacy)
+    }
+
+    /// Name of the Node, once known.
+    pub fn node_name(&self) -> Option<&str> {
+        self.status
+            .node_ref
+            .as_ref()?
+            .name
+            .as_deref()
+            .filter(|n| !n.is_empty())
+    }
+}
+
+/// A Cluster API MachineSet.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MachineSet {
+    /// Object metadata.
+    #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
+    pub metadata: ObjectMeta,
+}
+
+crate::kind::kind!(
+    MachineSet,
+    super::CAPI_GROUP,
+    super::CAPI_VERSION,
+    "MachineSet",
+    "machinesets"
+);

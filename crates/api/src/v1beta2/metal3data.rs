@@ -1,0 +1,65 @@
+//! Metal3Data: one index of a template, and the Secrets rendered for it.
+
+use kube::core::ObjectMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::reference::{ObjectRef, SecretRef};
+
+/// One index of a template, given to one claim.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metal3Data {
+    /// Object metadata.
+    #[serde(default, deserialize_with = "crate::metadata::without_managed_fields")]
+    pub metadata: ObjectMeta,
+    /// Index, claim, template and Secrets.
+    #[serde(default)]
+    pub spec: Metal3DataSpec,
+    /// Whether the Secrets are there.
+    #[serde(default)]
+    pub status: Metal3DataStatus,
+}
+
+crate::kind::kind!(
+    Metal3Data,
+    super::GROUP,
+    super::VERSION,
+    "Metal3Data",
+    "metal3datas"
+);
+
+/// Index, claim, template and Secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metal3DataSpec {
+    /// Index within the template.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub index: Option<i32>,
+    /// The Secret with the rendered metadata.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_data: Option<SecretRef>,
+    /// The Secret with the rendered network data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_data: Option<SecretRef>,
+    /// The claim that this data serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ObjectRef>,
+    /// The template that this data was rendered from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<ObjectRef>,
+}
+
+/// Whether the Secrets are there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metal3DataStatus {
+    /// True once every Secret is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<bool>,
+    /// Why the data could not be rendered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub error_message: Option<String>,
+}

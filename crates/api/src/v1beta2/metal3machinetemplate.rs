@@ -1,0 +1,89 @@
+//! Metal3MachineTemplate: from what Metal3Machines are made, and which data template each failure domain gets.
+
+use std::collections::BTreeMap;
+
+use kube::core::ObjectMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Metal3MachineSpec;
+use crate::reference::ObjectRef;
+
+/// A template for Metal3Machines.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metal3MachineTemplate {
+    /// Object metadata.
+    #[serde(default, deserialize_with = "crate::metadata::without_managed_fields")]
+    pub metadata: ObjectMeta,
+    /// The template and how machines made from it behave.
+    #[serde(default)]
+    pub spec: Metal3MachineTemplateSpec,
+}
+
+crate::kind::kind!(
+    Metal3MachineTemplate,
+    super::GROUP,
+    super::VERSION,
+    "Metal3MachineTemplate",
+    "metal3machinetemplates"
+);
+
+/// The template and how machines made from it behave.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metal3MachineTemplateSpec {
+    /// The machine to copy.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true))]
+    pub template: Metal3MachineTemplateResource,
+    /// Whether a released host is kept for the next machine of the same owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = false))]
+    pub node_reuse: Option<bool>,
+    /// Which Metal3DataTemplate a machine gets by the failure domain of the host it stands on, so that each rack
+    /// has its own VLANs and subnets. A domain that is not listed gets `template.spec.dataTemplate`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["failureDomain"]))]
+    pub failure_domain_data_templates: Vec<FailureDomainDataTemplate>,
+}
+
+/// The machine to copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metal3MachineTemplateResource {
+    /// Labels and annotations for the machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TemplateMetadata>,
+    /// Spec for the machines.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true))]
+    pub spec: Metal3MachineSpec,
+}
+
+/// Labels and annotations that a template passes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("minProperties" = 1))]
+pub struct TemplateMetadata {
+    /// Labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// One row of the mapping from failure domain to data template.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureDomainDataTemplate {
+    /// Name of the failure domain, as in the hosts' failure-domain label.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 256))]
+    pub failure_domain: String,
+    /// The Metal3DataTemplate for machines in that domain; its namespace is that of this template.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true))]
+    pub data_template: ObjectRef,
+}

@@ -1,0 +1,327 @@
+//! Network data of a Metal3DataTemplate: links, networks and services.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a node's network looks like.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkData {
+    /// Interfaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<NetworkLinks>,
+    /// Addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub networks: Option<Networks>,
+    /// Services such as DNS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub services: Option<NetworkServices>,
+}
+
+/// Interfaces.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkLinks {
+    /// Physical or virtual interfaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    pub ethernets: Vec<EthernetLink>,
+    /// Bonds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    pub bonds: Vec<BondLink>,
+    /// VLANs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["vlanID"]))]
+    pub vlans: Vec<VlanLink>,
+}
+
+/// A physical or virtual interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EthernetLink {
+    /// Type of the link.
+    #[serde(rename = "type", default)]
+    #[schemars(extend("x-required" = true), extend("enum" = ["bridge", "dvs", "hw_veb", "hyperv", "ovs", "tap", "vhostuser", "vif", "phy"]))]
+    pub type_: String,
+    /// Id by which networks and other links refer to it.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub id: String,
+    /// Interface name on the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
+    pub name: Option<String>,
+    /// MTU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1280, max = 9000), extend("default" = 1500))]
+    pub mtu: Option<i32>,
+    /// MAC address of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac_address: Option<MacAddress>,
+}
+
+/// A bond.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BondLink {
+    /// Id by which networks and other links refer to it.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub id: String,
+    /// Interface name on the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
+    pub name: Option<String>,
+    /// MTU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1280, max = 9000), extend("default" = 1500))]
+    pub mtu: Option<i32>,
+    /// MAC address of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac_address: Option<MacAddress>,
+    /// Mode of the bond.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), extend("enum" = ["balance-rr", "active-backup", "balance-xor", "broadcast", "balance-tlb", "balance-alb", "802.3ad"]))]
+    pub bond_mode: String,
+    /// How packets are spread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["layer2", "layer3+4", "layer2+3"]))]
+    pub bond_xmit_hash_policy: Option<String>,
+    /// Ids of the bonded links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 512), extend("x-kubernetes-list-type" = "set"))]
+    pub bond_links: Vec<String>,
+    /// Further parameters of the bond.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub parameters: Vec<BondParameter>,
+}
+
+/// A parameter of a bond.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BondParameter {
+    /// Name of the parameter.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub name: String,
+    /// Value of the parameter: text, number or boolean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+    pub value: Option<Value>,
+}
+
+/// A VLAN.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VlanLink {
+    /// Id by which networks refer to it.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub id: String,
+    /// Interface name on the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
+    pub name: Option<String>,
+    /// MTU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1280, max = 9000), extend("default" = 1500))]
+    pub mtu: Option<i32>,
+    /// MAC address of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac_address: Option<MacAddress>,
+    /// VLAN number.
+    #[serde(rename = "vlanID", default)]
+    #[schemars(extend("x-required" = true), range(min = 0, max = 4096))]
+    pub vlan_id: i32,
+    /// Id of the link that carries the VLAN.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub vlan_link: String,
+}
+
+/// Where a MAC address comes from; the first of these that is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MacAddress {
+    /// The address itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub string: Option<String>,
+    /// Name of an interface of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub from_host_interface: Option<String>,
+    /// An annotation that holds the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_annotation: Option<FromAnnotation>,
+}
+
+/// An annotation of one of the machine's objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FromAnnotation {
+    /// Which object is asked: `machine`, `metal3machine` or `baremetalhost`.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), extend("enum" = ["machine", "metal3machine", "baremetalhost"]))]
+    pub object: String,
+    /// Key of the annotation.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub annotation: String,
+}
+
+/// Addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Networks {
+    /// Static IPv4 addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    pub ipv4: Vec<StaticNetwork>,
+    /// Static IPv6 addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    pub ipv6: Vec<StaticNetwork>,
+    /// IPv4 by DHCP.
+    #[serde(rename = "ipv4DHCP", default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    pub ipv4_dhcp: Vec<DynamicNetwork>,
+    /// IPv6 by DHCP.
+    #[serde(rename = "ipv6DHCP", default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    pub ipv6_dhcp: Vec<DynamicNetwork>,
+    /// IPv6 by router advertisement.
+    #[serde(rename = "ipv6SLAAC", default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    pub ipv6_slaac: Vec<DynamicNetwork>,
+}
+
+/// A network whose address comes from a pool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StaticNetwork {
+    /// Id of the network.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub id: String,
+    /// Id of the link.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub link: String,
+    /// Name of the IPPool that gives the address.
+    #[serde(
+        rename = "ipAddressFromIPPool",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(length(min = 1, max = 512))]
+    pub ip_address_from_ip_pool: Option<String>,
+    /// Pool that gives the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_pool_ref: Option<IpPoolRef>,
+    /// Annotation that names the IPPool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_pool_annotation: Option<FromAnnotation>,
+    /// Routes of the network.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["network"]))]
+    pub routes: Vec<Route>,
+}
+
+/// A network whose address the network itself gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DynamicNetwork {
+    /// Id of the network.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub id: String,
+    /// Id of the link.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub link: String,
+    /// Routes of the network.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["network"]))]
+    pub routes: Vec<Route>,
+}
+
+/// A pool of any kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IpPoolRef {
+    /// Name of the pool.
+    #[serde(default)]
+    #[schemars(
+        required,
+        length(min = 1, max = 253),
+        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+    )]
+    pub name: String,
+    /// Kind of the pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"), extend("default" = "IPPool"))]
+    pub kind: Option<String>,
+    /// API group of the pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"), extend("default" = "ipam.metal3.io"))]
+    pub api_group: Option<String>,
+}
+
+/// A route.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Route {
+    /// Destination.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1))]
+    pub network: String,
+    /// Prefix length of the destination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 128))]
+    pub prefix: Option<i32>,
+    /// Where the route leads.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true))]
+    pub gateway: Gateway,
+    /// Services of the route.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub services: Option<NetworkServices>,
+}
+
+/// Where a route leads; the first of these that is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Gateway {
+    /// The address itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub string: Option<String>,
+    /// Name of the IPPool that gives the gateway.
+    #[serde(rename = "fromIPPool", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub from_ip_pool: Option<String>,
+    /// Pool that gives the gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_pool_ref: Option<IpPoolRef>,
+    /// Annotation that names the IPPool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_pool_annotation: Option<FromAnnotation>,
+}
+
+/// Services such as DNS.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkServices {
+    /// DNS servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "set"))]
+    pub dns: Vec<String>,
+    /// Name of the IPPool that gives DNS servers.
+    #[serde(rename = "dnsFromIPPool", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub dns_from_ip_pool: Option<String>,
+}

@@ -1,0 +1,214 @@
+//! Every label, annotation, finalizer, condition and reason once, under the name that the API uses.
+
+/// Keys of annotations.
+pub mod annotation {
+    /// On a Metal3Machine: `<namespace>/<name>` of its host.
+    pub const HOST: &str = "metal3.io/BareMetalHost";
+    /// On a host: pauses the host operator.
+    pub const HOST_PAUSED: &str = "baremetalhost.metal3.io/paused";
+    /// Value of [`HOST_PAUSED`] when the provider set it.
+    pub const HOST_PAUSED_BY_US: &str = "metal3.io/capm3";
+    /// On a host: detached from its operator.
+    pub const HOST_DETACHED: &str = "baremetalhost.metal3.io/detached";
+    /// On a host: not to be moved yet.
+    pub const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
+    /// On a host: not to be chosen.
+    pub const UNHEALTHY: &str = "capm3.metal3.io/unhealthy";
+    /// On a host: older key of [`UNHEALTHY`].
+    pub const UNHEALTHY_OLD: &str = "capi.metal3.io/unhealthy";
+    /// On anything: controllers leave the object alone.
+    pub const PAUSED: &str = "cluster.x-k8s.io/paused";
+    /// On an infrastructure object: managed by somebody else.
+    pub const MANAGED_BY: &str = "cluster.x-k8s.io/managed-by";
+    /// On a Metal3Machine: name of the template that it was made from.
+    pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
+    /// On a Metal3Machine: kind and group of the template that it was made from.
+    pub const CLONED_FROM_GROUP_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
+    /// On an address claim: the address that is wanted.
+    pub const REQUESTED_ADDRESS: &str = "ipAddress";
+}
+
+/// Keys of labels.
+pub mod label {
+    /// Name of the Cluster.
+    pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+    /// Presence marks a control-plane Machine.
+    pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+    /// Provider of an object.
+    pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
+    /// On a host: reserved for the next machine of this owner.
+    pub const NODE_REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
+    /// On a host: where it stands.
+    pub const FAILURE_DOMAIN: &str = "infrastructure.cluster.x-k8s.io/failure-domain";
+    /// On an address claim made for a host: name of the Metal3Data.
+    pub const DATA_NAME: &str = "infrastructure.cluster.x-k8s.io/data-name";
+    /// On an address claim made for a host: name of the pool.
+    pub const POOL_NAME: &str = "infrastructure.cluster.x-k8s.io/pool-name";
+    /// On a Node: uid of its host.
+    pub const NODE_UUID: &str = "metal3.io/uuid";
+    /// On a Node: its host name.
+    pub const NODE_HOSTNAME: &str = "kubernetes.io/hostname";
+}
+
+/// Finalizers.
+pub mod finalizer {
+    /// Of a Metal3Cluster.
+    pub const CLUSTER: &str = "metal3cluster.infrastructure.cluster.x-k8s.io";
+    /// Of a Metal3Machine, and on its claim.
+    pub const MACHINE: &str = "metal3machine.infrastructure.cluster.x-k8s.io";
+    /// Of a Metal3DataTemplate.
+    pub const DATA_TEMPLATE: &str = "metal3datatemplate.infrastructure.cluster.x-k8s.io";
+    /// Of a Metal3DataClaim, and on its data.
+    pub const DATA_CLAIM: &str = "metal3dataclaim.infrastructure.cluster.x-k8s.io";
+    /// Of a Metal3Data, and on its address claims.
+    pub const DATA: &str = "metal3data.infrastructure.cluster.x-k8s.io";
+    /// Of an IPPool.
+    pub const IP_POOL: &str = "ippool.ipam.metal3.io";
+    /// Of an IPClaim.
+    pub const IP_CLAIM: &str = "ipclaim.ipam.metal3.io";
+    /// Of an IPAddress.
+    pub const IP_ADDRESS: &str = "ipaddress.ipam.metal3.io";
+}
+
+/// Types of conditions.
+pub mod condition {
+    /// Summary.
+    pub const READY: &str = "Ready";
+    /// Paused or not.
+    pub const PAUSED: &str = "Paused";
+    /// Metal3Cluster: the endpoint is valid.
+    pub const INFRASTRUCTURE_READY: &str = "BaremetalInfrastructureReady";
+    /// Metal3Machine: a host was taken.
+    pub const ASSOCIATE_HOST: &str = "AssociateBareMetalHost";
+    /// Metal3Machine: the claim is there, the host is up to date, the provider ID is known.
+    pub const ASSOCIATE_META_DATA: &str = "AssociateMetal3MachineMetaData";
+    /// Metal3Machine: the rendered Secrets are there.
+    pub const DATA_READY: &str = "Metal3DataReady";
+    /// Metal3Machine: the host operator reports the image on the disk.
+    pub const HOST_PROVISIONED: &str = "BareMetalHostProvisioned";
+    /// Older form of [`ASSOCIATE_HOST`].
+    pub const LEGACY_ASSOCIATE_BMH: &str = "AssociateBMH";
+    /// Older form of [`ASSOCIATE_META_DATA`].
+    pub const LEGACY_NODE_READY: &str = "KubernetesNodeReady";
+}
+
+/// Reasons of conditions.
+pub mod reason {
+    /// Summary is true.
+    pub const READY: &str = "Ready";
+    /// Summary is false.
+    pub const NOT_READY: &str = "NotReady";
+    /// Summary is unknown.
+    pub const READY_UNKNOWN: &str = "ReadyUnknown";
+    /// Paused.
+    pub const PAUSED: &str = "Paused";
+    /// Not paused.
+    pub const NOT_PAUSED: &str = "NotPaused";
+    /// The spec is not usable.
+    pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
+    /// Deletion has begun.
+    pub const DELETING: &str = "Deleting";
+    /// Deletion waits for the Machines of the cluster.
+    pub const WAITING_FOR_MACHINES: &str = "WaitingForMachines";
+    /// No owner Machine yet.
+    pub const WAITING_FOR_OWNER: &str = "WaitingForMetal3MachineOwnerRef";
+    /// Older form of [`WAITING_FOR_OWNER`].
+    pub const LEGACY_WAITING_FOR_OWNER: &str = "WaitingForM3MachineOwnerRef";
+    /// No Cluster, or its infrastructure is not ready.
+    pub const WAITING_FOR_INFRASTRUCTURE: &str = "WaitingForClusterInfrastructureReady";
+    /// Older form of [`WAITING_FOR_INFRASTRUCTURE`].
+    pub const LEGACY_WAITING_FOR_INFRASTRUCTURE: &str = "WaitingForClusterInfrastructure";
+    /// No Metal3Cluster.
+    pub const WAITING_FOR_METAL3_CLUSTER: &str = "WaitingforMetal3Cluster";
+    /// No user data yet.
+    pub const WAITING_FOR_BOOTSTRAP: &str = "WaitingForBootstrapData";
+    /// Older form of [`WAITING_FOR_BOOTSTRAP`].
+    pub const LEGACY_WAITING_FOR_BOOTSTRAP: &str = "WaitingForBootstrapReady";
+    /// Older form of [`PAUSED`].
+    pub const LEGACY_MACHINE_PAUSED: &str = "Metal3MachinePaused";
+    /// A host was taken.
+    pub const ASSOCIATE_HOST_SUCCESS: &str = "AssociateBareMetalHostSuccess";
+    /// A reserved host was taken.
+    pub const ASSOCIATE_HOST_VIA_REUSE: &str = "AssociateBareMetalHostViaNodeReuseSuccess";
+    /// No host could be taken.
+    pub const ASSOCIATE_HOST_FAILED: &str = "AssociateBareMetalHostFailed";
+    /// Older form of [`ASSOCIATE_HOST_FAILED`].
+    pub const LEGACY_ASSOCIATE_BMH_FAILED: &str = "AssociateBMHFailed";
+    /// No host is free that fits.
+    pub const NO_HOST_AVAILABLE: &str = "NoHostAvailable";
+    /// The host of this machine is used by somebody else.
+    pub const HOST_CONSUMED_BY_OTHER: &str = "BareMetalHostConsumedByOther";
+    /// The host of this machine is gone.
+    pub const HOST_MISSING: &str = "BareMetalHostMissing";
+    /// The claim is there or not needed.
+    pub const META_DATA_SUCCESS: &str = "AssociateMetal3MachineMetaDataSuccess";
+    /// The claim could not be made.
+    pub const META_DATA_FAILED: &str = "AssociateMetal3MachineMetaDataFailed";
+    /// Older form of [`META_DATA_FAILED`].
+    pub const LEGACY_META_DATA_FAILED: &str = "AssociateM3MetaDataFailed";
+    /// Not provisioned yet and cannot go on.
+    pub const CREATE_ERROR: &str = "CreateError";
+    /// Provisioned and cannot be kept in line.
+    pub const UPDATE_ERROR: &str = "UpdateError";
+    /// The data is not rendered yet.
+    pub const WAITING_FOR_DATA: &str = "WaitingForMetal3Data";
+    /// The rendered Secrets are there.
+    pub const DATA_SECRETS_READY: &str = "Metal3DataSecretsReady";
+    /// Secrets are given by the user, or none is needed.
+    pub const SECRETS_SET_EXTERNALLY: &str = "SecretsSetExternally";
+    /// The image is on the disk.
+    pub const HOST_PROVISIONED: &str = "Provisioned";
+    /// The operator is at work.
+    pub const HOST_PROVISIONING: &str = "Provisioning";
+    /// The operator reports an error.
+    pub const HOST_ERROR: &str = "HostError";
+    /// The Node has not joined yet.
+    pub const WAITING_FOR_NODE: &str = "WaitingForNode";
+    /// Deletion waits for the host to be cleaned.
+    pub const DEPROVISIONING: &str = "Deprovisioning";
+    /// Deletion failed.
+    pub const DELETION_FAILED: &str = "DeletionFailed";
+}
+
+/// Reasons of events.
+pub mod event {
+    /// The data template was exchanged for the one of the host's failure domain.
+    pub const DATA_TEMPLATE_CHANGED: &str = "DataTemplateChanged";
+    /// A host was taken.
+    pub const HOST_CLAIMED: &str = "HostClaimed";
+    /// A host was given back.
+    pub const HOST_RELEASED: &str = "HostReleased";
+    /// The host taken stands in another domain than asked for.
+    pub const FAILURE_DOMAIN_FALLBACK: &str = "FailureDomainFallback";
+    /// The provider ID was set.
+    pub const PROVIDER_ID_SET: &str = "ProviderIDSet";
+}
+
+/// Provisioning states of a host.
+pub mod host_state {
+    /// Older form of [`AVAILABLE`].
+    pub const READY: &str = "ready";
+    /// Free for use.
+    pub const AVAILABLE: &str = "available";
+    /// The image is being written.
+    pub const PROVISIONING: &str = "provisioning";
+    /// The image is on the disk.
+    pub const PROVISIONED: &str = "provisioned";
+    /// Managed elsewhere.
+    pub const EXTERNALLY_PROVISIONED: &str = "externally provisioned";
+    /// The disk is being cleaned.
+    pub const DEPROVISIONING: &str = "deprovisioning";
+}
+
+/// Prefix of provider IDs.
+pub const PROVIDER_ID_PREFIX: &str = "metal3://";
+/// Type of rendered Secrets.
+pub const SECRET_TYPE: &str = "infrastructure.cluster.x-k8s.io/secret";
+/// Suffix of the metadata Secret's name.
+pub const META_DATA_SUFFIX: &str = "-metadata";
+/// Suffix of the network data Secret's name.
+pub const NETWORK_DATA_SUFFIX: &str = "-networkdata";
+/// `cloned-from-groupkind` of machines made from our template.
+pub const MACHINE_TEMPLATE_GROUP_KIND: &str = "Metal3MachineTemplate.infrastructure.cluster.x-k8s.io";
+/// Value of the provider label on an IPPool.
+pub const IPAM_PROVIDER: &str = "ipam-metal3";

@@ -1,0 +1,59 @@
+//! What every cluster of one server shares: the clock, the seams, the record of writes.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use parking_lot::RwLock;
+
+use crate::{
+    admission::{Admission, AdmitAll},
+    conversion::{Conversion, RewriteApiVersion},
+    options::Options,
+    record::{Counters, Recorder},
+};
+
+/// Shared surroundings of all clusters.
+pub(crate) struct Env {
+    now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    admission: RwLock<Arc<dyn Admission>>,
+    conversion: RwLock<Arc<dyn Conversion>>,
+    pub(crate) recorder: Recorder,
+    pub(crate) counters: Counters,
+    pub(crate) seed: u64,
+    pub(crate) log_capacity: usize,
+}
+
+impl Env {
+    pub(crate) fn new(options: Options) -> Self {
+        Self {
+            now: options.now,
+            admission: RwLock::new(Arc::new(AdmitAll)),
+            conversion: RwLock::new(Arc::new(RewriteApiVersion)),
+            recorder: Recorder::new(options.observer),
+            counters: Counters::default(),
+            seed: options.seed,
+            log_capacity: options.log_capacity.max(1),
+        }
+    }
+
+    /// The time for timestamps, as Kubernetes writes it.
+    pub(crate) fn now(&self) -> String {
+        crate::clock::seconds((self.now)())
+    }
+
+    pub(crate) fn admission(&self) -> Arc<dyn Admission> {
+        Arc::clone(&self.admission.read())
+    }
+
+    pub(crate) fn conversion(&self) -> Arc<dyn Conversion> {
+        Arc::clone(&self.conversion.read())
+    }
+
+    pub(crate) fn set_admission(&self, admission: Arc<dyn Admission>) {
+        *self.admission.write() = admission;
+    }
+
+    pub(crate) fn set_conversion(&self, conversion: Arc<dyn Conversion>) {
+        *self.conversion.write() = conversion;
+    }
+}

@@ -1,0 +1,41 @@
+//! What the owner of a server chooses once, when it is built.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::record::WriteRecord;
+
+/// Events kept for each resource before a slow watcher is told to list again.
+const DEFAULT_LOG_CAPACITY: usize = 20_000;
+
+/// How a server is built.
+#[derive(Clone)]
+pub struct Options {
+    /// The time written into objects. The server reads no other clock.
+    pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// Where uids and `generateName` suffixes come from.
+    pub seed: u64,
+    /// Called for every write, attempted ones included, in the order in which the server decided them. It is
+    /// called with no lock held and may read the server.
+    pub observer: Option<Arc<dyn Fn(&WriteRecord) + Send + Sync>>,
+    /// How many events are kept for watches, for each resource of each cluster.
+    pub log_capacity: usize,
+}
+
+impl Options {
+    /// Options without an observer and with the usual log capacity.
+    pub fn new(now: Arc<dyn Fn() -> Timestamp + Send + Sync>, seed: u64) -> Self {
+        Self { now, seed, observer: None, log_capacity: DEFAULT_LOG_CAPACITY }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("seed", &self.seed)
+            .field("observed", &self.observer.is_some())
+            .field("log_capacity", &self.log_capacity)
+            .finish_non_exhaustive()
+    }
+}

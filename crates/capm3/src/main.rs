@@ -1,0 +1,2 @@
+//! The capm3 binary.
+fn main() {}
