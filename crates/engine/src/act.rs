@@ -1,0 +1,160 @@
+//! The one place that writes: precondition, answer into the cache, event.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tracing::{debug, warn};
+
+use crate::{
+    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, Write,
+    client::{ApiClient, ApiError},
+};
+
+/// A write that the server did not take.
+#[derive(Debug, Error)]
+#[error("{what}")]
+pub struct ActError {
+    /// The write.
+    pub what: String,
+    /// Why.
+    #[source]
+    pub source: ApiError,
+}
+
+/// Carries out plans.
+#[derive(Debug, Clone)]
+pub struct Executor {
+    client: ApiClient,
+    caches: Arc<Caches>,
+    clock: Clock,
+    component: &'static str,
+}
+
+/// Versions that this plan's own writes produced, so that a later write of the plan is not refused for an earlier.
+type OwnVersions = BTreeMap<(ResourceKind, ObjectKey), String>;
+
+impl Executor {
+    /// An executor whose events name `component` as their source.
+    pub fn new(client: ApiClient, caches: Arc<Caches>, clock: Clock, component: &'static str) -> Self {
+        Self {
+            client,
+            caches,
+            clock,
+            component,
+        }
+    }
+
+    /// Carries out the writes in order, then the events. On a refusal that means "the view was outdated" the
+    /// object is read and enters the cache, so that the next look sees it.
+    pub async fn act(&self, plan: &Plan) -> Result<(), ActError> {
+        let mut own = OwnVersions::new();
+        for write in &plan.writes {
+            debug!(%write, "writing");
+            if let Err(source) = self.write(write, &mut own).await {
+                if source.is_outdated_view() {
+                    self.refresh(write).await;
+                }
+                return Err(ActError {
+                    what: write.to_string(),
+                    source,
+                });
+            }
+        }
+        for note in &plan.events {
+            self.record(note).await;
+        }
+        Ok(())
+    }
+
+    async fn write(&self, write: &Write, own: &mut OwnVersions) -> Result<(), ApiError> {
+        match write {
+            Write::Create { kind, key, object } => {
+                let answer = self.client.create(kind, &key.namespace, object.clone()).await?;
+                self.take_in(kind, key, answer, own);
+            }
+            Write::Patch {
+                kind,
+                key,
+                subresource,
+                version,
+                patch,
+            } => {
+                let mut patch = patch.clone();
+                if let Some(version) = version {
+                    let version = own.get(&(kind.clone(), key.clone())).unwrap_or(version);
+                    guard(&mut patch, version);
+                }
+                let answer = self.client.merge_patch(kind, key, *subresource, &patch).await?;
+                self.take_in(kind, key, answer, own);
+            }
+            Write::Delete { kind, key, uid } => match self.client.delete(kind, key, uid.as_deref()).await? {
+                Some(answer) => self.take_in(kind, key, answer, own),
+                None => self.caches.forget(kind, key),
+            },
+        }
+        Ok(())
+    }
+
+    fn take_in(&self, kind: &ResourceKind, key: &ObjectKey, answer: Value, own: &mut OwnVersions) {
+        let version = answer
+            .pointer("/metadata/resourceVersion")
+            .and_then(Value::as_str);
+        if let Some(version) = version {
+            own.insert((kind.clone(), key.clone()), version.to_owned());
+        }
+        self.caches.feed(kind, answer);
+    }
+
+    async fn refresh(&self, write: &Write) {
+        let (kind, key) = match write {
+            Write::Create { kind, key, .. }
+            | Write::Patch { kind, key, .. }
+            | Write::Delete { kind, key, .. } => (kind, key),
+        };
+        match self.client.get::<Value>(kind, key).await {
+            Ok(Some(object)) => self.caches.feed(kind, object),
+            Ok(None) => self.caches.forget(kind, key),
+            Err(error) => warn!(%kind, %key, %error, "could not read the object again"),
+        }
+    }
+
+    /// Events are best effort. The name is made from the content, so that the same event is recorded once.
+    async fn record(&self, note: &EventNote) {
+        let digest = Sha256::digest(format!(
+            "{}{}{}{}",
+            note.uid, note.kind, note.reason, note.message
+        ));
+        let suffix: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
+        let name = format!("{}.{suffix}", note.key.name);
+        let now = self.clock.now_text();
+        let kind = ResourceKind {
+            group: String::new(),
+            version: "v1".into(),
+            kind: "Event".into(),
+            plural: "events".into(),
+        };
+        let event = json!({
+            "metadata": {"name": name, "namespace": note.key.namespace},
+            "involvedObject": {"apiVersion": note.kind.api_version(), "kind": note.kind.kind, "uid": note.uid,
+                "namespace": note.key.namespace, "name": note.key.name},
+            "type": if note.warning { "Warning" } else { "Normal" },
+            "reason": note.reason, "message": note.message, "count": 1,
+            "firstTimestamp": now, "lastTimestamp": now, "source": {"component": self.component},
+        });
+        match self.client.create(&kind, &note.key.namespace, event).await {
+            Ok(_) | Err(ApiError::AlreadyExists { .. }) => {}
+            Err(error) => warn!(%error, reason = note.reason, "could not record an event"),
+        }
+    }
+}
+
+fn guard(patch: &mut Value, version: &str) {
+    if let Some(map) = patch.as_object_mut() {
+        let metadata = map.entry("metadata").or_insert_with(|| json!({}));
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.insert("resourceVersion".to_owned(), version.into());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! All stores of a provider by Rust type, and by the kind that a server's answer names.
+
+use std::{
+    any::{Any, TypeId},
+    collections::BTreeMap,
+    sync::Arc,
+};
+
+use futures::{FutureExt, future::BoxFuture};
+use serde_json::Value;
+use tracing::warn;
+
+use crate::{Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks, client::ApiClient};
+
+/// Every store of a provider.
+#[derive(Default)]
+pub struct Caches {
+    by_type: BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    by_resource: BTreeMap<(String, String), Arc<dyn Feed>>,
+}
+
+/// A store that takes in what a server answered.
+trait Feed: Send + Sync {
+    fn feed(&self, object: Value);
+    fn remove(&self, key: &ObjectKey);
+    fn start(&self, client: ApiClient, tasks: &Tasks);
+    fn is_synced(&self) -> bool;
+    fn synced(&self) -> BoxFuture<'_, ()>;
+}
+
+struct Fed<K: Object>(Arc<Store<K>>);
+
+impl<K: Object> Feed for Fed<K> {
+    fn feed(&self, object: Value) {
+        match serde_json::from_value::<K>(object) {
+            Ok(object) => {
+                self.0.apply(object);
+            }
+            Err(error) => warn!(kind = %K::kind(&()), %error, "the answer to a write could not be read"),
+        }
+    }
+
+    fn remove(&self, key: &ObjectKey) {
+        if let Some(known) = self.0.get(key) {
+            self.0.remove(key, known.version());
+        }
+    }
+
+    fn start(&self, client: ApiClient, tasks: &Tasks) {
+        tasks.spawn(Informer::new(client, Arc::clone(&self.0)).run());
+    }
+
+    fn is_synced(&self) -> bool {
+        self.0.is_synced()
+    }
+
+    fn synced(&self) -> BoxFuture<'_, ()> {
+        self.0.synced().boxed()
+    }
+}
+
+impl Caches {
+    /// Adds a kind with its indexes.
+    pub fn add<K: Object>(&mut self, indexes: &[Index<K>]) -> Arc<Store<K>> {
+        let store = Arc::new(Store::new(indexes));
+        self.by_type.insert(
+            TypeId::of::<K>(),
+            Arc::clone(&store) as Arc<dyn Any + Send + Sync>,
+        );
+        let kind = ResourceKind::of::<K>();
+        self.by_resource
+            .insert((kind.group, kind.plural), Arc::new(Fed(Arc::clone(&store))));
+        store
+    }
+
+    /// The store of a kind, if it was added.
+    pub fn store<K: Object>(&self) -> Option<Arc<Store<K>>> {
+        let store = self.by_type.get(&TypeId::of::<K>())?;
+        Arc::clone(store).downcast::<Store<K>>().ok()
+    }
+
+    /// Starts one informer a kind, in the order of group and plural.
+    pub fn start_informers(&self, client: &ApiClient, tasks: &Tasks) {
+        for feed in self.by_resource.values() {
+            feed.start(client.clone(), tasks);
+        }
+    }
+
+    /// Whether every first list has arrived.
+    pub fn are_synced(&self) -> bool {
+        self.by_resource.values().all(|feed| feed.is_synced())
+    }
+
+    /// Waits until every first list has arrived.
+    pub async fn synced(&self) {
+        for feed in self.by_resource.values() {
+            feed.synced().await;
+        }
+    }
+
+    /// Takes in what the server answered to a write.
+    pub fn feed(&self, kind: &ResourceKind, object: Value) {
+        if let Some(feed) = self.by_resource.get(&(kind.group.clone(), kind.plural.clone())) {
+            feed.feed(object);
+        }
+    }
+
+    /// Takes out what the server said is gone.
+    pub fn forget(&self, kind: &ResourceKind, key: &ObjectKey) {
+        if let Some(feed) = self.by_resource.get(&(kind.group.clone(), kind.plural.clone())) {
+            feed.remove(key);
+        }
+    }
+}
+
+impl Reader for Caches {
+    fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.store::<K>()?.get(key)
+    }
+
+    fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
+        self.store::<K>()
+            .map(|store| store.by_index(index, value))
+            .unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Caches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.by_resource.keys()).finish()
+    }
+}

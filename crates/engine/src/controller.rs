@@ -1,0 +1,117 @@
+//! Bounded workers that take keys from a queue, look, decide and act.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures::{FutureExt, future::BoxFuture};
+use tracing::{error, warn};
+
+use crate::{ActError, Caches, End, Executor, ObjectKey, Plan, Queue, Tasks};
+
+/// How often a plan is made anew at once because the view was outdated, before the key has to wait.
+const LOOKS: usize = 8;
+
+/// How the work on a key ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Nothing to do until something changes.
+    Settled,
+    /// To be looked at again after a while.
+    After(Duration),
+    /// Failed; to be tried again with a growing pause.
+    Failed(ActError),
+}
+
+/// Work on one key.
+pub type Reconcile = Arc<dyn Fn(ObjectKey) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+/// A queue and its workers.
+pub struct Controller {
+    /// Name in logs.
+    pub name: &'static str,
+    /// Keys to look at.
+    pub queue: Arc<Queue<ObjectKey>>,
+    reconcile: Reconcile,
+}
+
+impl Controller {
+    /// A controller that calls `reconcile` for each key.
+    pub fn new(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Reconcile) -> Self {
+        Self {
+            name,
+            queue,
+            reconcile,
+        }
+    }
+
+    /// Starts the workers once every cache has its first list: acting on half a view would be a guess.
+    pub fn start_when_synced(&self, workers: usize, tasks: &Tasks, caches: Arc<Caches>) {
+        for _ in 0..workers {
+            let (name, queue, reconcile) = (self.name, Arc::clone(&self.queue), Arc::clone(&self.reconcile));
+            let caches = Arc::clone(&caches);
+            tasks.spawn(async move {
+                caches.synced().await;
+                work(name, queue, reconcile).await;
+            });
+        }
+    }
+
+    /// Starts the workers at once.
+    pub fn start(&self, workers: usize, tasks: &Tasks) {
+        for _ in 0..workers {
+            let (name, queue, reconcile) = (self.name, Arc::clone(&self.queue), Arc::clone(&self.reconcile));
+            tasks.spawn(work(name, queue, reconcile));
+        }
+    }
+}
+
+impl std::fmt::Debug for Controller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Controller")
+            .field("name", &self.name)
+            .field("depth", &self.queue.depth())
+            .finish()
+    }
+}
+
+async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Reconcile) {
+    loop {
+        let key = queue.next().await;
+        // A panic costs the key a pause, never the worker.
+        let outcome = AssertUnwindSafe(reconcile(key.clone())).catch_unwind().await;
+        match outcome {
+            Ok(Outcome::Settled) => queue.forget_failures(&key),
+            Ok(Outcome::After(delay)) => {
+                queue.forget_failures(&key);
+                queue.add_after(key.clone(), delay);
+            }
+            Ok(Outcome::Failed(failure)) => {
+                warn!(controller = name, %key, error = %failure, cause = %failure.source, "will try again");
+                queue.add_failed(key.clone());
+            }
+            Err(_) => {
+                error!(controller = name, %key, "panicked; will try again");
+                queue.add_failed(key.clone());
+            }
+        }
+        queue.done(&key);
+    }
+}
+
+/// Looks and decides (`plan`), acts, and looks again at once while the plan says so or the view was outdated.
+pub async fn drive(executor: &Executor, mut plan: impl FnMut() -> Plan) -> Outcome {
+    let mut failure = None;
+    for _ in 0..LOOKS {
+        let plan = plan();
+        match executor.act(&plan).await {
+            Ok(()) => match plan.end {
+                End::Again => failure = None,
+                End::Done | End::WaitFor(_) => return Outcome::Settled,
+                End::After(delay) => return Outcome::After(delay),
+            },
+            Err(error) if error.source.is_outdated_view() => failure = Some(error),
+            Err(error) => return Outcome::Failed(error),
+        }
+    }
+    // Progress was made each time, or somebody else writes all the time: let other keys go first.
+    failure.map_or(Outcome::After(Duration::from_millis(5)), Outcome::Failed)
+}

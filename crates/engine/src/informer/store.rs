@@ -1,0 +1,309 @@
+//! A typed, indexed copy of one kind.
+//!
+//! Takes objects from lists, watches and from the answers to our own writes, in any order; keeps the newest of each
+//! by resource version, never lets an older copy bring a deleted object back, and tells its subscribers each
+//! change once.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+
+use crate::{Object, ObjectKey};
+
+/// A secondary index: under which values an object is found.
+pub struct Index<K: 'static> {
+    /// Name, unique among the indexes of the kind.
+    pub name: &'static str,
+    /// The values of an object.
+    pub values: fn(&K) -> Vec<String>,
+}
+
+impl<K> Clone for Index<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K> Copy for Index<K> {}
+impl<K> std::fmt::Debug for Index<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Index({})", self.name)
+    }
+}
+
+/// What happened to an object: before and after.
+#[derive(Debug, Clone)]
+pub struct Change<K> {
+    /// The object before, if it was known.
+    pub old: Option<Arc<K>>,
+    /// The object now, if it is still there.
+    pub new: Option<Arc<K>>,
+}
+
+type Subscriber<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
+
+/// The copy of one kind.
+pub struct Store<K: Object> {
+    inner: RwLock<Inner<K>>,
+    indexes: Vec<Index<K>>,
+    subscribers: Mutex<Vec<Subscriber<K>>>,
+    synced: watch::Sender<bool>,
+}
+
+struct Inner<K> {
+    objects: BTreeMap<ObjectKey, Arc<K>>,
+    by_index: Vec<BTreeMap<String, BTreeSet<ObjectKey>>>,
+    /// Version at which a key was seen deleted, until a list or a newer object settles it.
+    deleted: BTreeMap<ObjectKey, u64>,
+}
+
+impl<K: Object> Store<K> {
+    /// An empty store with these indexes.
+    pub fn new(indexes: &[Index<K>]) -> Self {
+        Self {
+            inner: RwLock::new(Inner {
+                objects: BTreeMap::new(),
+                by_index: vec![BTreeMap::new(); indexes.len()],
+                deleted: BTreeMap::new(),
+            }),
+            indexes: indexes.to_vec(),
+            subscribers: Mutex::new(Vec::new()),
+            synced: watch::Sender::new(false),
+        }
+    }
+
+    /// Calls `subscriber` for every change from now on.
+    pub fn subscribe(&self, subscriber: impl Fn(&Change<K>) + Send + Sync + 'static) {
+        self.subscribers.lock().push(Box::new(subscriber));
+    }
+
+    /// One object.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.inner.read().objects.get(key).cloned()
+    }
+
+    /// Every object, by key.
+    pub fn all(&self) -> Vec<Arc<K>> {
+        self.inner.read().objects.values().cloned().collect()
+    }
+
+    /// The objects with that value in an index, by key. An index that the store does not have is computed.
+    pub fn by_index(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
+        let inner = self.inner.read();
+        let position = self.indexes.iter().position(|i| i.name == index.name);
+        match position.and_then(|p| inner.by_index.get(p)) {
+            Some(map) => map
+                .get(value)
+                .into_iter()
+                .flatten()
+                .filter_map(|key| inner.objects.get(key).cloned())
+                .collect(),
+            None => inner
+                .objects
+                .values()
+                .filter(|object| (index.values)(object).iter().any(|v| v == value))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// Whether the first list has arrived.
+    pub fn is_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
+    /// Waits for the first list.
+    pub async fn synced(&self) {
+        // The sender lives as long as the store, so waiting cannot fail.
+        let _closed = self.synced.subscribe().wait_for(|synced| *synced).await.is_err();
+    }
+
+    /// Takes in an object if it is newer than what is known; `true` if it was.
+    pub fn apply(&self, object: K) -> bool {
+        if object.is_gone() {
+            return self.remove(&object.key(), object.version());
+        }
+        let change = {
+            let mut inner = self.inner.write();
+            let key = object.key();
+            let version = object.version();
+            if inner.deleted.get(&key).is_some_and(|at| version <= *at) {
+                return false;
+            }
+            let old = inner.objects.get(&key).cloned();
+            if old.as_ref().is_some_and(|old| version <= old.version()) {
+                return false;
+            }
+            inner.deleted.remove(&key);
+            let new = Arc::new(object);
+            self.reindex(&mut inner, &key, old.as_deref(), Some(&new));
+            inner.objects.insert(key, Arc::clone(&new));
+            Change { old, new: Some(new) }
+        };
+        self.tell(&change);
+        true
+    }
+
+    /// Takes an object out that was deleted at `version`, unless a newer one of that key is known.
+    pub fn remove(&self, key: &ObjectKey, version: u64) -> bool {
+        let change = {
+            let mut inner = self.inner.write();
+            let known = inner.objects.get(key).map(|o| o.version());
+            if known.is_some_and(|known| known > version) {
+                return false;
+            }
+            let at = inner.deleted.entry(key.clone()).or_insert(version);
+            *at = version.max(*at);
+            let Some(old) = inner.objects.remove(key) else {
+                return false;
+            };
+            self.reindex(&mut inner, key, Some(&old), None);
+            Change {
+                old: Some(old),
+                new: None,
+            }
+        };
+        self.tell(&change);
+        true
+    }
+
+    /// Takes in a whole list made at `version`: what is not in it and not newer than it is deleted.
+    pub fn replace(&self, objects: Vec<K>, version: u64) {
+        let listed: BTreeSet<ObjectKey> = objects.iter().map(Object::key).collect();
+        let missing: Vec<ObjectKey> = {
+            let inner = self.inner.read();
+            inner
+                .objects
+                .keys()
+                .filter(|key| !listed.contains(*key))
+                .cloned()
+                .collect()
+        };
+        for key in missing {
+            self.remove(&key, version);
+        }
+        for object in objects {
+            self.apply(object);
+        }
+        self.inner.write().deleted.retain(|_, at| *at > version);
+        self.synced.send_replace(true);
+    }
+
+    fn reindex(&self, inner: &mut Inner<K>, key: &ObjectKey, old: Option<&K>, new: Option<&Arc<K>>) {
+        for (index, map) in self.indexes.iter().zip(&mut inner.by_index) {
+            for value in old.map(index.values).unwrap_or_default() {
+                if let Some(keys) = map.get_mut(&value) {
+                    keys.remove(key);
+                    if keys.is_empty() {
+                        map.remove(&value);
+                    }
+                }
+            }
+            for value in new.map(|object| (index.values)(object)).unwrap_or_default() {
+                map.entry(value).or_default().insert(key.clone());
+            }
+        }
+    }
+
+    fn tell(&self, change: &Change<K>) {
+        for subscriber in self.subscribers.lock().iter() {
+            subscriber(change);
+        }
+    }
+}
+
+impl<K: Object> std::fmt::Debug for Store<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Store<{}>({})", K::kind(&()), self.inner.read().objects.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    const BY_APP: Index<ConfigMap> = Index {
+        name: "app",
+        values: |o| {
+            o.metadata
+                .labels
+                .iter()
+                .flatten()
+                .filter(|(k, _)| *k == "app")
+                .map(|(_, v)| v.clone())
+                .collect()
+        },
+    };
+
+    fn object(name: &str, version: u64, app: &str) -> ConfigMap {
+        serde_json::from_value(json!({"metadata": {"namespace": "n", "name": name,
+            "resourceVersion": version.to_string(), "labels": {"app": app}}}))
+        .unwrap()
+    }
+
+    fn recording(store: &Store<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&log);
+        store.subscribe(move |change| {
+            let name =
+                |o: &Option<Arc<ConfigMap>>| o.as_ref().map_or("-".to_owned(), |o| o.version().to_string());
+            sink.lock()
+                .push(format!("{}>{}", name(&change.old), name(&change.new)));
+        });
+        log
+    }
+
+    #[test]
+    fn an_older_copy_never_replaces_a_newer_one() {
+        let store = Store::new(&[BY_APP]);
+        let log = recording(&store);
+        assert!(store.apply(object("a", 5, "x")));
+        assert!(!store.apply(object("a", 4, "y")));
+        assert!(!store.apply(object("a", 5, "y")));
+        assert_eq!(store.by_index(&BY_APP, "x").len(), 1);
+        assert!(store.by_index(&BY_APP, "y").is_empty());
+        assert_eq!(*log.lock(), ["->5"]);
+    }
+
+    #[test]
+    fn a_late_copy_does_not_bring_a_deleted_object_back() {
+        let store = Store::new(&[BY_APP]);
+        store.apply(object("a", 5, "x"));
+        assert!(store.remove(&ObjectKey::new("n", "a"), 9));
+        assert!(!store.apply(object("a", 8, "x")));
+        assert!(store.apply(object("a", 10, "x")));
+    }
+
+    #[test]
+    fn a_relist_tells_of_objects_that_vanished_meanwhile() {
+        let store = Store::new(&[BY_APP]);
+        let log = recording(&store);
+        store.apply(object("a", 1, "x"));
+        store.apply(object("b", 2, "x"));
+        store.apply(object("own-write", 12, "x"));
+        store.replace(vec![object("b", 2, "x"), object("c", 8, "y")], 10);
+        assert_eq!(*log.lock(), ["->1", "->2", "->12", "1>-", "->8"]);
+        assert!(
+            store.get(&ObjectKey::new("n", "own-write")).is_some(),
+            "newer than the list: stays"
+        );
+        assert!(store.is_synced());
+    }
+
+    #[test]
+    fn an_object_without_finalizers_in_deletion_counts_as_gone() {
+        let store = Store::new(&[BY_APP]);
+        store.apply(object("a", 1, "x"));
+        let mut gone = object("a", 2, "x");
+        gone.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        assert!(store.apply(gone));
+        assert!(store.get(&ObjectKey::new("n", "a")).is_none());
+        assert!(store.by_index(&BY_APP, "x").is_empty());
+    }
+}

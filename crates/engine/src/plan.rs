@@ -1,0 +1,270 @@
+//! What a controller has decided to do: data, printable and comparable, before anything is done.
+
+use std::{fmt, time::Duration};
+
+use serde_json::{Map, Value};
+
+use crate::{Object, ObjectKey, ResourceKind, merge_diff};
+
+/// Ordered writes, events, and how the look at the object ends.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plan {
+    /// Writes in order; a failing one ends the plan.
+    pub writes: Vec<Write>,
+    /// Events to record once the writes are done.
+    pub events: Vec<EventNote>,
+    /// What happens then.
+    pub end: End,
+}
+
+/// How a look at an object ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum End {
+    /// Nothing left to do until something changes.
+    #[default]
+    Done,
+    /// Waits for something; the watch on it brings the key back. The text is for people.
+    WaitFor(String),
+    /// Looks again at once: the answers of the writes are needed to go on.
+    Again,
+    /// Looks again after a while.
+    After(Duration),
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// Creates an object.
+    Create {
+        /// Its kind.
+        kind: ResourceKind,
+        /// Its namespace and name.
+        key: ObjectKey,
+        /// The object without apiVersion and kind.
+        object: Value,
+    },
+    /// Merges a patch into an object, only if it is still the version that was looked at.
+    Patch {
+        /// Its kind.
+        kind: ResourceKind,
+        /// Its namespace and name.
+        key: ObjectKey,
+        /// `status`, or the object itself.
+        subresource: Option<&'static str>,
+        /// Version that was looked at; `None` writes whatever the version is.
+        version: Option<String>,
+        /// The merge patch.
+        patch: Value,
+    },
+    /// Deletes an object, only the one with that uid.
+    Delete {
+        /// Its kind.
+        kind: ResourceKind,
+        /// Its namespace and name.
+        key: ObjectKey,
+        /// Uid of the object that was looked at.
+        uid: Option<String>,
+    },
+}
+
+/// An event to record on an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventNote {
+    /// Kind of the object.
+    pub kind: ResourceKind,
+    /// Namespace and name of the object.
+    pub key: ObjectKey,
+    /// Uid of the object.
+    pub uid: String,
+    /// Whether somebody should worry.
+    pub warning: bool,
+    /// One CamelCase word.
+    pub reason: &'static str,
+    /// A sentence.
+    pub message: String,
+}
+
+impl EventNote {
+    /// A normal event on an object.
+    pub fn normal<K: Object>(object: &K, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            kind: ResourceKind::of::<K>(),
+            key: object.key(),
+            uid: object.meta().uid.clone().unwrap_or_default(),
+            warning: false,
+            reason,
+            message: message.into(),
+        }
+    }
+}
+
+impl Plan {
+    /// A plan that does nothing.
+    pub fn done() -> Self {
+        Self::default()
+    }
+
+    /// A plan that does nothing and waits.
+    pub fn wait_for(what: impl Into<String>) -> Self {
+        Self {
+            end: End::WaitFor(what.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the plan writes nothing.
+    pub fn is_quiet(&self) -> bool {
+        self.writes.is_empty() && self.events.is_empty()
+    }
+
+    /// Adds the creation of an object.
+    pub fn create<K: Object>(&mut self, object: &K) {
+        let value = serde_json::to_value(object).unwrap_or_default();
+        self.create_value(ResourceKind::of::<K>(), object.key(), value);
+    }
+
+    /// Adds the creation of an object given as JSON.
+    pub fn create_value(&mut self, kind: ResourceKind, key: ObjectKey, mut object: Value) {
+        // An absent status and one without members are the same; a server drops it on creation anyway.
+        if let Some(map) = object.as_object_mut() {
+            map.remove("status");
+        }
+        self.writes.push(Write::Create { kind, key, object });
+    }
+
+    /// Adds what turns `old` into `new`: at most one patch of the object and one of its status, each guarded by the
+    /// version that was looked at. `true` if anything differs.
+    pub fn update<K: Object>(&mut self, old: &K, new: &K) -> bool {
+        let split = |object: &K| match serde_json::to_value(object) {
+            Ok(Value::Object(mut map)) => {
+                let status = map.remove("status").unwrap_or(Value::Null);
+                (Value::Object(map), status)
+            }
+            _ => (Value::Null, Value::Null),
+        };
+        let ((old_main, old_status), (new_main, new_status)) = (split(old), split(new));
+        let main = merge_diff(&old_main, &new_main);
+        let status = merge_diff(&old_status, &new_status);
+        let changed = main.is_some() || status.is_some();
+        let version = old.meta().resource_version.clone();
+        if let Some(patch) = main {
+            self.patch::<K>(old.key(), None, version.clone(), patch);
+        }
+        if let Some(status) = status {
+            let mut patch = Map::new();
+            patch.insert("status".to_owned(), status);
+            self.patch::<K>(old.key(), Some("status"), version, Value::Object(patch));
+        }
+        changed
+    }
+
+    fn patch<K: Object>(
+        &mut self,
+        key: ObjectKey,
+        subresource: Option<&'static str>,
+        version: Option<String>,
+        patch: Value,
+    ) {
+        self.writes.push(Write::Patch {
+            kind: ResourceKind::of::<K>(),
+            key,
+            subresource,
+            version,
+            patch,
+        });
+    }
+
+    /// Adds the deletion of an object.
+    pub fn delete<K: Object>(&mut self, object: &K) {
+        let uid = object.meta().uid.clone();
+        self.writes.push(Write::Delete {
+            kind: ResourceKind::of::<K>(),
+            key: object.key(),
+            uid,
+        });
+    }
+
+    /// Adds an event.
+    pub fn event(&mut self, note: EventNote) {
+        self.events.push(note);
+    }
+
+    /// Sets the end.
+    #[must_use]
+    pub fn ending(mut self, end: End) -> Self {
+        self.end = end;
+        self
+    }
+}
+
+impl fmt::Display for Write {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create { kind, key, .. } => write!(f, "create {kind} {key}"),
+            Self::Patch {
+                kind,
+                key,
+                subresource,
+                patch,
+                ..
+            } => {
+                let shown = if kind.kind == "Secret" {
+                    "(hidden)".to_owned()
+                } else {
+                    patch.to_string()
+                };
+                let part = subresource.map(|s| format!("/{s}")).unwrap_or_default();
+                write!(f, "patch {kind}{part} {key} {shown}")
+            }
+            Self::Delete { kind, key, .. } => write!(f, "delete {kind} {key}"),
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for write in &self.writes {
+            writeln!(f, "{write}")?;
+        }
+        for event in &self.events {
+            writeln!(f, "event {} {}: {}", event.key, event.reason, event.message)?;
+        }
+        match &self.end {
+            End::Done => write!(f, "done"),
+            End::WaitFor(what) => write!(f, "wait for {what}"),
+            End::Again => write!(f, "look again"),
+            End::After(delay) => write!(f, "look again after {delay:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Node;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_update_is_one_patch_of_the_object_and_one_of_its_status() {
+        let old: Node = serde_json::from_value(
+            json!({"metadata": {"name": "n", "resourceVersion": "7"}, "spec": {"podCIDR": "a"}, "status": {"phase": "x"}}),
+        )
+        .unwrap();
+        let mut new = old.clone();
+        new.spec.as_mut().unwrap().pod_cidr = Some("b".into());
+        new.status.as_mut().unwrap().phase = Some("y".into());
+        let mut plan = Plan::done();
+        assert!(plan.update(&old, &new));
+        assert!(!plan.update(&old, &old));
+        assert_eq!(
+            plan.to_string(),
+            "patch Node n {\"spec\":{\"podCIDR\":\"b\"}}\npatch Node/status n {\"status\":{\"phase\":\"y\"}}\ndone"
+        );
+        assert!(
+            plan.writes
+                .iter()
+                .all(|w| matches!(w, Write::Patch { version: Some(v), .. } if v == "7"))
+        );
+    }
+}

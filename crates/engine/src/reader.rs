@@ -1,0 +1,14 @@
+//! How deciding code looks at the world: the cache of a running controller, or files.
+
+use std::sync::Arc;
+
+use crate::{Index, Object, ObjectKey};
+
+/// Gets objects by key and by index. What cannot be read is simply not there.
+pub trait Reader {
+    /// One object.
+    fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>>;
+
+    /// The objects with that value in an index, by key.
+    fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>>;
+}
