@@ -31,8 +31,8 @@ pub enum End {
     After(Duration),
 }
 
-/// One write.
-#[derive(Debug, Clone, PartialEq)]
+/// One write. It may carry the contents of a Secret, so its `Debug` is its `Display`, which never shows them.
+#[derive(Clone, PartialEq)]
 pub enum Write {
     /// Creates an object.
     Create {
@@ -135,27 +135,39 @@ impl Plan {
     /// Adds what turns `old` into `new`: at most one patch of the object and one of its status, each guarded by the
     /// version that was looked at. `true` if anything differs.
     pub fn update<K: Object>(&mut self, old: &K, new: &K) -> bool {
-        let split = |object: &K| match serde_json::to_value(object) {
-            Ok(Value::Object(mut map)) => {
-                let status = map.remove("status").unwrap_or(Value::Null);
-                (Value::Object(map), status)
-            }
-            _ => (Value::Null, Value::Null),
-        };
-        let ((old_main, old_status), (new_main, new_status)) = (split(old), split(new));
-        let main = merge_diff(&old_main, &new_main);
-        let status = merge_diff(&old_status, &new_status);
-        let changed = main.is_some() || status.is_some();
-        let version = old.meta().resource_version.clone();
-        if let Some(patch) = main {
-            self.patch::<K>(old.key(), None, version.clone(), patch);
+        let object = self.update_object(old, new);
+        let status = self.update_status(old, new);
+        object || status
+    }
+
+    /// Adds what turns `old` into `new`, leaving the status alone.
+    pub fn update_object<K: Object>(&mut self, old: &K, new: &K) -> bool {
+        let (old_value, new_value) = (without_status(old), without_status(new));
+        let patch = merge_diff(&old_value, &new_value);
+        let changed = patch.is_some();
+        if let Some(patch) = patch {
+            self.patch::<K>(old.key(), None, old.meta().resource_version.clone(), patch);
         }
-        if let Some(status) = status {
+        changed
+    }
+
+    /// Adds what turns the status of `old` into that of `new`.
+    pub fn update_status<K: Object>(&mut self, old: &K, new: &K) -> bool {
+        let patch = merge_diff(&status_of(old), &status_of(new));
+        let changed = patch.is_some();
+        if let Some(status) = patch {
             let mut patch = Map::new();
             patch.insert("status".to_owned(), status);
+            let version = old.meta().resource_version.clone();
             self.patch::<K>(old.key(), Some("status"), version, Value::Object(patch));
         }
         changed
+    }
+
+    /// Adds the writes and events of another plan.
+    pub fn append(&mut self, other: Plan) {
+        self.writes.extend(other.writes);
+        self.events.extend(other.events);
     }
 
     fn patch<K: Object>(
@@ -197,6 +209,19 @@ impl Plan {
     }
 }
 
+fn without_status<K: Object>(object: &K) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    if let Some(map) = value.as_object_mut() {
+        map.remove("status");
+    }
+    value
+}
+
+fn status_of<K: Object>(object: &K) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    value.get_mut("status").map(Value::take).unwrap_or_default()
+}
+
 impl fmt::Display for Write {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -218,6 +243,12 @@ impl fmt::Display for Write {
             }
             Self::Delete { kind, key, .. } => write!(f, "delete {kind} {key}"),
         }
+    }
+}
+
+impl fmt::Debug for Write {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -133,9 +133,9 @@ pub struct VlanLink {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac_address: Option<MacAddress>,
     /// VLAN number.
-    #[serde(rename = "vlanID", default)]
+    #[serde(rename = "vlanID", default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-required" = true), range(min = 0, max = 4096))]
-    pub vlan_id: i32,
+    pub vlan_id: Option<i32>,
     /// Id of the link that carries the VLAN.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]

@@ -1,1 +1,23 @@
-//! host
+//! Which host a machine takes, and why not the others.
+//!
+//! Takes a machine's wish ([`HostRequest`]) and the hosts of its namespace, gives a [`HostChoice`]: the outcome and
+//! one [`HostVerdict`] for each host that was not taken. Equal input gives equal output whatever the order of the
+//! hosts, so retries and replicas agree. Must not claim anything: the claim is a compare-and-swap of the caller.
+
+mod annotation;
+mod choose;
+mod consumer;
+mod judge;
+mod label;
+mod rejection;
+mod rendezvous;
+mod request;
+mod selector;
+
+pub use annotation::{HostAnnotationError, annotated_host};
+pub use choose::{Chosen, HostChoice, HostOutcome, choose};
+pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
+pub use judge::{Standing, judge};
+pub use rejection::{HostCounts, HostVerdict, Rejection};
+pub use request::{HostRequest, reuse_label};
+pub use selector::{Requirement, Selector, SelectorError};

@@ -1,1 +1,64 @@
-//! index
+//! Indexes of a Metal3DataTemplate: which one a new claim gets.
+//!
+//! Takes the indexes in use and gives the lowest free one; gaps are filled first, counting starts at 0. Must not
+//! know claims, objects or names of templates beyond [`data_name`]: whoever holds an index is recorded by the
+//! Metal3Data object itself.
+//!
+//! ```
+//! use capm3_domain::index::{FreeIndexes, Index};
+//!
+//! let mut free = FreeIndexes::from_used([0, 1, 3].into_iter().filter_map(Index::new));
+//! assert_eq!(free.take_lowest().map(Index::get), Some(2));
+//! assert_eq!(free.take_lowest().map(Index::get), Some(4));
+//! ```
+
+mod free;
+mod runs;
+
+use std::fmt;
+
+pub use free::FreeIndexes;
+pub use runs::Runs;
+
+/// An index of a template: 0 or more, as far as the API's 32-bit integer goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Index(i32);
+
+impl Index {
+    /// The index, unless the number is negative.
+    pub const fn new(value: i32) -> Option<Self> {
+        if value < 0 { None } else { Some(Self(value)) }
+    }
+
+    /// The number as the API writes it.
+    pub const fn get(self) -> i32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Name of the Metal3Data that holds an index: the name itself makes the API server refuse a second holder.
+pub fn data_name(template: &str, index: Index) -> String {
+    format!("{template}-{index}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_numbers_are_no_indexes() {
+        assert_eq!(Index::new(-1), None);
+        assert_eq!(Index::new(0).map(Index::get), Some(0));
+    }
+
+    #[test]
+    fn data_is_named_after_template_and_index() {
+        assert_eq!(data_name("nodepool-1", Index(7)), "nodepool-1-7");
+    }
+}

@@ -1,1 +1,30 @@
-//! render
+//! Rendering: what a Metal3DataTemplate makes of one machine.
+//!
+//! Takes the template's metadata and network data, the objects of the machine and what its pools gave; gives the
+//! bytes of the two documents, the pools that are needed for them, and the Secrets that carry them. Must not ask for
+//! anything itself: the caller resolves objects and addresses first. Equal input gives equal bytes, because a node
+//! that is provisioned again must find its data unchanged.
+
+mod address;
+mod error;
+mod links;
+mod mac;
+mod metadata;
+mod network_data;
+mod networks;
+mod objects;
+mod pools;
+mod routes;
+mod secret;
+mod services;
+#[cfg(test)]
+mod testing;
+pub mod yaml;
+
+pub use address::Address;
+pub use error::{Problem, RenderError};
+pub use metadata::render_meta_data;
+pub use network_data::render_network_data;
+pub use objects::{Inputs, Objects};
+pub use pools::{PoolRef, Pools, referenced_pools};
+pub use secret::{Content, RenderedSecret, secret_name};

@@ -1,0 +1,221 @@
+//! Which host a machine takes.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::BareMetalHost,
+    vocabulary::{label, reason},
+};
+
+use super::{
+    HostCounts, HostRequest, HostVerdict, Rejection, SelectorError, Standing, judge, judge::is_own,
+    rendezvous::rank,
+};
+
+/// The outcome of a choice, and why each other host was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostChoice {
+    /// What came out.
+    pub outcome: HostOutcome,
+    /// Every host of the namespace that was not taken, by name. Empty if the machine has its host already.
+    pub verdicts: Vec<HostVerdict>,
+}
+
+/// What came out of a choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostOutcome {
+    /// This one.
+    Chosen(Chosen),
+    /// No host fits.
+    None,
+    /// Hosts are booked for the machine's owner, but none is ready yet: name and state of each.
+    Wait(Vec<(String, String)>),
+    /// The request cannot be used.
+    Err(SelectorError),
+}
+
+/// The host to take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// Name of the host.
+    pub host: String,
+    /// Whether the machine has it already, so that nothing is left to claim.
+    pub already_own: bool,
+    /// Whether it was booked for the machine's owner.
+    pub via_reuse: bool,
+    /// The failure domain asked for, if the host stands in another or in none.
+    pub fell_back_from_domain: Option<String>,
+}
+
+impl Chosen {
+    /// Reason for the condition.
+    pub fn reason(&self) -> &'static str {
+        if self.via_reuse {
+            reason::ASSOCIATE_HOST_VIA_REUSE
+        } else {
+            reason::ASSOCIATE_HOST_SUCCESS
+        }
+    }
+}
+
+impl HostChoice {
+    /// How many hosts were not taken for which kind of reason.
+    pub fn counts(&self) -> HostCounts {
+        self.verdicts.iter().map(|verdict| &verdict.rejection).collect()
+    }
+}
+
+/// Hosts by what they are to the machine.
+#[derive(Default)]
+struct Candidates<'h> {
+    reserved: Vec<&'h BareMetalHost>,
+    later: Vec<(String, String)>,
+    free: Vec<&'h BareMetalHost>,
+    verdicts: Vec<HostVerdict>,
+}
+
+/// Chooses a host: the machine's own, else one booked for its owner, else a free one; within these the failure
+/// domain asked for goes first. Hosts of other namespaces are not seen.
+///
+/// ```
+/// use capm3_api::{neighbours::{BareMetalHost, Machine}, v1beta2::Metal3Machine};
+/// use capm3_domain::host::{HostOutcome, HostRequest, choose};
+///
+/// let (metal3_machine, machine) = (Metal3Machine::default(), Machine::default());
+/// let host: BareMetalHost = serde_json::from_str(
+///     r#"{"metadata": {"name": "h"}, "status": {"provisioning": {"state": "inspecting"}}}"#).unwrap();
+/// let choice = choose(&HostRequest::new(&metal3_machine, &machine, None), [&host].into_iter());
+/// assert_eq!(choice.outcome, HostOutcome::None);
+/// assert_eq!(choice.verdicts[0].to_string(), "h: not available: inspecting");
+/// assert_eq!(choice.counts().to_string(), "1 host: 1 not available");
+/// ```
+pub fn choose<'h>(request: &HostRequest<'_>, hosts: impl Iterator<Item = &'h BareMetalHost>) -> HostChoice {
+    let namespace = request.machine.metadata.namespace_str();
+    let hosts: Vec<_> = hosts
+        .filter(|host| host.metadata.namespace_str() == namespace)
+        .collect();
+    if let Some(own) = own_host(request, &hosts) {
+        return bare(HostOutcome::Chosen(own));
+    }
+    if let Err(error) = &request.selector {
+        return bare(HostOutcome::Err(error.clone()));
+    }
+    let mut candidates = sort_out(request, &hosts);
+    let outcome = decide(request, &mut candidates);
+    candidates.verdicts.sort_by(|a, b| a.host.cmp(&b.host));
+    HostChoice {
+        outcome,
+        verdicts: candidates.verdicts,
+    }
+}
+
+fn bare(outcome: HostOutcome) -> HostChoice {
+    HostChoice {
+        outcome,
+        verdicts: Vec::new(),
+    }
+}
+
+/// The host that names this machine. Looked for without the selector: labels may have changed since the claim, and a
+/// machine must never take a second host.
+fn own_host(request: &HostRequest<'_>, hosts: &[&BareMetalHost]) -> Option<Chosen> {
+    let own = hosts.iter().filter(|host| is_own(request, host));
+    let host = own.map(|host| host.metadata.name_str()).min()?;
+    Some(Chosen {
+        host: host.to_owned(),
+        already_own: true,
+        via_reuse: false,
+        fell_back_from_domain: None,
+    })
+}
+
+fn sort_out<'h>(request: &HostRequest<'_>, hosts: &[&'h BareMetalHost]) -> Candidates<'h> {
+    let mut candidates = Candidates::default();
+    for host in hosts {
+        let name = host.metadata.name_str();
+        match judge(request, host) {
+            Standing::Reserved => candidates.reserved.push(host),
+            Standing::Free | Standing::Own => candidates.free.push(host),
+            Standing::ReservedLater(state) => {
+                candidates
+                    .verdicts
+                    .push(verdict(name, Rejection::NotAvailable(state.clone())));
+                candidates.later.push((name.to_owned(), state));
+            }
+            Standing::Rejected(rejection) => candidates.verdicts.push(verdict(name, rejection)),
+        }
+    }
+    candidates
+}
+
+/// Booked hosts go first. A free host is taken only if nothing is booked: while booked ones are cleaned the machine
+/// waits for them, because they carry its owner's data.
+fn decide(request: &HostRequest<'_>, candidates: &mut Candidates<'_>) -> HostOutcome {
+    let free = std::mem::take(&mut candidates.free);
+    let reserved = std::mem::take(&mut candidates.reserved);
+    if reserved.is_empty() && candidates.later.is_empty() {
+        return pick(request, free, false, &mut candidates.verdicts);
+    }
+    let passed = free
+        .iter()
+        .map(|host| verdict(host.metadata.name_str(), Rejection::NotReserved));
+    candidates.verdicts.extend(passed);
+    if reserved.is_empty() {
+        let mut later = std::mem::take(&mut candidates.later);
+        later.sort();
+        return HostOutcome::Wait(later);
+    }
+    pick(request, reserved, true, &mut candidates.verdicts)
+}
+
+/// Takes the best of hosts that could all be used: the failure domain first, then the machine's own ranking.
+fn pick(
+    request: &HostRequest<'_>,
+    hosts: Vec<&BareMetalHost>,
+    via_reuse: bool,
+    verdicts: &mut Vec<HostVerdict>,
+) -> HostOutcome {
+    let wanted = request.failure_domain();
+    let in_domain = |host: &BareMetalHost| wanted.is_some() && domain_of(host) == wanted;
+    let ranked = hosts.iter().copied().map(|host| {
+        let name = host.metadata.name_str();
+        ((in_domain(host), rank(request.identity(), name), name), host)
+    });
+    let Some((_, best)) = ranked.max_by_key(|(order, _)| *order) else {
+        return HostOutcome::None;
+    };
+    let honoured = in_domain(best);
+    for host in hosts {
+        if std::ptr::eq(host, best) {
+            continue;
+        }
+        let rejection = if honoured && !in_domain(host) {
+            Rejection::OtherFailureDomain(domain_of(host).map(str::to_owned))
+        } else {
+            Rejection::NotDrawn
+        };
+        verdicts.push(verdict(host.metadata.name_str(), rejection));
+    }
+    HostOutcome::Chosen(Chosen {
+        host: best.metadata.name_str().to_owned(),
+        already_own: false,
+        via_reuse,
+        fell_back_from_domain: wanted.filter(|_| !honoured).map(str::to_owned),
+    })
+}
+
+fn domain_of(host: &BareMetalHost) -> Option<&str> {
+    host.metadata
+        .label(label::FAILURE_DOMAIN)
+        .filter(|domain| !domain.is_empty())
+}
+
+fn verdict(host: &str, rejection: Rejection) -> HostVerdict {
+    HostVerdict {
+        host: host.to_owned(),
+        rejection,
+    }
+}
+
+#[cfg(test)]
+#[path = "choose_tests.rs"]
+mod tests;

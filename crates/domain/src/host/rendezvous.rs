@@ -1,0 +1,68 @@
+//! Choice among equals: each machine ranks all hosts in an order of its own.
+//!
+//! The rank of a host comes from machine and host alone, so a retry or another replica takes the same host, a host
+//! that vanishes moves only the machine that wanted it, and the machines spread evenly.
+
+/// Rank of a host in the eyes of a machine; the highest wins.
+pub(super) fn rank(machine: &str, host: &str) -> u64 {
+    let bytes = machine.bytes().chain([0]).chain(host.bytes());
+    mix(bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    }))
+}
+
+/// FNV alone leaves neighbouring names with neighbouring ranks; this spreads them over all 64 bits.
+fn mix(mut hash: u64) -> u64 {
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        hash = (hash ^ (hash >> 33)).wrapping_mul(factor);
+    }
+    hash ^ (hash >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn favourite(machine: &str, hosts: &[String]) -> String {
+        hosts
+            .iter()
+            .max_by_key(|host| rank(machine, host))
+            .unwrap()
+            .clone()
+    }
+
+    #[test]
+    fn machines_spread_evenly_over_hosts() {
+        let hosts: Vec<String> = (0..10).map(|n| format!("host-{n}")).collect();
+        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+        for n in 0..5000 {
+            *taken.entry(favourite(&format!("uid-{n}"), &hosts)).or_default() += 1;
+        }
+        assert_eq!(taken.len(), 10);
+        for (host, count) in taken {
+            assert!(
+                (400..600).contains(&count),
+                "{host} was wanted {count} times of 5000"
+            );
+        }
+    }
+
+    #[test]
+    fn a_host_that_vanishes_moves_only_those_that_wanted_it() {
+        let hosts: Vec<String> = (0..10).map(|n| format!("host-{n}")).collect();
+        for n in 0..200 {
+            let machine = format!("uid-{n}");
+            let before = favourite(&machine, &hosts);
+            let after = favourite(&machine, &hosts[1..]);
+            assert!(before == after || before == hosts[0]);
+        }
+    }
+
+    #[test]
+    fn ranks_stay_the_same_for_ever() {
+        assert_eq!(rank("uid-1", "host-1"), rank("uid-1", "host-1"));
+        assert_ne!(rank("ab", "c"), rank("a", "bc"));
+    }
+}

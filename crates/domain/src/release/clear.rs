@@ -1,0 +1,161 @@
+//! What is taken off a host so that its operator deprovisions it.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::BareMetalHost,
+    reference::SecretRef,
+    v1beta2::Metal3Machine,
+    vocabulary::{META_DATA_SUFFIX, NETWORK_DATA_SUFFIX},
+};
+use serde_json::{Map, Value, json};
+
+/// The merge patch that takes image, deploy step and data off the host and sets its power; none if all is done.
+///
+/// User data always came with the image. Metadata and network data are taken off if the machine could have put them
+/// there, whatever its status says: after a move the status is gone, but a reference to a deleted Secret would break
+/// the next machine on this host. What an operator put there for a machine without such data stays.
+pub fn clear(machine: &Metal3Machine, host: &BareMetalHost, fast_track: bool) -> Option<Value> {
+    let spec = &host.spec;
+    let owns_meta = owns(
+        machine,
+        spec.meta_data.as_ref(),
+        [&machine.spec.meta_data, &machine.status.meta_data],
+        META_DATA_SUFFIX,
+    );
+    let owns_network = owns(
+        machine,
+        spec.network_data.as_ref(),
+        [&machine.spec.network_data, &machine.status.network_data],
+        NETWORK_DATA_SUFFIX,
+    );
+    let members = [
+        ("image", spec.image.is_some()),
+        ("customDeploy", spec.custom_deploy.is_some()),
+        ("userData", spec.user_data.is_some()),
+        ("metaData", owns_meta),
+        ("networkData", owns_network),
+    ];
+    let mut patch: Map<String, Value> = members
+        .into_iter()
+        .filter(|(_, present)| *present)
+        .map(|(member, _)| (member.to_owned(), Value::Null))
+        .collect();
+    let online = online_at_release(host, fast_track);
+    if spec.online != online {
+        patch.insert("online".to_owned(), online.into());
+    }
+    (!patch.is_empty()).then(|| json!({ "spec": patch }))
+}
+
+/// Whether the host has a reference that the machine could have put there.
+fn owns(
+    machine: &Metal3Machine,
+    on_host: Option<&SecretRef>,
+    given: [&Option<SecretRef>; 2],
+    suffix: &str,
+) -> bool {
+    let Some(on_host) = on_host else {
+        return false;
+    };
+    let templated = machine.spec.data_template.is_some() || machine.status.rendered_data.is_some();
+    let made_for_it = on_host.name_str() == format!("{}{suffix}", machine.metadata.name_str());
+    templated || made_for_it || given.iter().any(|reference| reference.is_some())
+}
+
+/// Whether a released host stays powered on.
+///
+/// | power-off disabled | fast track | cleaning | online |
+/// |---|---|---|---|
+/// | yes | any | any | yes |
+/// | no | yes | not `disabled` | yes |
+/// | no | yes | `disabled` | no |
+/// | no | no | any | no |
+///
+/// ```
+/// use capm3_api::neighbours::BareMetalHost;
+/// use capm3_domain::release::online_at_release;
+///
+/// assert!(!online_at_release(&BareMetalHost::default(), false));
+/// assert!(online_at_release(&BareMetalHost::default(), true));
+/// ```
+pub fn online_at_release(host: &BareMetalHost, fast_track: bool) -> bool {
+    let cleaned = host.spec.automated_cleaning_mode.as_deref() != Some("disabled");
+    host.spec.disable_power_off || (fast_track && cleaned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(spec: Value) -> BareMetalHost {
+        serde_json::from_value(json!({ "spec": spec })).unwrap()
+    }
+
+    fn machine(spec: Value, status: Value) -> Metal3Machine {
+        serde_json::from_value(json!({"metadata": {"name": "m"}, "spec": spec, "status": status})).unwrap()
+    }
+
+    #[test]
+    fn the_power_of_a_released_host_follows_the_table() {
+        // power-off disabled, fast track, cleaning mode, online
+        let table = [
+            (true, true, "metadata", true),
+            (true, false, "disabled", true),
+            (false, true, "metadata", true),
+            (false, true, "", true),
+            (false, true, "disabled", false),
+            (false, false, "metadata", false),
+            (false, false, "disabled", false),
+        ];
+        for (disabled, fast_track, cleaning, online) in table {
+            let cleaning = (!cleaning.is_empty()).then_some(cleaning);
+            let host = host(json!({"disablePowerOff": disabled, "automatedCleaningMode": cleaning}));
+            assert_eq!(
+                online_at_release(&host, fast_track),
+                online,
+                "{disabled} {fast_track} {cleaning:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn everything_of_the_machine_is_taken_off_without_asking_its_status() {
+        let host = host(json!({
+            "image": {"url": "x"}, "customDeploy": {"method": "d"}, "online": true,
+            "userData": {"name": "boot"}, "metaData": {"name": "m-metadata"}, "networkData": {"name": "m-networkdata"}
+        }));
+        let all = json!({"spec": {"image": null, "customDeploy": null, "userData": null,
+                                  "metaData": null, "networkData": null, "online": false}});
+        assert_eq!(clear(&machine(json!({}), json!({})), &host, false), Some(all));
+    }
+
+    #[test]
+    fn data_is_taken_off_if_the_machine_could_have_put_it_there() {
+        let host = host(json!({"metaData": {"name": "x"}, "networkData": {"name": "y"}}));
+        let (meta, network) = (json!({"metaData": null}), json!({"networkData": null}));
+        let both = json!({"metaData": null, "networkData": null});
+        let table = [
+            (json!({}), json!({}), None),
+            (json!({"metaData": {"name": "x"}}), json!({}), Some(meta.clone())),
+            (json!({"networkData": {"name": "y"}}), json!({}), Some(network)),
+            (
+                json!({"dataTemplate": {"name": "dt"}}),
+                json!({}),
+                Some(both.clone()),
+            ),
+            (json!({}), json!({"renderedData": {"name": "dt-0"}}), Some(both)),
+            (json!({}), json!({"metaData": {"name": "x"}}), Some(meta)),
+        ];
+        for (spec, status, expected) in table {
+            let patch = clear(&machine(spec, status), &host, false);
+            assert_eq!(patch, expected.map(|spec| json!({ "spec": spec })));
+        }
+    }
+
+    #[test]
+    fn a_clear_host_needs_no_patch() {
+        let machine = machine(json!({"dataTemplate": {"name": "dt"}}), json!({}));
+        assert_eq!(clear(&machine, &host(json!({})), false), None);
+        assert_eq!(clear(&machine, &host(json!({"online": true})), true), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! Networks of a node: static ones with an address of a pool, then those that give addresses themselves.
+
+use capm3_api::v1beta2::{DynamicNetwork, Networks, StaticNetwork};
+use serde_json::{Value, json};
+
+use super::{
+    address::Family,
+    error::{Problem, RenderError},
+    objects::Inputs,
+    routes,
+};
+
+/// In this order, each kind in the order of the template: IPv4, IPv6, DHCPv4, DHCPv6, SLAAC.
+pub(super) fn render(networks: &Networks, inputs: &Inputs<'_>) -> Result<Vec<Value>, RenderError> {
+    let fixed = [
+        ("ipv4", &networks.ipv4, "ipv4", Family::V4),
+        ("ipv6", &networks.ipv6, "ipv6", Family::V6),
+    ];
+    let dynamic = [
+        ("ipv4DHCP", &networks.ipv4_dhcp, "ipv4_dhcp", Family::V4),
+        ("ipv6DHCP", &networks.ipv6_dhcp, "ipv6_dhcp", Family::V6),
+        ("ipv6SLAAC", &networks.ipv6_slaac, "ipv6_slaac", Family::V6),
+    ];
+    let mut rendered = Vec::new();
+    for (list, items, type_, family) in fixed {
+        for (index, network) in items.iter().enumerate() {
+            let path = format!("spec.networkData.networks.{list}[{index}]");
+            rendered.push(render_static(network, type_, family, inputs, &path)?);
+        }
+    }
+    for (list, items, type_, family) in dynamic {
+        for (index, network) in items.iter().enumerate() {
+            let path = format!("spec.networkData.networks.{list}[{index}]");
+            rendered.push(render_dynamic(network, type_, family, inputs, &path)?);
+        }
+    }
+    Ok(rendered)
+}
+
+fn render_static(
+    network: &StaticNetwork,
+    type_: &str,
+    family: Family,
+    inputs: &Inputs<'_>,
+    path: &str,
+) -> Result<Value, RenderError> {
+    let pool = pool_of(network, inputs, path)?;
+    let address = inputs.address(pool, Problem::NoAddress, path)?;
+    Ok(json!({
+        "type": type_,
+        "id": network.id,
+        "link": network.link,
+        "ip_address": address.address,
+        "netmask": address.netmask(family, pool, path)?,
+        "routes": routes::render(&network.routes, family, inputs, path)?,
+    }))
+}
+
+fn render_dynamic(
+    network: &DynamicNetwork,
+    type_: &str,
+    family: Family,
+    inputs: &Inputs<'_>,
+    path: &str,
+) -> Result<Value, RenderError> {
+    Ok(json!({
+        "type": type_,
+        "id": network.id,
+        "link": network.link,
+        "routes": routes::render(&network.routes, family, inputs, path)?,
+    }))
+}
+
+/// The first source that is given; empty when none is.
+fn pool_of<'a>(network: &'a StaticNetwork, inputs: &Inputs<'a>, path: &str) -> Result<&'a str, RenderError> {
+    if let Some(source) = &network.from_pool_annotation {
+        let path = format!("{path}.fromPoolAnnotation");
+        return inputs
+            .objects
+            .pool_of(source, &path)
+            .map_err(|error| RenderError::new(Problem::NoAddress, path, error.problem.to_string()));
+    }
+    let reference = network
+        .from_pool_ref
+        .as_ref()
+        .map(|reference| reference.name.as_str());
+    let pool = reference
+        .filter(|name| !name.is_empty())
+        .or(network.ip_address_from_ip_pool.as_deref());
+    Ok(pool.unwrap_or_default())
+}

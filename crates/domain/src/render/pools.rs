@@ -1,0 +1,277 @@
+//! Which pools a template needs.
+//!
+//! Takes the template and the objects of the machine, because annotations may name pools. Gives each pool once:
+//! whatever a machine takes from a pool, and however often, it gets one address of it. Only pools whose answer is
+//! rendered are listed; a pool that loses against another source of the same value would cost an address for nothing.
+
+use std::collections::BTreeMap;
+
+use capm3_api::v1beta2::{
+    FromAnnotation, FromPool, Gateway, IpPoolRef, MetaData, Metal3DataTemplateSpec, NetworkData, Networks,
+    Route, StaticNetwork,
+};
+
+use super::{
+    error::{Problem, RenderError},
+    objects::Objects,
+};
+
+/// Pools by name.
+pub type Pools = BTreeMap<String, PoolRef>;
+
+const METAL3_GROUP: &str = "ipam.metal3.io";
+const METAL3_KIND: &str = "IPPool";
+
+/// A pool that a template needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolRef {
+    /// Name of the pool.
+    pub name: String,
+    /// API group of the pool.
+    pub api_group: String,
+    /// Kind of the pool.
+    pub kind: String,
+}
+
+impl PoolRef {
+    /// A pool; an absent or empty group or kind is Metal3's.
+    pub fn new(name: &str, api_group: Option<&str>, kind: Option<&str>) -> Self {
+        let or =
+            |given: Option<&str>, usual: &str| given.filter(|g| !g.is_empty()).unwrap_or(usual).to_owned();
+        Self {
+            name: name.to_owned(),
+            api_group: or(api_group, METAL3_GROUP),
+            kind: or(kind, METAL3_KIND),
+        }
+    }
+
+    /// Whether Metal3's own address manager serves the pool; all others go through Cluster API's contract.
+    pub fn is_metal3(&self) -> bool {
+        self.api_group == METAL3_GROUP && self.kind == METAL3_KIND
+    }
+}
+
+/// The pools that a template needs for the machine of these objects. With no objects at all, as when a machine is
+/// taken down, sources that need one are left out.
+pub fn referenced_pools(spec: &Metal3DataTemplateSpec, objects: Objects<'_>) -> Result<Pools, RenderError> {
+    let mut collector = Collector {
+        pools: Pools::new(),
+        objects,
+    };
+    if let Some(meta_data) = &spec.meta_data {
+        collector.meta_data(meta_data)?;
+    }
+    if let Some(network_data) = &spec.network_data {
+        collector.network_data(network_data)?;
+    }
+    Ok(collector.pools)
+}
+
+struct Collector<'a> {
+    pools: Pools,
+    objects: Objects<'a>,
+}
+
+/// Who reports an annotation that names no pool.
+#[derive(Clone, Copy)]
+enum BadAnnotation {
+    IsAnError,
+    /// The renderer does, once the pools that are known have answered.
+    IsLeftToTheRenderer,
+}
+
+impl Collector<'_> {
+    fn meta_data(&mut self, meta_data: &MetaData) -> Result<(), RenderError> {
+        let lists: [(&str, &[FromPool]); 4] = [
+            ("ipAddressesFromPool", &meta_data.ip_addresses_from_pool),
+            ("prefixesFromPool", &meta_data.prefixes_from_pool),
+            ("gatewaysFromPool", &meta_data.gateways_from_pool),
+            ("dnsServersFromPool", &meta_data.dns_servers_from_pool),
+        ];
+        for (list, items) in lists {
+            for (index, item) in items.iter().enumerate() {
+                let pool = PoolRef::new(&item.name, item.api_group.as_deref(), item.kind.as_deref());
+                self.add(pool, &format!("spec.metaData.{list}[{index}]"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn network_data(&mut self, network_data: &NetworkData) -> Result<(), RenderError> {
+        if let Some(networks) = &network_data.networks {
+            self.networks(networks)?;
+        }
+        let dns = network_data
+            .services
+            .as_ref()
+            .and_then(|s| s.dns_from_ip_pool.as_deref());
+        self.add_named(dns, "spec.networkData.services.dnsFromIPPool")
+    }
+
+    fn networks(&mut self, networks: &Networks) -> Result<(), RenderError> {
+        for (list, items) in [("ipv4", &networks.ipv4), ("ipv6", &networks.ipv6)] {
+            for (index, network) in items.iter().enumerate() {
+                let path = format!("spec.networkData.networks.{list}[{index}]");
+                self.static_network(network, &path)?;
+                self.routes(&network.routes, &path, BadAnnotation::IsAnError)?;
+            }
+        }
+        let dynamic = [
+            ("ipv4DHCP", &networks.ipv4_dhcp),
+            ("ipv6DHCP", &networks.ipv6_dhcp),
+            ("ipv6SLAAC", &networks.ipv6_slaac),
+        ];
+        for (list, items) in dynamic {
+            for (index, network) in items.iter().enumerate() {
+                let path = format!("spec.networkData.networks.{list}[{index}]");
+                self.routes(&network.routes, &path, BadAnnotation::IsLeftToTheRenderer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn static_network(&mut self, network: &StaticNetwork, path: &str) -> Result<(), RenderError> {
+        self.source(
+            network.from_pool_annotation.as_ref(),
+            network.from_pool_ref.as_ref(),
+            network.ip_address_from_ip_pool.as_deref(),
+            path,
+            BadAnnotation::IsAnError,
+        )
+    }
+
+    fn routes(&mut self, routes: &[Route], path: &str, bad: BadAnnotation) -> Result<(), RenderError> {
+        for (index, route) in routes.iter().enumerate() {
+            let path = format!("{path}.routes[{index}]");
+            self.gateway(&route.gateway, &format!("{path}.gateway"), bad)?;
+            let dns = route
+                .services
+                .as_ref()
+                .and_then(|s| s.dns_from_ip_pool.as_deref());
+            self.add_named(dns, &format!("{path}.services.dnsFromIPPool"))?;
+        }
+        Ok(())
+    }
+
+    fn gateway(&mut self, gateway: &Gateway, path: &str, bad: BadAnnotation) -> Result<(), RenderError> {
+        if gateway.string.as_ref().is_some_and(|address| !address.is_empty()) {
+            return Ok(());
+        }
+        let annotation = gateway.from_pool_annotation.as_ref();
+        self.source(
+            annotation,
+            gateway.from_pool_ref.as_ref(),
+            gateway.from_ip_pool.as_deref(),
+            path,
+            bad,
+        )
+    }
+
+    /// The first source that is given wins, as in the renderer.
+    fn source(
+        &mut self,
+        annotation: Option<&FromAnnotation>,
+        reference: Option<&IpPoolRef>,
+        name: Option<&str>,
+        path: &str,
+        bad: BadAnnotation,
+    ) -> Result<(), RenderError> {
+        if let Some(annotation) = annotation.filter(|_| !self.objects.are_unknown()) {
+            let path = format!("{path}.fromPoolAnnotation");
+            return match (self.objects.pool_of(annotation, &path), bad) {
+                (Ok(pool), _) => self.add_named(Some(pool), &path),
+                (Err(_), BadAnnotation::IsLeftToTheRenderer) => Ok(()),
+                (Err(error), BadAnnotation::IsAnError) => Err(error),
+            };
+        }
+        match reference.filter(|reference| !reference.name.is_empty()) {
+            Some(r) => self.add(
+                PoolRef::new(&r.name, r.api_group.as_deref(), r.kind.as_deref()),
+                path,
+            ),
+            None => self.add_named(name, path),
+        }
+    }
+
+    fn add_named(&mut self, name: Option<&str>, path: &str) -> Result<(), RenderError> {
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) => self.add(PoolRef::new(name, None, None), path),
+            None => Ok(()),
+        }
+    }
+
+    fn add(&mut self, pool: PoolRef, path: &str) -> Result<(), RenderError> {
+        let known = self
+            .pools
+            .entry(pool.name.clone())
+            .or_insert_with(|| pool.clone());
+        if *known == pool {
+            return Ok(());
+        }
+        let detail = format!(
+            "pool {} is both {}/{} and {}/{}",
+            pool.name, known.api_group, known.kind, pool.api_group, pool.kind
+        );
+        Err(RenderError::new(Problem::PoolOfTwoKinds, path, detail))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capm3_api::neighbours::BareMetalHost;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pools(spec: Value, objects: Objects<'_>) -> Result<Vec<String>, String> {
+        let spec: Metal3DataTemplateSpec = serde_json::from_value(spec).unwrap();
+        let pools = referenced_pools(&spec, objects).map_err(|error| error.to_string())?;
+        Ok(pools
+            .into_values()
+            .map(|p| format!("{}/{}/{}", p.api_group, p.kind, p.name))
+            .collect())
+    }
+
+    #[test]
+    fn only_metal3s_own_kind_is_metal3() {
+        assert!(PoolRef::new("p", None, Some("")).is_metal3());
+        assert!(!PoolRef::new("p", None, Some("GlobalPool")).is_metal3());
+        assert!(!PoolRef::new("p", Some("ipam.cluster.x-k8s.io"), Some("InClusterIPPool")).is_metal3());
+    }
+
+    #[test]
+    fn one_name_for_pools_of_two_kinds_is_an_error_that_names_both() {
+        let spec = json!({
+            "metaData": {"ipAddressesFromPool": [{"key": "a", "name": "p"}]},
+            "networkData": {"networks": {"ipv6": [
+                {"id": "n", "link": "l", "fromPoolRef": {"name": "p", "kind": "InClusterIPPool", "apiGroup": "x.io"}}
+            ]}}
+        });
+        assert_eq!(
+            pools(spec, Objects::default()).unwrap_err(),
+            "multiple references with the same name but different resource types: spec.networkData.networks.ipv6[0], \
+             pool p is both ipam.metal3.io/IPPool and x.io/InClusterIPPool"
+        );
+    }
+
+    #[test]
+    fn without_objects_annotations_are_passed_over_for_the_next_source() {
+        let spec = json!({"networkData": {"networks": {"ipv4": [
+            {"id": "n", "link": "l", "fromPoolAnnotation": {"object": "machine", "annotation": "a"}},
+            {"id": "m", "link": "l", "fromPoolAnnotation": {"object": "machine", "annotation": "a"}, "ipAddressFromIPPool": "p"}
+        ]}}});
+        assert_eq!(
+            pools(spec.clone(), Objects::default()).unwrap(),
+            ["ipam.metal3.io/IPPool/p"]
+        );
+        let host = BareMetalHost::default();
+        let objects = Objects {
+            host: Some(&host),
+            ..Objects::default()
+        };
+        assert_eq!(
+            pools(spec, objects).unwrap_err(),
+            "machine is nil but referenced in annotation a: spec.networkData.networks.ipv4[0].fromPoolAnnotation"
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! A small machine for the tests of this module.
+
+use std::collections::BTreeMap;
+
+use capm3_api::{
+    neighbours::{BareMetalHost, Machine},
+    v1beta2::{Metal3Data, Metal3Machine},
+};
+use serde_json::{Value, json};
+
+use super::{Address, Inputs, Objects, render_meta_data, render_network_data};
+
+/// Objects of the machine, and what its pools gave.
+pub(super) struct Setting {
+    data: Metal3Data,
+    metal3_machine: Metal3Machine,
+    machine: Machine,
+    host: BareMetalHost,
+    addresses: BTreeMap<String, Address>,
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+fn address(value: &Value) -> Address {
+    let text = |member: &str| value[member].as_str().unwrap_or_default().to_owned();
+    Address {
+        address: text("address"),
+        prefix: value["prefix"]
+            .as_i64()
+            .map(|prefix| i32::try_from(prefix).unwrap()),
+        gateway: text("gateway"),
+        dns_servers: value["dnsServers"].as_array().map_or_else(Vec::new, |servers| {
+            servers
+                .iter()
+                .filter_map(|server| server.as_str().map(str::to_owned))
+                .collect()
+        }),
+    }
+}
+
+impl Setting {
+    pub fn new(pools: Value) -> Self {
+        let machine = json!({"metadata": {
+            "name": "machine-1", "namespace": "metal3", "annotations": {"pool6": "v6"}
+        }});
+        let host = json!({
+            "metadata": {"name": "host-1", "namespace": "metal3", "annotations": {"pool": "v4"}},
+            "status": {"hardware": {"nics": [{"name": "enp1s0", "mac": "52:54:00:aa:01:01"}]}}
+        });
+        Self {
+            data: read(json!({"metadata": {"name": "t-0", "namespace": "metal3"}, "spec": {"index": 0}})),
+            metal3_machine: read(json!({"metadata": {"name": "m3m-1", "namespace": "metal3"}})),
+            machine: read(machine),
+            host: read(host),
+            addresses: pools
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(k, v)| (k.clone(), address(v)))
+                .collect(),
+        }
+    }
+
+    fn inputs(&self) -> Inputs<'_> {
+        Inputs {
+            data: &self.data,
+            objects: Objects {
+                metal3_machine: Some(&self.metal3_machine),
+                machine: Some(&self.machine),
+                host: Some(&self.host),
+            },
+            addresses: &self.addresses,
+        }
+    }
+
+    pub fn meta_data(&self, template: Value) -> Result<String, String> {
+        render_meta_data(&read(template), &self.inputs()).map_err(|error| error.to_string())
+    }
+
+    pub fn network_data(&self, template: Value) -> Result<String, String> {
+        render_network_data(&read(template), &self.inputs()).map_err(|error| error.to_string())
+    }
+}
