@@ -71,9 +71,3 @@ pub trait Admission: Send + Sync {
         Ok(())
     }
 }
-
-/// Admits everything unchanged.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AdmitAll;
-
-impl Admission for AdmitAll {}

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use parking_lot::RwLock;
 
 use crate::{
-    admission::{Admission, AdmitAll},
+    admission::Admission,
     conversion::{Conversion, RewriteApiVersion},
     options::Options,
     record::{Counters, Recorder},
@@ -15,7 +15,7 @@ use crate::{
 /// Shared surroundings of all clusters.
 pub(crate) struct Env {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    admission: RwLock<Arc<dyn Admission>>,
+    admission: RwLock<Option<Arc<dyn Admission>>>,
     conversion: RwLock<Arc<dyn Conversion>>,
     pub(crate) recorder: Recorder,
     pub(crate) counters: Counters,
@@ -27,7 +27,7 @@ impl Env {
     pub(crate) fn new(options: Options) -> Self {
         Self {
             now: options.now,
-            admission: RwLock::new(Arc::new(AdmitAll)),
+            admission: RwLock::new(None),
             conversion: RwLock::new(Arc::new(RewriteApiVersion)),
             recorder: Recorder::new(options.observer),
             counters: Counters::default(),
@@ -41,8 +41,9 @@ impl Env {
         crate::clock::seconds((self.now)())
     }
 
-    pub(crate) fn admission(&self) -> Arc<dyn Admission> {
-        Arc::clone(&self.admission.read())
+    /// `None` until rules are installed, so that nobody pays for rules that do nothing.
+    pub(crate) fn admission(&self) -> Option<Arc<dyn Admission>> {
+        self.admission.read().clone()
     }
 
     pub(crate) fn conversion(&self) -> Arc<dyn Conversion> {
@@ -50,7 +51,7 @@ impl Env {
     }
 
     pub(crate) fn set_admission(&self, admission: Arc<dyn Admission>) {
-        *self.admission.write() = admission;
+        *self.admission.write() = Some(admission);
     }
 
     pub(crate) fn set_conversion(&self, conversion: Arc<dyn Conversion>) {

@@ -42,7 +42,7 @@ mod view;
 mod watch;
 mod write;
 
-pub use admission::{Admission, AdmissionRequest, AdmitAll, Denial, Operation};
+pub use admission::{Admission, AdmissionRequest, Denial, Operation};
 pub use conversion::{Conversion, RewriteApiVersion};
 pub use options::Options;
 pub use record::{RequestCount, WriteRecord};

@@ -68,7 +68,14 @@ struct CountKey {
 pub(crate) struct Counters(Mutex<BTreeMap<CountKey, u64>>);
 
 impl Counters {
-    pub(crate) fn add(&self, user_agent: &str, verb: &'static str, resource: &str, subresource: &str, code: u16) {
+    pub(crate) fn add(
+        &self,
+        user_agent: &str,
+        verb: &'static str,
+        resource: &str,
+        subresource: &str,
+        code: u16,
+    ) {
         let key = CountKey {
             user_agent: user_agent.to_owned(),
             verb,
@@ -103,7 +110,11 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(observer: Option<Observer>) -> Self {
-        Self { observer, queue: Mutex::default(), delivering: Mutex::default() }
+        Self {
+            observer,
+            queue: Mutex::default(),
+            delivering: Mutex::default(),
+        }
     }
 
     /// Whether anybody listens: building records for nobody would cost every write.
@@ -124,7 +135,9 @@ impl Recorder {
     pub(crate) fn deliver(&self) {
         let Some(observer) = &self.observer else { return };
         while !self.queue.lock().1.is_empty() {
-            let Some(_guard) = self.delivering.try_lock() else { return };
+            let Some(_guard) = self.delivering.try_lock() else {
+                return;
+            };
             while let Some(record) = self.pop() {
                 observer(&record);
             }

@@ -1,2 +1,11 @@
-//! The capm3 binary.
-fn main() {}
+//! The `capm3` binary: argument parsing and presentation only.
+
+mod cli;
+mod exit;
+mod up;
+
+use clap::Parser;
+
+fn main() -> std::process::ExitCode {
+    exit::report(cli::Cli::parse().run())
+}

@@ -1,5 +1,6 @@
 //! Golden vectors of provider IDs and machine addresses.
 
+// The reader offers more than this test uses.
 #[allow(unused_imports)]
 mod support;
 

@@ -1,1 +1,18 @@
-//! provider
+//! The controllers, one folder a kind: `observe` reads into a plain snapshot, `decide` is a pure function to a plan,
+//! the engine carries it out. `mod.rs` of each folder says what wakes it.
+//!
+//! [`Provider::start`] wires them over one client; dropping the [`Provider`] stops everything at once.
+
+mod conditions;
+mod context;
+pub mod indexes;
+pub mod ippool;
+pub mod metal3cluster;
+pub mod metal3data;
+pub mod metal3datatemplate;
+pub mod metal3machine;
+mod owners;
+mod watching;
+pub mod workload;
+
+pub use context::{Options, Provider};

@@ -187,9 +187,9 @@ mod tests {
 
     #[test]
     fn control_plane_and_worker_machines_are_treated_alike() {
-        for owner in ["control-plane", "worker"] {
+        for role in [label::CONTROL_PLANE, "cluster.x-k8s.io/deployment-name"] {
             let mut machine = machine("rack2", json!(null));
-            machine.metadata.labels = Some([("role".to_owned(), owner.to_owned())].into());
+            machine.metadata.labels = Some([(role.to_owned(), String::new())].into());
             let found = data_template_for(&machine, None, Some(&template(json!(null))));
             assert_eq!(found.unwrap().name_str(), "dt-rack2");
         }
@@ -197,16 +197,15 @@ mod tests {
 
     #[test]
     fn only_a_machine_made_from_our_kind_of_template_has_one() {
-        let named = |name: Option<&str>, kind: Option<&str>| {
-            let machine: Metal3Machine = serde_json::from_value(json!({"metadata": {"annotations": {
-                annotation::CLONED_FROM_NAME: name, annotation::CLONED_FROM_GROUP_KIND: kind}}}))
-            .unwrap_or_default();
+        let named = |name: &str, kind: &str| {
+            let annotations =
+                json!({annotation::CLONED_FROM_NAME: name, annotation::CLONED_FROM_GROUP_KIND: kind});
+            let machine = serde_json::from_value(json!({"metadata": {"annotations": annotations}})).unwrap();
             machine_template_name(&machine).map(str::to_owned)
         };
-        let ours = Some(MACHINE_TEMPLATE_GROUP_KIND);
-        assert_eq!(named(Some("t"), ours).as_deref(), Some("t"));
-        assert_eq!(named(Some("t"), Some("Other.example.com")), None);
-        assert_eq!(named(Some(""), ours), None);
+        assert_eq!(named("t", MACHINE_TEMPLATE_GROUP_KIND).as_deref(), Some("t"));
+        assert_eq!(named("t", "Other.example.com"), None);
+        assert_eq!(named("", MACHINE_TEMPLATE_GROUP_KIND), None);
         assert_eq!(machine_template_name(&Metal3Machine::default()), None);
     }
 }

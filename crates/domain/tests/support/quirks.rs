@@ -25,6 +25,13 @@ pub fn answer(id: &str) -> Option<Answer> {
 /// A hash policy that is unset is left out.
 const NO_EMPTY_POLICY: (&str, &str) = ("  bond_xmit_hash_policy: \"\"\n", "");
 
+/// A host that must not be taken is not taken.
+const NO_HOST: &str = r#"{"outcome": "none", "hosts": null, "reason": null}"#;
+
+/// A failure domain that no label can have is a domain without hosts.
+const ANY_OF_FOUR: &str = r#"{"outcome": "chosen", "hosts": ["h1", "h2", "h3", "h4"],
+    "reason": "AssociateBareMetalHostSuccess", "error": null}"#;
+
 /// Case, answer. By family.
 #[rustfmt::skip]
 const QUIRKS: &[(&str, Answer)] = &[
@@ -159,7 +166,12 @@ const QUIRKS: &[(&str, Answer)] = &[
                 {"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPPool", "name": "pool", "uid": "pool-uid"},
                 {"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPClaim", "name": "a", "uid": "uid-a"}],
              "spec": {"address": "2001:db8::2", "claim": {"name": "a", "namespace": "ns1"}, "pool": {"name": "pool", "namespace": "ns1"}}}]}"#)),
+    ("ip-capi-other-kind", Instead(r#"{"count": 0, "status_indexes": {"a": null}, "capi_ip_addresses": [],
+        "ip_address_claims": [{"name": "a", "namespace": "ns1"}]}"#)),
     // provider-id-addresses
+    ("addr-dup", Instead(r#"{"addresses": [{"type": "InternalIP", "address": "10.0.0.7"},
+        {"type": "Hostname", "address": "n"}, {"type": "InternalDNS", "address": "n"}]}"#)),
+    ("pid-empty-host", Instead(r#"{"providerID": null, "error": {"class": "plain"}}"#)),
 
     // render-metadata
     ("md-all-kinds", Edited(&[("gw: ", "dns: 10.20.30.2,10.20.30.3\ngw: ")])),
@@ -215,4 +227,17 @@ const QUIRKS: &[(&str, Answer)] = &[
             {"pool": "p9", "apiGroup": "ipam.metal3.io", "kind": "IPPool"}
         ]}"#)),
     // select-host
+    ("sel-detached", Instead(NO_HOST)),
+    ("sel-opstatus", Instead(NO_HOST)),
+    ("sel-own-consumer-hidden", Instead(r#"{"hosts": ["h1"]}"#)),
+    ("sel-op-doesnotexist", Instead(r#"{"outcome": "chosen", "hosts": ["h3", "h4"], "reason": "AssociateBareMetalHostSuccess", "error": null}"#)),
+    ("sel-op-exists-values", Instead(r#"{"outcome": "chosen", "hosts": ["h1", "h2"], "reason": "AssociateBareMetalHostSuccess", "error": null}"#)),
+    ("sel-op-not-values", Instead(r#"{"outcome": "chosen", "hosts": ["h3", "h4"], "reason": "AssociateBareMetalHostSuccess", "error": null}"#)),
+    ("sel-fd-invalid", Instead(ANY_OF_FOUR)),
+    ("sel-fd-long", Instead(ANY_OF_FOUR)),
+    ("sel-reuse-mixed", Instead(r#"{"outcome": "chosen", "hosts": ["h1"], "reason": "AssociateBareMetalHostViaNodeReuseSuccess", "error": null}"#)),
+    ("sel-reuse-mixed-first", Instead(r#"{"outcome": "chosen", "hosts": ["h2"], "reason": "AssociateBareMetalHostViaNodeReuseSuccess", "error": null}"#)),
+    ("sel-reuse-last", Instead(r#"{"hosts": ["h1", "h2", "h3"]}"#)),
+    ("sel-reuse-fd", Instead(r#"{"hosts": ["h1"]}"#)),
+    ("sel-reuse-consumer-foreign", Instead(NO_HOST)),
 ];

@@ -1,0 +1,137 @@
+//! What the server serves, for clients that ask: versions, groups and resources of one cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::{
+    resource::{Resource, api_version},
+    store::Store,
+};
+
+const VERBS: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+
+/// `/version`.
+pub(crate) fn version() -> Value {
+    json!({"major": "1", "minor": "36", "gitVersion": "v1.36.0+capm3", "gitCommit": "", "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc", "platform": "linux/amd64"})
+}
+
+/// `/api`.
+pub(crate) fn core_versions() -> Value {
+    json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
+}
+
+/// `/apis`.
+pub(crate) fn groups(store: &Store) -> Value {
+    let groups: Vec<Value> = served(store)
+        .iter()
+        .map(|(group, versions)| describe(group, versions))
+        .collect();
+    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+}
+
+/// `/apis/<group>`.
+pub(crate) fn group(store: &Store, name: &str) -> Option<Value> {
+    let mut group = describe(name, served(store).get(name)?);
+    if let Some(fields) = group.as_object_mut() {
+        fields.insert("kind".to_owned(), json!("APIGroup"));
+        fields.insert("apiVersion".to_owned(), json!("v1"));
+    }
+    Some(group)
+}
+
+/// The served versions of each named group, preferred one first.
+fn served(store: &Store) -> BTreeMap<String, Vec<String>> {
+    let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for table in store.tables().filter(|table| !table.resource.group.is_empty()) {
+        let versions = table
+            .resource
+            .versions
+            .iter()
+            .filter(|version| version.served)
+            .map(|version| version.name.clone());
+        groups
+            .entry(table.resource.group.clone())
+            .or_default()
+            .extend(versions);
+    }
+    let ordered = |versions: BTreeSet<String>| {
+        let mut versions: Vec<String> = versions.into_iter().collect();
+        versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
+        versions
+    };
+    groups
+        .into_iter()
+        .map(|(group, versions)| (group, ordered(versions)))
+        .collect()
+}
+
+/// Kubernetes prefers general availability over beta over alpha, then the larger numbers.
+fn rank(version: &str) -> (u8, u32, u32) {
+    let digits = |text: &str| text.parse::<u32>().unwrap_or_default();
+    let body = version.strip_prefix('v').unwrap_or(version);
+    if let Some((major, minor)) = body.split_once("beta") {
+        (1, digits(major), digits(minor))
+    } else if let Some((major, minor)) = body.split_once("alpha") {
+        (0, digits(major), digits(minor))
+    } else {
+        (2, digits(body), 0)
+    }
+}
+
+fn describe(group: &str, versions: &[String]) -> Value {
+    let versions: Vec<Value> = versions
+        .iter()
+        .map(|version| json!({"groupVersion": api_version(group, version), "version": version}))
+        .collect();
+    json!({"name": group, "versions": versions, "preferredVersion": versions.first()})
+}
+
+/// `/api/v1` and `/apis/<group>/<version>`; `None` if nothing is served there.
+pub(crate) fn resources(store: &Store, group: &str, version: &str) -> Option<Value> {
+    let tables = store.tables().map(|table| &table.resource);
+    let found: Vec<Value> = tables
+        .filter(|resource| resource.group == group)
+        .flat_map(|resource| entries(resource, version))
+        .collect();
+    (!found.is_empty()).then(|| {
+        json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version(group, version), "resources": found})
+    })
+}
+
+fn entries(resource: &Resource, version: &str) -> Vec<Value> {
+    let Some(version) = resource.version(version) else {
+        return Vec::new();
+    };
+    let mut entries = vec![
+        json!({"name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
+        "kind": resource.kind, "verbs": VERBS, "shortNames": resource.short_names, "categories": resource.categories}),
+    ];
+    if version.has_status {
+        entries.push(json!({"name": format!("{}/status", resource.plural), "singularName": "", "namespaced": resource.namespaced,
+            "kind": resource.kind, "verbs": ["get", "patch", "update"]}));
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rank;
+
+    #[test]
+    fn stable_versions_are_preferred_and_then_larger_numbers() {
+        let mut versions = ["v1alpha1", "v1", "v1beta2", "v2", "v1beta1"];
+        versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
+        assert_eq!(versions, ["v2", "v1", "v1beta2", "v1beta1", "v1alpha1"]);
+    }
+}

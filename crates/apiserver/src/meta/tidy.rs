@@ -1,0 +1,168 @@
+//! Brings `metadata` into the form Kubernetes stores: known fields of the right type, no nulls, no empty maps or
+//! lists, no managed fields (server-side apply is not served yet). Judges types only, not contents.
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// A field that cannot be decoded at all.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub(crate) enum TidyError {
+    /// The body is not an object.
+    #[error("the request body must be an object")]
+    NotAnObject,
+    /// As a Go decoder says it.
+    #[error(
+        "json: cannot unmarshal {found} into Go struct field ObjectMeta.metadata.{field} of type {wanted}"
+    )]
+    WrongType {
+        field: String,
+        found: &'static str,
+        wanted: &'static str,
+    },
+}
+
+/// Tidies `object.metadata` in place.
+pub(crate) fn tidy(object: &mut Value) -> Result<(), TidyError> {
+    let root = object.as_object_mut().ok_or(TidyError::NotAnObject)?;
+    let metadata = root.entry("metadata").or_insert(Value::Null);
+    match metadata {
+        Value::Null => *metadata = Value::Object(Map::new()),
+        Value::Object(fields) => return tidy_fields(fields),
+        other => return Err(wrong("", other, "v1.ObjectMeta")),
+    }
+    Ok(())
+}
+
+fn tidy_fields(fields: &mut Map<String, Value>) -> Result<(), TidyError> {
+    let mut error = None;
+    fields.retain(|field, value| match keep(field, value) {
+        Ok(keep) => keep,
+        Err(wrong) => {
+            error.get_or_insert(wrong);
+            false
+        }
+    });
+    error.map_or(Ok(()), Err)
+}
+
+fn keep(field: &str, value: &mut Value) -> Result<bool, TidyError> {
+    if value.is_null() {
+        return Ok(false);
+    }
+    match field {
+        "name" | "generateName" | "namespace" | "uid" | "resourceVersion" | "creationTimestamp"
+        | "deletionTimestamp" => {
+            let text = value.as_str().ok_or_else(|| wrong(field, value, "string"))?;
+            Ok(!text.is_empty())
+        }
+        "generation" | "deletionGracePeriodSeconds" => value
+            .as_i64()
+            .map(|_| true)
+            .ok_or_else(|| wrong(field, value, "int64")),
+        "labels" | "annotations" => {
+            let Value::Object(entries) = value else {
+                return Err(wrong(field, value, "map[string]string"));
+            };
+            // Go reads a null in a map of strings as the empty string.
+            entries
+                .values_mut()
+                .filter(|entry| entry.is_null())
+                .for_each(|entry| *entry = "".into());
+            let odd = entries.values().find(|entry| !entry.is_string());
+            odd.map_or(Ok(!entries.is_empty()), |odd| Err(wrong(field, odd, "string")))
+        }
+        "finalizers" => {
+            let Value::Array(items) = value else {
+                return Err(wrong(field, value, "[]string"));
+            };
+            let odd = items.iter().find(|item| !item.is_string());
+            odd.map_or(Ok(!items.is_empty()), |odd| Err(wrong(field, odd, "string")))
+        }
+        "ownerReferences" => {
+            let Value::Array(items) = value else {
+                return Err(wrong(field, value, "[]v1.OwnerReference"));
+            };
+            items.iter_mut().try_for_each(tidy_owner)?;
+            Ok(!items.is_empty())
+        }
+        _ => Ok(false),
+    }
+}
+
+fn tidy_owner(owner: &mut Value) -> Result<(), TidyError> {
+    let Value::Object(fields) = owner else {
+        return Err(wrong("ownerReferences", owner, "v1.OwnerReference"));
+    };
+    let mut error = None;
+    fields.retain(|field, value| {
+        let (fits, wanted) = match field.as_str() {
+            "apiVersion" | "kind" | "name" | "uid" => (value.is_string(), "string"),
+            "controller" | "blockOwnerDeletion" => (value.is_boolean(), "bool"),
+            _ => return false,
+        };
+        if !fits && !value.is_null() {
+            error.get_or_insert_with(|| wrong(&format!("ownerReferences.{field}"), value, wanted));
+        }
+        fits
+    });
+    error.map_or(Ok(()), Err)
+}
+
+fn wrong(field: &str, found: &Value, wanted: &'static str) -> TidyError {
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    TidyError::WrongType {
+        field: field.to_owned(),
+        found,
+        wanted,
+    }
+}
+
+/// Drops null fields of objects at any depth, as decoding into Go structs does for kinds without a schema.
+pub(crate) fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn empty_null_and_unknown_fields_vanish() {
+        let mut object = json!({"metadata": {"name": "a", "labels": {}, "annotations": {"k": null}, "finalizers": [],
+            "creationTimestamp": null, "managedFields": [{}], "selfLink": "x", "ownerReferences": []}});
+        tidy(&mut object).unwrap();
+        assert_eq!(
+            object,
+            json!({"metadata": {"name": "a", "annotations": {"k": ""}}})
+        );
+    }
+
+    #[test]
+    fn wrong_types_are_named() {
+        for (metadata, field) in [
+            (json!({"labels": {"a": 1}}), "labels"),
+            (json!({"name": 1}), "name"),
+            (json!({"finalizers": "x"}), "finalizers"),
+            (json!({"ownerReferences": [{"uid": 5}]}), "ownerReferences.uid"),
+        ] {
+            let error = tidy(&mut json!({"metadata": metadata})).unwrap_err();
+            assert!(error.to_string().contains(field), "{error}");
+        }
+        assert_eq!(tidy(&mut json!([])), Err(TidyError::NotAnObject));
+    }
+}

@@ -1,0 +1,194 @@
+//! The server as a `tower::Service`: reads the body, finds the cluster, hands over to `handler`.
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use parking_lot::RwLock;
+use serde_json::Value;
+use tower::{BoxError, Service};
+
+use crate::{
+    admission::Admission,
+    cluster::Cluster,
+    conversion::Conversion,
+    env::Env,
+    handler,
+    options::Options,
+    record::RequestCount,
+    response::{self, ResponseBody},
+    status::ApiError,
+};
+
+/// The largest request body, as in kube-apiserver.
+const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// Where the APIs of workload clusters live.
+const CLUSTERS_PREFIX: &str = "/clusters/";
+
+/// An in-process Kubernetes API server. Clones share everything.
+#[derive(Clone)]
+pub struct ApiServer {
+    shared: Arc<Shared>,
+    /// Requests go to this cluster, whatever their path; see [`ApiServer::cluster`].
+    scope: Option<Arc<str>>,
+}
+
+struct Shared {
+    env: Arc<Env>,
+    management: Arc<Cluster>,
+    workload: RwLock<BTreeMap<String, Arc<Cluster>>>,
+}
+
+impl ApiServer {
+    /// A server with the built-in kinds and the namespaces `default` and `kube-system`.
+    pub fn new(options: Options) -> Self {
+        let env = Arc::new(Env::new(options));
+        let management = Arc::new(Cluster::new(None, Arc::clone(&env)));
+        let shared = Shared {
+            env,
+            management,
+            workload: RwLock::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+            scope: None,
+        }
+    }
+
+    /// Adds another, empty API under `/clusters/<id>/`. Does nothing if it is there already. The id may contain
+    /// slashes, as in `metal3/my-cluster`.
+    pub fn add_cluster(&self, id: &str) {
+        let create = || Arc::new(Cluster::new(Some(id.to_owned()), Arc::clone(&self.shared.env)));
+        self.shared
+            .workload
+            .write()
+            .entry(id.to_owned())
+            .or_insert_with(create);
+    }
+
+    /// Removes a cluster and ends its watches; requests to it are answered with 503 from then on.
+    pub fn remove_cluster(&self, id: &str) {
+        let removed = self.shared.workload.write().remove(id);
+        if let Some(cluster) = removed {
+            cluster.close();
+        }
+    }
+
+    /// This server as seen by a client of one workload cluster: paths need no prefix.
+    #[must_use]
+    pub fn cluster(&self, id: &str) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            scope: Some(id.into()),
+        }
+    }
+
+    /// Installs rules that may change or refuse writes, in all clusters.
+    pub fn set_admission(&self, admission: Arc<dyn Admission>) {
+        self.shared.env.set_admission(admission);
+    }
+
+    /// Installs the conversion between versions of custom resources, in all clusters.
+    pub fn set_conversion(&self, conversion: Arc<dyn Conversion>) {
+        self.shared.env.set_conversion(conversion);
+    }
+
+    /// How often each kind of request was answered, ordered by caller, verb, resource and code.
+    pub fn requests(&self) -> Vec<RequestCount> {
+        self.shared.env.counters.snapshot()
+    }
+
+    /// Every stored object of a cluster (`None`: the management API), ordered by resource, namespace and name.
+    pub fn objects(&self, cluster: Option<&str>) -> Vec<Arc<Value>> {
+        let found = match cluster {
+            None => Some(Arc::clone(&self.shared.management)),
+            Some(id) => self.shared.workload.read().get(id).cloned(),
+        };
+        found.map(|cluster| cluster.objects()).unwrap_or_default()
+    }
+
+    /// The cluster a path belongs to, and the rest of the path.
+    fn find<'p>(&self, path: &'p str) -> Result<(Arc<Cluster>, &'p str), ApiError> {
+        let unreachable = |id: &str| ApiError::Unavailable(format!("cluster {id:?} is not reachable"));
+        let workload = self.shared.workload.read();
+        if let Some(id) = &self.scope {
+            return workload
+                .get(&**id)
+                .map(|it| (Arc::clone(it), path))
+                .ok_or_else(|| unreachable(id));
+        }
+        let Some(rest) = path.strip_prefix(CLUSTERS_PREFIX) else {
+            return Ok((Arc::clone(&self.shared.management), path));
+        };
+        // Ids may contain slashes, so the longest known one wins.
+        let candidates = rest.match_indices('/').rev().map(|(at, _)| rest.split_at(at));
+        let found = candidates
+            .into_iter()
+            .find_map(|(id, path)| workload.get(id).map(|it| (Arc::clone(it), path)));
+        found.ok_or_else(|| unreachable(rest))
+    }
+
+    fn answer(&self, parts: &http::request::Parts, body: Result<Bytes, ApiError>) -> Response<ResponseBody> {
+        let path = parts.uri.path();
+        let result = body.and_then(|body| {
+            self.find(path)
+                .map(|(cluster, path)| handler::handle(&cluster, path, parts, &body))
+        });
+        result.unwrap_or_else(|error| response::error(&error))
+    }
+}
+
+impl std::fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let clusters: Vec<String> = self.shared.workload.read().keys().cloned().collect();
+        f.debug_struct("ApiServer")
+            .field("scope", &self.scope)
+            .field("clusters", &clusters)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<B> Service<Request<B>> for ApiServer
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let server = self.clone();
+        let (parts, body) = request.into_parts();
+        Box::pin(async move {
+            let body = Limited::new(body, BODY_LIMIT)
+                .collect()
+                .await
+                .map(|body| body.to_bytes())
+                .map_err(unreadable);
+            Ok(server.answer(&parts, body))
+        })
+    }
+}
+
+fn unreadable(error: BoxError) -> ApiError {
+    if error.is::<LengthLimitError>() {
+        ApiError::BodyTooLarge
+    } else {
+        ApiError::bad_request(format!("the request body could not be read: {error}"))
+    }
+}

@@ -1,0 +1,125 @@
+//! What the server itself does to a body before it is judged: type checks, scope, and the habits of single kinds.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Map, Value, json};
+
+use super::Place;
+use crate::{
+    meta,
+    resource::Special,
+    status::{ApiError, ApiResult},
+};
+
+/// The body must be of the kind and version its path names. Built-in kinds may leave both out.
+pub(super) fn check_type(place: &Place, object: &mut Value) -> ApiResult<()> {
+    let Some(fields) = object.as_object_mut() else {
+        return Err(ApiError::bad_request("the request body must be a JSON object"));
+    };
+    let (kind, version) = (&place.resource.kind, &place.version.api_version);
+    if !place.resource.is_custom() {
+        for (field, value) in [("apiVersion", version), ("kind", kind)] {
+            if fields
+                .get(field)
+                .is_none_or(|found| found.as_str().is_some_and(str::is_empty))
+            {
+                fields.insert(field.to_owned(), json!(value));
+            }
+        }
+    }
+    let found = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
+    if found("kind").is_empty() {
+        return Err(ApiError::bad_request(
+            "Object 'Kind' is missing in the request body",
+        ));
+    }
+    if found("apiVersion") != version {
+        let message = format!(
+            "the API version in the data ({}) does not match the expected API version ({version})",
+            found("apiVersion")
+        );
+        return Err(ApiError::bad_request(message));
+    }
+    if found("kind") != kind {
+        let message = format!(
+            "{} in version {:?} cannot be handled as a {kind}",
+            found("kind"),
+            place.version.name
+        );
+        return Err(ApiError::bad_request(message));
+    }
+    Ok(())
+}
+
+/// The namespace comes from the path; a different one in the body is a mistake.
+pub(super) fn scope(place: &Place, object: &mut Value) -> ApiResult<()> {
+    if !place.resource.namespaced {
+        meta::remove(object, "namespace");
+        return Ok(());
+    }
+    let found = meta::namespace(object);
+    if !found.is_empty() && found != &*place.namespace {
+        return Err(ApiError::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    meta::set(object, "namespace", &*place.namespace);
+    Ok(())
+}
+
+/// Folds `stringData` into `data` and fills in the type.
+pub(super) fn secret(place: &Place, object: &mut Value) -> ApiResult<()> {
+    if place.resource.special != Special::Secret {
+        return Ok(());
+    }
+    let Some(fields) = object.as_object_mut() else {
+        return Ok(());
+    };
+    let plain = fields.shift_remove("stringData");
+    if let Some(Value::Object(plain)) = plain
+        && !plain.is_empty()
+    {
+        let data = fields.entry("data").or_insert_with(|| Value::Object(Map::new()));
+        for (key, text) in plain {
+            if let (Some(data), Some(text)) = (data.as_object_mut(), text.as_str()) {
+                data.insert(key, BASE64_STANDARD.encode(text).into());
+            }
+        }
+    }
+    if fields
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty()
+    {
+        fields.insert("type".to_owned(), json!("Opaque"));
+    }
+    check_secret_data(fields)
+}
+
+fn check_secret_data(fields: &Map<String, Value>) -> ApiResult<()> {
+    let Some(data) = fields.get("data") else {
+        return Ok(());
+    };
+    let fits = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|text| BASE64_STANDARD.decode(text).is_ok())
+    };
+    match data
+        .as_object()
+        .map(|data| data.iter().find(|(_, value)| !fits(value)))
+    {
+        Some(None) => Ok(()),
+        Some(Some((key, _))) => Err(ApiError::bad_request(format!(
+            "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data in data[{key}]"
+        ))),
+        None => Err(ApiError::bad_request(
+            "Secret in version \"v1\" cannot be handled as a Secret: data must be a map",
+        )),
+    }
+}
+
+/// Whether a create keeps the status of the body.
+pub(super) fn drops_status_on_create(place: &Place) -> bool {
+    place.version.has_status && place.resource.special != Special::Node
+}

@@ -1,0 +1,54 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::{exit::Failure, up};
+
+/// Cluster API Provider Metal3: turns Machines into bare-metal hosts, each with exactly its own metadata, addresses,
+/// VLANs and bonds.
+#[derive(Debug, Parser)]
+#[command(name = "capm3", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 ok, 1 found problems, 2 wrong usage, 3 could not run.\n\
+Data goes to stdout, everything else to stderr. Set CAPM3_LOG=info or debug for logs.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Bring a cluster up on simulated racks, on this machine, with no Kubernetes at all
+    Up(up::UpArgs),
+}
+
+impl Cli {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), Failure> {
+        start_logs();
+        match self.command {
+            Command::Up(args) => up::run(&args),
+        }
+    }
+}
+
+fn start_logs() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("CAPM3_LOG");
+    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,49 @@
+//! Whether everything came up and, if not, why.
+
+use capm3_lab::{
+    Lab,
+    report::Report,
+    stuck::{self, StuckMachine},
+};
+
+use crate::exit::Failure;
+
+/// Ends well when every control plane and deployment has its machines; otherwise explains on stderr.
+pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> {
+    let twice = report.duplicates();
+    for mark in &twice {
+        eprintln!("error: {mark} is used twice");
+    }
+    let short = stuck::short_owners(lab);
+    let stuck = stuck::stuck_machines(lab);
+    if is_quiet && short.is_empty() && stuck.is_empty() && twice.is_empty() {
+        let ready = report.machines.iter().filter(|m| m.ready).count();
+        eprintln!(
+            "{ready} of {} machines are ready after {} ms",
+            report.machines.len(),
+            report.elapsed_ms
+        );
+        return Ok(());
+    }
+    eprintln!();
+    if !is_quiet {
+        eprintln!("gave up: something is still being tried again and again; CAPM3_LOG=warn shows it");
+    }
+    for owner in &short {
+        eprintln!(
+            "{}: {} of {} machines are ready",
+            owner.owner, owner.ready, owner.wanted
+        );
+    }
+    for machine in &stuck {
+        explain(machine);
+    }
+    Err(Failure::Problems)
+}
+
+fn explain(machine: &StuckMachine) {
+    eprintln!("\nmachine {} waits: {}", machine.name, machine.waits_for);
+    for host in &machine.hosts {
+        eprintln!("  {host}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Where everything stands: one row a machine, one a host.
+
+use std::collections::BTreeSet;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use capm3_api::{
+    conditions,
+    metadata::MetadataExt,
+    neighbours::{BareMetalHost, Secret},
+    v1beta2::{Metal3Data, Metal3Machine},
+    vocabulary::{annotation, condition, label},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::Lab;
+
+/// The whole picture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// One row a Metal3Machine, by name.
+    pub machines: Vec<MachineRow>,
+    /// One row a host, by name.
+    pub hosts: Vec<HostRow>,
+    /// How long it took, in real time.
+    pub elapsed_ms: u128,
+}
+
+/// A machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineRow {
+    /// Name of the Metal3Machine.
+    pub name: String,
+    /// Its host.
+    pub host: Option<String>,
+    /// Where the host stands.
+    pub failure_domain: Option<String>,
+    /// The data template in use.
+    pub data_template: Option<String>,
+    /// The Metal3Data.
+    pub data: Option<String>,
+    /// Index within the template.
+    pub index: Option<i32>,
+    /// VLANs of the rendered network data.
+    pub vlans: Vec<i64>,
+    /// Addresses of the rendered network data.
+    pub addresses: Vec<String>,
+    /// The provider ID.
+    #[serde(rename = "providerID")]
+    pub provider_id: Option<String>,
+    /// Whether the machine is ready.
+    pub ready: bool,
+}
+
+/// A host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HostRow {
+    /// Name of the host.
+    pub name: String,
+    /// Where it stands.
+    pub failure_domain: Option<String>,
+    /// Provisioning state.
+    pub state: String,
+    /// Who uses it.
+    pub consumer: Option<String>,
+}
+
+/// Reads the picture from the server.
+pub fn report(lab: &Lab, elapsed_ms: u128) -> Report {
+    let hosts: Vec<BareMetalHost> = read_all(lab, "BareMetalHost");
+    let data: Vec<Metal3Data> = read_all(lab, "Metal3Data");
+    let secrets: Vec<Secret> = read_all(lab, "Secret");
+    let machines = read_all::<Metal3Machine>(lab, "Metal3Machine");
+    Report {
+        machines: machines
+            .iter()
+            .map(|m| machine_row(m, &hosts, &data, &secrets))
+            .collect(),
+        hosts: hosts.iter().map(host_row).collect(),
+        elapsed_ms,
+    }
+}
+
+fn read_all<K: DeserializeOwned>(lab: &Lab, kind: &str) -> Vec<K> {
+    lab.objects(kind)
+        .iter()
+        .filter_map(|o| serde_json::from_value(o.as_ref().clone()).ok())
+        .collect()
+}
+
+fn machine_row(
+    machine: &Metal3Machine,
+    hosts: &[BareMetalHost],
+    data: &[Metal3Data],
+    secrets: &[Secret],
+) -> MachineRow {
+    let namespace = machine.metadata.namespace_str();
+    let host = machine
+        .metadata
+        .annotation(annotation::HOST)
+        .and_then(|v| v.split_once('/'))
+        .map(|(_, name)| name);
+    let host = hosts
+        .iter()
+        .find(|h| h.metadata.namespace_str() == namespace && Some(h.metadata.name_str()) == host);
+    let rendered = machine
+        .status
+        .rendered_data
+        .as_ref()
+        .and_then(|r| r.name.as_deref());
+    let rendered = data
+        .iter()
+        .find(|d| d.metadata.namespace_str() == namespace && Some(d.metadata.name_str()) == rendered);
+    let network = machine
+        .status
+        .network_data
+        .as_ref()
+        .and_then(|r| r.name.as_deref());
+    let network = secrets
+        .iter()
+        .find(|s| s.metadata.namespace_str() == namespace && Some(s.metadata.name_str()) == network)
+        .and_then(network_data)
+        .unwrap_or_default();
+    MachineRow {
+        name: machine.metadata.name_str().to_owned(),
+        host: host.map(|h| h.metadata.name_str().to_owned()),
+        failure_domain: host
+            .and_then(|h| h.metadata.label(label::FAILURE_DOMAIN))
+            .map(str::to_owned),
+        data_template: rendered.and_then(|d| d.spec.template.as_ref()?.name.clone()),
+        data: rendered.map(|d| d.metadata.name_str().to_owned()),
+        index: rendered.and_then(|d| d.spec.index),
+        vlans: each(&network, "links")
+            .filter_map(|link| link.get("vlan_id")?.as_i64())
+            .collect(),
+        addresses: each(&network, "networks")
+            .filter_map(|network| network.get("ip_address")?.as_str().map(str::to_owned))
+            .collect(),
+        provider_id: machine.spec.provider_id.clone(),
+        ready: conditions::is_true(&machine.status.conditions, condition::READY)
+            && machine.spec.provider_id.is_some(),
+    }
+}
+
+fn host_row(host: &BareMetalHost) -> HostRow {
+    HostRow {
+        name: host.metadata.name_str().to_owned(),
+        failure_domain: host.metadata.label(label::FAILURE_DOMAIN).map(str::to_owned),
+        state: host.state().to_owned(),
+        consumer: host.spec.consumer_ref.as_ref().and_then(|c| c.name.clone()),
+    }
+}
+
+/// The network data in a Secret, read by a YAML parser as a node would.
+fn network_data(secret: &Secret) -> Option<Value> {
+    let encoded = secret
+        .data
+        .get("networkData")
+        .or_else(|| secret.data.get("value"))?;
+    let text = String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?).ok()?;
+    serde_saphyr::from_str(&text).ok()
+}
+
+fn each<'a>(document: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+    document.get(list).and_then(Value::as_array).into_iter().flatten()
+}
+
+impl Report {
+    /// What occurs twice and must not: hosts, provider IDs, addresses, and indexes of one template.
+    pub fn duplicates(&self) -> Vec<String> {
+        let mut seen = BTreeSet::new();
+        let mut twice = Vec::new();
+        for machine in &self.machines {
+            let index = machine
+                .data_template
+                .as_ref()
+                .zip(machine.index)
+                .map(|(t, i)| format!("index {t}/{i}"));
+            let marks = machine.host.iter().map(|h| format!("host {h}"));
+            let marks = marks.chain(machine.provider_id.iter().map(|p| format!("provider ID {p}")));
+            let marks = marks
+                .chain(machine.addresses.iter().map(|a| format!("address {a}")))
+                .chain(index);
+            twice.extend(marks.filter(|mark| !seen.insert(mark.clone())));
+        }
+        twice
+    }
+}

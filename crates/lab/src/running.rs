@@ -1,0 +1,252 @@
+//! A running lab: server, world and provider, and how to wait for them.
+
+use std::{sync::Arc, time::Duration};
+
+use capm3_apiserver::{ApiServer, WriteRecord};
+use capm3_engine::{ApiClient, ApiError, Clock, ObjectKey, ResourceKind};
+use capm3_provider::Provider;
+use capm3_world::{Profile, World};
+use jiff::Timestamp;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::{
+    manifests::Manifest,
+    workload_apis::{ConnectInProcess, Embedded},
+};
+
+/// How often a lab looks whether everything has come to rest. On a paused runtime this is virtual time: it passes
+/// only when nobody has anything to do.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// First day of simulations, so that two runs write the same times.
+const FIRST_DAY: i64 = 1_767_225_600;
+
+type Observer = Arc<dyn Fn(&WriteRecord) + Send + Sync>;
+
+/// How a lab runs.
+#[derive(Clone)]
+pub struct Options {
+    /// Seed of uids, name suffixes and durations.
+    pub seed: u64,
+    /// How much time things take in the world.
+    pub profile: Profile,
+    /// How many times faster than the profile says.
+    pub speed: f64,
+    /// Workers per controller.
+    pub workers: usize,
+    /// Called for every write in the server's order.
+    pub observer: Option<Observer>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            profile: Profile::Instant,
+            speed: 1.0,
+            workers: 4,
+            observer: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("seed", &self.seed)
+            .field("workers", &self.workers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why something could not be put into a lab.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// The server refused an object.
+    #[error("{file}: {object}: {source}")]
+    Refused {
+        /// Where the object came from.
+        file: String,
+        /// The object.
+        object: String,
+        /// The server's words.
+        source: ApiError,
+    },
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// Queues are empty and the world is idle: nothing more will happen by itself.
+    Quiet,
+    /// Something still goes on, or is tried again and again.
+    Busy,
+}
+
+/// Server, world and provider in one process.
+pub struct Lab {
+    server: ApiServer,
+    client: ApiClient,
+    clock: Clock,
+    world: World,
+    provider: Option<Provider>,
+    workers: usize,
+}
+
+impl Lab {
+    /// Starts the server with every CRD, the world and one provider.
+    pub async fn start(options: &Options) -> Result<Self, LabError> {
+        let start = Timestamp::from_second(FIRST_DAY).unwrap_or(Timestamp::UNIX_EPOCH);
+        let clock = Clock::starting_at(start);
+        let mut server_options = capm3_apiserver::Options::new(Arc::new(move || clock.now()), options.seed);
+        server_options.observer.clone_from(&options.observer);
+        let server = ApiServer::new(server_options);
+        let client = client_of(&server, "capm3-lab");
+        for crd in capm3_world::crds().into_iter().chain(capm3_api::crd::all()) {
+            let manifest = Manifest {
+                file: "built-in CRD".to_owned(),
+                object: crd,
+            };
+            put(&client, &manifest).await?;
+        }
+        let world_client = client_of(&server, "capm3-world");
+        let apis = Arc::new(Embedded {
+            server: server.clone(),
+            client: world_client.clone(),
+        });
+        let world_options = capm3_world::Options {
+            profile: options.profile,
+            speed: options.speed,
+            seed: options.seed,
+            workers: options.workers,
+        };
+        let world = World::start(world_client, apis, clock, &world_options);
+        let mut lab = Self {
+            server,
+            client,
+            clock,
+            world,
+            provider: None,
+            workers: options.workers,
+        };
+        lab.start_provider();
+        Ok(lab)
+    }
+
+    /// Starts a provider with empty caches in place of the present one.
+    pub fn start_provider(&mut self) {
+        self.provider = None;
+        let client = client_of(&self.server, "capm3");
+        let connect = ConnectInProcess::new(client.clone());
+        let options = capm3_provider::Options {
+            workers: self.workers,
+            ..capm3_provider::Options::default()
+        };
+        self.provider = Some(Provider::start(client, connect, self.clock, &options));
+    }
+
+    /// Stops the provider at once, as a crash would.
+    pub fn stop_provider(&mut self) {
+        self.provider = None;
+    }
+
+    /// Creates what is not there and merges what is, in order.
+    pub async fn apply(&self, manifests: &[Manifest]) -> Result<(), LabError> {
+        for manifest in manifests {
+            put(&self.client, manifest).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing goes on any more, at most for `limit`.
+    pub async fn settle(&self, limit: Duration) -> Settled {
+        let end = tokio::time::Instant::now() + limit;
+        while tokio::time::Instant::now() < end {
+            tokio::time::sleep(LOOK).await;
+            if self.is_quiet() {
+                return Settled::Quiet;
+            }
+        }
+        Settled::Busy
+    }
+
+    /// Whether nothing goes on at this moment.
+    pub fn is_quiet(&self) -> bool {
+        self.world.is_idle() && self.provider.as_ref().is_none_or(Provider::is_idle)
+    }
+
+    /// The server.
+    pub fn server(&self) -> &ApiServer {
+        &self.server
+    }
+
+    /// A client with a name of its own.
+    pub fn client(&self) -> &ApiClient {
+        &self.client
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The provider, if one is running.
+    pub fn provider(&self) -> Option<&Provider> {
+        self.provider.as_ref()
+    }
+
+    /// Every object of a kind in the management API, by namespace and name.
+    pub fn objects(&self, kind: &str) -> Vec<Arc<Value>> {
+        let mut objects = self.server.objects(None);
+        objects.retain(|object| object.get("kind").and_then(Value::as_str) == Some(kind));
+        objects
+    }
+
+    /// One object of the management API.
+    pub fn object(&self, kind: &str, name: &str) -> Option<Arc<Value>> {
+        let is_it = |o: &Arc<Value>| o.pointer("/metadata/name").and_then(Value::as_str) == Some(name);
+        self.objects(kind).into_iter().find(is_it)
+    }
+
+    /// Merges a patch into an object.
+    pub async fn patch(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        patch: &Value,
+    ) -> Result<Value, ApiError> {
+        self.client.merge_patch(kind, key, None, patch).await
+    }
+}
+
+impl std::fmt::Debug for Lab {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lab")
+            .field("provider", &self.provider)
+            .finish_non_exhaustive()
+    }
+}
+
+fn client_of(server: &ApiServer, user_agent: &str) -> ApiClient {
+    ApiClient::new(kube::Client::new(server.clone(), "default"), user_agent)
+}
+
+async fn put(client: &ApiClient, manifest: &Manifest) -> Result<(), LabError> {
+    let (kind, key) = (manifest.resource(), manifest.key());
+    let result = match client
+        .create(&kind, &key.namespace, manifest.object.clone())
+        .await
+    {
+        Err(ApiError::AlreadyExists { .. }) => client.merge_patch(&kind, &key, None, &manifest.object).await,
+        other => other,
+    };
+    match result {
+        Ok(_) => Ok(()),
+        Err(source) => Err(LabError::Refused {
+            file: manifest.file.clone(),
+            object: manifest.to_string(),
+            source,
+        }),
+    }
+}

@@ -1,0 +1,78 @@
+//! The APIs of workload clusters: the same server, each below a path of its own, reached by kubeconfig.
+
+use std::sync::Arc;
+
+use capm3_apiserver::ApiServer;
+use capm3_engine::{ApiClient, ObjectKey};
+use capm3_provider::workload::{Connect, ConnectError};
+use capm3_world::WorkloadApis;
+use serde::Deserialize;
+
+/// Host part of the addresses of embedded APIs; it is never looked up.
+const EMBEDDED: &str = "https://embedded.invalid";
+
+/// Makes and finds the APIs of workload clusters in the embedded server.
+pub(crate) struct Embedded {
+    pub(crate) server: ApiServer,
+    pub(crate) client: ApiClient,
+}
+
+fn path(cluster: &ObjectKey) -> String {
+    format!("/clusters/{}/{}", cluster.namespace, cluster.name)
+}
+
+impl WorkloadApis for Embedded {
+    fn add(&self, cluster: &ObjectKey) {
+        self.server.add_cluster(&cluster.to_string());
+    }
+
+    fn client(&self, cluster: &ObjectKey) -> ApiClient {
+        self.client.below(path(cluster))
+    }
+
+    fn server_url(&self, cluster: &ObjectKey) -> String {
+        format!("{EMBEDDED}{}", path(cluster))
+    }
+}
+
+/// Connects to embedded workload APIs with the provider's own client.
+pub(crate) struct ConnectInProcess {
+    client: ApiClient,
+}
+
+impl ConnectInProcess {
+    pub(crate) fn new(client: ApiClient) -> Arc<Self> {
+        Arc::new(Self { client })
+    }
+}
+
+#[derive(Deserialize)]
+struct Kubeconfig {
+    clusters: Vec<NamedCluster>,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    cluster: ClusterEntry,
+}
+
+#[derive(Deserialize)]
+struct ClusterEntry {
+    server: String,
+}
+
+impl Connect for ConnectInProcess {
+    fn connect(&self, kubeconfig: &[u8]) -> Result<ApiClient, ConnectError> {
+        let text = std::str::from_utf8(kubeconfig).map_err(|e| ConnectError(e.to_string()))?;
+        let config: Kubeconfig = serde_saphyr::from_str(text).map_err(|e| ConnectError(e.to_string()))?;
+        let entry = config.clusters.into_iter().next();
+        let entry = entry.ok_or_else(|| ConnectError("the kubeconfig names no cluster".to_owned()))?;
+        match entry.cluster.server.strip_prefix(EMBEDDED) {
+            Some(path) => Ok(self.client.below(path)),
+            None => Err(ConnectError(format!(
+                "{} is not in this process",
+                entry.cluster.server
+            ))),
+        }
+    }
+}

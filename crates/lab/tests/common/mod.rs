@@ -1,0 +1,155 @@
+//! What the end-to-end tests share: the example, changed copies of it, and short ways to look at objects.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use capm3_engine::{ObjectKey, ResourceKind};
+use capm3_lab::{
+    Lab, Options, Settled,
+    manifests::{self, Manifest},
+};
+use serde_json::{Value, json};
+
+/// Longest virtual time that a test waits for rest.
+pub const LIMIT: Duration = Duration::from_secs(3600);
+
+/// The manifests of `examples/three-racks`.
+pub fn three_racks() -> Vec<Manifest> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/three-racks");
+    manifests::read(&folder).unwrap()
+}
+
+/// The same without the machines: cluster, hosts, templates and pools.
+pub fn racks_without_machines() -> Vec<Manifest> {
+    let mut all = three_racks();
+    all.retain(|m| !matches!(m.kind(), "KubeadmControlPlane" | "MachineDeployment"));
+    all
+}
+
+/// Documents of a text.
+pub fn yaml(text: &str) -> Vec<Manifest> {
+    manifests::parse("test", text).unwrap()
+}
+
+/// Merges a patch into the manifest of that kind and name.
+pub fn change(manifests: &mut [Manifest], kind: &str, name: &str, patch: &Value) {
+    let found = manifests.iter_mut().find(|m| m.kind() == kind && m.key().name == name);
+    merge(&mut found.unwrap_or_else(|| panic!("no {kind} {name}")).object, patch);
+}
+
+/// RFC 7386.
+pub fn merge(target: &mut Value, patch: &Value) {
+    let Some(patch) = patch.as_object() else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (key, value) in patch {
+        if value.is_null() {
+            target.as_object_mut().unwrap().remove(key);
+        } else {
+            merge(&mut target[key], value);
+        }
+    }
+}
+
+/// A lab in which these manifests were applied and everything has come to rest.
+pub async fn settled(manifests: &[Manifest]) -> Lab {
+    let lab = started(manifests).await;
+    rest(&lab).await;
+    lab
+}
+
+/// A lab in which these manifests were just applied.
+pub async fn started(manifests: &[Manifest]) -> Lab {
+    let lab = Lab::start(&Options::default()).await.unwrap();
+    lab.apply(manifests).await.unwrap();
+    lab
+}
+
+/// Waits for rest.
+pub async fn rest(lab: &Lab) {
+    assert_eq!(lab.settle(LIMIT).await, Settled::Quiet, "never came to rest");
+}
+
+/// Waits until a condition holds, looking after each virtual millisecond.
+pub async fn until(lab: &Lab, what: &str, holds: impl Fn(&Lab) -> bool) {
+    for _ in 0..600_000 {
+        if holds(lab) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("never: {what}");
+}
+
+/// Text at a pointer, empty if there is none.
+pub fn text(object: &Value, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Name of an object.
+pub fn name(object: &Value) -> String {
+    text(object, "/metadata/name")
+}
+
+/// One object that must be there.
+pub fn get(lab: &Lab, kind: &str, name: &str) -> Arc<Value> {
+    lab.object(kind, name).unwrap_or_else(|| panic!("no {kind} {name}"))
+}
+
+/// Metal3Machines whose name starts so.
+pub fn machines(lab: &Lab, prefix: &str) -> Vec<Arc<Value>> {
+    let mut all = lab.objects("Metal3Machine");
+    all.retain(|m| name(m).starts_with(prefix));
+    all
+}
+
+/// A condition's status and reason.
+pub fn condition(object: &Value, type_: &str) -> (String, String) {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let found = conditions.into_iter().flatten().find(|c| c["type"] == type_);
+    found.map(|c| (text(c, "/status"), text(c, "/reason"))).unwrap_or_default()
+}
+
+/// A key of a Secret, decoded.
+pub fn secret(lab: &Lab, name: &str, key: &str) -> Option<String> {
+    let object = lab.object("Secret", name)?;
+    let encoded = object.pointer("/data")?.get(key)?.as_str()?.to_owned();
+    Some(String::from_utf8(BASE64_STANDARD.decode(encoded).unwrap()).unwrap())
+}
+
+/// Where a kind of the provider is served.
+pub fn metal3(kind: &str) -> ResourceKind {
+    let manifest = Manifest {
+        file: String::new(),
+        object: json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind}),
+    };
+    manifest.resource()
+}
+
+/// Where a kind of Cluster API is served.
+pub fn capi(kind: &str) -> ResourceKind {
+    let manifest =
+        Manifest { file: String::new(), object: json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind}) };
+    manifest.resource()
+}
+
+/// A key in the example's namespace.
+pub fn key(name: &str) -> ObjectKey {
+    ObjectKey::new("metal3", name)
+}
+
+/// Scales the workers of the example.
+pub async fn scale_workers(lab: &Lab, replicas: u32) {
+    let patch = json!({"spec": {"replicas": replicas}});
+    lab.patch(&capi("MachineDeployment"), &key("my-cluster-workers"), &patch).await.unwrap();
+}
+
+/// Deletes the Cluster of the example.
+pub async fn delete_cluster(lab: &Lab) {
+    lab.client().delete(&capi("Cluster"), &key("my-cluster"), None).await.unwrap();
+}

@@ -1,0 +1,274 @@
+//! By what the provider finds objects, one constant an index. Values that name an object are `<namespace>/<name>`.
+
+use capm3_api::{
+    ipam::{IpAddress, IpClaim, IpPool},
+    metadata::{MetadataExt, group_of},
+    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, MachineSet, SecretMetadata},
+    v1beta2::{
+        self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
+        Metal3MachineTemplate,
+    },
+    vocabulary::{annotation, label},
+};
+use capm3_engine::{Caches, Index};
+use kube::core::ObjectMeta;
+
+/// Metal3Machines that wait for a host, by namespace.
+pub const MACHINES_WITHOUT_HOST: Index<Metal3Machine> = Index {
+    name: "without-host",
+    values: |machine| match machine.metadata.annotation(annotation::HOST) {
+        None => vec![machine.metadata.namespace_str().to_owned()],
+        Some(_) => Vec::new(),
+    },
+};
+
+/// Metal3Machines by the name of their owner Machine.
+pub const MACHINES_BY_OWNER: Index<Metal3Machine> = Index {
+    name: "by-owner",
+    values: |machine| {
+        let owner = machine.metadata.owner(CAPI_GROUP, "Machine");
+        owner
+            .map(|owner| in_namespace(&machine.metadata, &owner.name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// Metal3Machines by the name of their Cluster.
+pub const MACHINES_BY_CLUSTER: Index<Metal3Machine> = Index {
+    name: "by-cluster",
+    values: |machine| cluster_label(&machine.metadata),
+};
+
+/// Metal3Machines by the template that they were made from.
+pub const MACHINES_BY_TEMPLATE: Index<Metal3Machine> = Index {
+    name: "by-template",
+    values: |machine| {
+        let template = machine.metadata.annotation(annotation::CLONED_FROM_NAME);
+        template
+            .map(|name| in_namespace(&machine.metadata, name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// Hosts by the Metal3Machine that consumes them.
+pub const HOSTS_BY_CONSUMER: Index<BareMetalHost> = Index {
+    name: "by-consumer",
+    values: |host| {
+        let Some(consumer) = &host.spec.consumer_ref else {
+            return Vec::new();
+        };
+        let ours = group_of(consumer.api_version.as_deref().unwrap_or_default()) == v1beta2::GROUP
+            && consumer.kind.as_deref() == Some("Metal3Machine");
+        match (&consumer.namespace, &consumer.name) {
+            (Some(namespace), Some(name)) if ours => vec![format!("{namespace}/{name}")],
+            _ => Vec::new(),
+        }
+    },
+};
+
+/// Hosts by namespace.
+pub const HOSTS_BY_NAMESPACE: Index<BareMetalHost> = Index {
+    name: "by-namespace",
+    values: |host| vec![host.metadata.namespace_str().to_owned()],
+};
+
+/// Machines by the name of their Cluster.
+pub const CAPI_MACHINES_BY_CLUSTER: Index<Machine> = Index {
+    name: "by-cluster",
+    values: |machine| cluster_label(&machine.metadata),
+};
+
+/// Metal3Clusters by the name of their owner Cluster.
+pub const METAL3_CLUSTERS_BY_OWNER: Index<Metal3Cluster> = Index {
+    name: "by-owner",
+    values: |cluster| {
+        let owner = cluster.metadata.owner(CAPI_GROUP, "Cluster");
+        owner
+            .map(|owner| in_namespace(&cluster.metadata, &owner.name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// Metal3DataClaims by the template that they name.
+pub const CLAIMS_BY_TEMPLATE: Index<Metal3DataClaim> = Index {
+    name: "by-template",
+    values: |claim| {
+        let template = claim.spec.template.as_ref().and_then(|t| t.name.as_deref());
+        template
+            .map(|name| in_namespace(&claim.metadata, name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// Metal3DataClaims that need something of the template that they name: not served yet, or being deleted.
+pub const OPEN_CLAIMS_BY_TEMPLATE: Index<Metal3DataClaim> = Index {
+    name: "open-by-template",
+    values: |claim| {
+        let open = claim.status.rendered_data.is_none() || claim.metadata.is_deleting();
+        let template = claim.spec.template.as_ref().filter(|_| open);
+        let elsewhere =
+            |namespace: &String| !namespace.is_empty() && namespace != claim.metadata.namespace_str();
+        let template = template.filter(|t| !t.namespace.as_ref().is_some_and(elsewhere));
+        let name = template.and_then(|t| t.name.as_deref());
+        name.map(|name| in_namespace(&claim.metadata, name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// Metal3DataClaims by the name of their Cluster.
+pub const CLAIMS_BY_CLUSTER: Index<Metal3DataClaim> = Index {
+    name: "by-cluster",
+    values: |claim| cluster_label(&claim.metadata),
+};
+
+/// Metal3Data by the template that they name.
+pub const DATA_BY_TEMPLATE: Index<Metal3Data> = Index {
+    name: "by-template",
+    values: |data| {
+        let template = data.spec.template.as_ref().and_then(|t| t.name.as_deref());
+        template
+            .map(|name| in_namespace(&data.metadata, name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// Metal3Data by the claim that they serve.
+pub const DATA_BY_CLAIM: Index<Metal3Data> = Index {
+    name: "by-claim",
+    values: |data| {
+        let claim = data.spec.claim.as_ref().and_then(|c| c.name.as_deref());
+        claim
+            .map(|name| in_namespace(&data.metadata, name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// Metal3Data by the name of their Cluster.
+pub const DATA_BY_CLUSTER: Index<Metal3Data> = Index {
+    name: "by-cluster",
+    values: |data| cluster_label(&data.metadata),
+};
+
+/// IPClaims by the pool that they name.
+pub const IP_CLAIMS_BY_POOL: Index<IpClaim> = Index {
+    name: "by-pool",
+    values: |claim| {
+        let pool = &claim.spec.pool;
+        let namespace = pool.namespace.as_deref().filter(|n| !n.is_empty());
+        let namespace = namespace.unwrap_or(claim.metadata.namespace_str());
+        pool.name
+            .as_ref()
+            .map(|name| format!("{namespace}/{name}"))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// IPClaims that need something of the pool that they name: not served yet, or being deleted. A pool serves its own
+/// namespace only.
+pub const OPEN_IP_CLAIMS_BY_POOL: Index<IpClaim> = Index {
+    name: "open-by-pool",
+    values: |claim| {
+        let open = claim.status.address.is_none() || claim.metadata.is_deleting();
+        let pool = Some(&claim.spec.pool).filter(|_| open);
+        let elsewhere =
+            |namespace: &String| !namespace.is_empty() && namespace != claim.metadata.namespace_str();
+        let pool = pool.filter(|pool| !pool.namespace.as_ref().is_some_and(elsewhere));
+        let name = pool.and_then(|pool| pool.name.as_deref());
+        name.map(|name| in_namespace(&claim.metadata, name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// IPClaims by the uid of each owner.
+pub const IP_CLAIMS_BY_OWNER: Index<IpClaim> = Index {
+    name: "by-owner-uid",
+    values: |claim| owner_uids(&claim.metadata),
+};
+
+/// IPAddresses by the pool that they are from.
+pub const IP_ADDRESSES_BY_POOL: Index<IpAddress> = Index {
+    name: "by-pool",
+    values: |address| {
+        let pool = address.spec.pool.name.as_deref();
+        pool.map(|name| in_namespace(&address.metadata, name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// IPPools by the Cluster that they name.
+pub const POOLS_BY_CLUSTER: Index<IpPool> = Index {
+    name: "by-cluster",
+    values: |pool| {
+        let cluster = pool.spec.cluster_name.as_deref();
+        cluster
+            .map(|name| in_namespace(&pool.metadata, name))
+            .into_iter()
+            .collect()
+    },
+};
+
+/// IPPools by namespace.
+pub const POOLS_BY_NAMESPACE: Index<IpPool> = Index {
+    name: "by-namespace",
+    values: |pool| vec![pool.metadata.namespace_str().to_owned()],
+};
+
+/// Secrets by the uid of each owner.
+pub const SECRETS_BY_OWNER: Index<SecretMetadata> = Index {
+    name: "by-owner-uid",
+    values: |secret| owner_uids(&secret.metadata),
+};
+
+/// Adds every kind that the provider watches, with its indexes.
+pub fn register(caches: &mut Caches) {
+    caches.add::<Metal3Machine>(&[
+        MACHINES_WITHOUT_HOST,
+        MACHINES_BY_OWNER,
+        MACHINES_BY_CLUSTER,
+        MACHINES_BY_TEMPLATE,
+    ]);
+    caches.add::<Metal3MachineTemplate>(&[]);
+    caches.add::<Metal3Cluster>(&[METAL3_CLUSTERS_BY_OWNER]);
+    caches.add::<Metal3DataTemplate>(&[]);
+    caches.add::<Metal3DataClaim>(&[CLAIMS_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE, CLAIMS_BY_CLUSTER]);
+    caches.add::<Metal3Data>(&[DATA_BY_TEMPLATE, DATA_BY_CLAIM, DATA_BY_CLUSTER]);
+    caches.add::<IpPool>(&[POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE]);
+    caches.add::<IpClaim>(&[IP_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL, IP_CLAIMS_BY_OWNER]);
+    caches.add::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);
+    caches.add::<BareMetalHost>(&[HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE]);
+    caches.add::<Cluster>(&[]);
+    caches.add::<Machine>(&[CAPI_MACHINES_BY_CLUSTER]);
+    caches.add::<MachineSet>(&[]);
+    caches.add::<SecretMetadata>(&[SECRETS_BY_OWNER]);
+}
+
+fn in_namespace(metadata: &ObjectMeta, name: &str) -> String {
+    format!("{}/{name}", metadata.namespace_str())
+}
+
+fn cluster_label(metadata: &ObjectMeta) -> Vec<String> {
+    metadata
+        .label(label::CLUSTER_NAME)
+        .map(|name| in_namespace(metadata, name))
+        .into_iter()
+        .collect()
+}
+
+fn owner_uids(metadata: &ObjectMeta) -> Vec<String> {
+    metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .map(|owner| owner.uid.clone())
+        .collect()
+}

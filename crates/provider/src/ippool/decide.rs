@@ -1,0 +1,169 @@
+//! What to do with an IPPool and its claims, all in one pass.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capm3_api::{
+    ipam::{IpClaim, IpPool},
+    metadata::{MetadataExt, group_of},
+    neighbours::{CAPI_GROUP, Cluster},
+    vocabulary::{IPAM_PROVIDER, annotation, finalizer, label},
+};
+use capm3_engine::{End, Object, Plan};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+use super::{
+    Snapshot,
+    allot::{Allotment, Step, allot},
+    claim,
+};
+use crate::{
+    metal3datatemplate::batch::{Batch, add_finalizer, end, may_write_status, remove_finalizer},
+    owners::owned_by,
+};
+
+/// Decides; `now` is written where something changes.
+pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
+    batch(snapshot, now).into_plan()
+}
+
+/// The same in parts: what the pool itself needs, each claim by itself, the pool's status.
+pub(super) fn batch(snapshot: &Snapshot, now: &str) -> Batch {
+    let pool = snapshot.pool.as_ref();
+    if pool.metadata.annotation(annotation::PAUSED).is_some() {
+        return Batch {
+            tail: Plan::wait_for("the end of the pool's pause"),
+            ..Batch::default()
+        };
+    }
+    let mut held = pool.clone();
+    let gate = enter(snapshot, &mut held);
+    let mut head = Plan::done();
+    head.update_object(pool, &held);
+    if let Some(what) = gate {
+        return Batch {
+            head,
+            tail: Plan::wait_for(what),
+            ..Batch::default()
+        };
+    }
+    let allotment = allot(snapshot, |name| snapshot.in_the_way.get(name).cloned());
+    let plans = allotment
+        .steps
+        .iter()
+        .map(|(claim, step)| (claim.key(), claim::plan(pool, claim, step)));
+    let claims = plans.collect();
+    let mut tail = let_orphans_go(snapshot);
+    let end = finish(&mut tail, snapshot, &held, &allotment, now);
+    Batch {
+        head,
+        claims,
+        tail: tail.ending(end),
+    }
+}
+
+/// Label, owner and finalizer of the pool. Answers what the pool has to wait for before its claims are looked at.
+fn enter(snapshot: &Snapshot, held: &mut IpPool) -> Option<String> {
+    let deleting = held.metadata.is_deleting();
+    if let Some(name) = held.spec.cluster_name.clone() {
+        let Some(cluster) = &snapshot.cluster else {
+            if deleting {
+                return None;
+            }
+            set_labels(held, &name);
+            return Some(format!("Cluster {name}"));
+        };
+        if !deleting {
+            set_labels(held, &name);
+            set_owner(held, cluster);
+        }
+        if cluster.is_paused() {
+            return Some(format!("the end of the pause of Cluster {name}"));
+        }
+    }
+    if !deleting {
+        add_finalizer(&mut held.metadata, finalizer::IP_POOL);
+    }
+    None
+}
+
+fn set_labels(pool: &mut IpPool, cluster: &str) {
+    let labels = pool.metadata.labels.get_or_insert_default();
+    labels.insert(label::CLUSTER_NAME.to_owned(), cluster.to_owned());
+    labels.insert(label::PROVIDER.to_owned(), IPAM_PROVIDER.to_owned());
+}
+
+fn set_owner(pool: &mut IpPool, cluster: &Cluster) {
+    let name = cluster.metadata.name_str();
+    let owners = pool.metadata.owner_references.get_or_insert_default();
+    let is_it =
+        |o: &OwnerReference| o.kind == "Cluster" && group_of(&o.api_version) == CAPI_GROUP && o.name == name;
+    if !owners.iter().any(is_it) {
+        owners.push(OwnerReference {
+            controller: Some(false),
+            ..owned_by(cluster)
+        });
+    }
+}
+
+/// Terminating addresses whose claim is gone have nobody left who would release them.
+fn let_orphans_go(snapshot: &Snapshot) -> Plan {
+    let mut plan = Plan::done();
+    for address in &snapshot.addresses {
+        if snapshot.claimless.contains(address.metadata.name_str()) {
+            claim::let_go(&mut plan, address);
+        }
+    }
+    plan
+}
+
+/// The last writes: the status, or the end of the pool.
+fn finish(tail: &mut Plan, snapshot: &Snapshot, held: &IpPool, allotment: &Allotment<'_>, now: &str) -> End {
+    let mut new = held.clone();
+    let deleting = held.metadata.is_deleting();
+    if deleting && snapshot.addresses.is_empty() {
+        let_claims_go(tail, snapshot, allotment);
+        remove_finalizer(&mut new.metadata, finalizer::IP_POOL);
+        tail.update_object(held, &new);
+        return End::Done;
+    }
+    let mut due = false;
+    new.status.indexes = indexes(snapshot, allotment);
+    if new.status.indexes != held.status.indexes {
+        due = !may_write_status(held.status.last_updated.as_deref(), now);
+        if !due {
+            new.status.last_updated = Some(now.to_owned());
+            tail.update_status(held, &new);
+        }
+    }
+    end(
+        due,
+        deleting.then(|| "the addresses of the pool to be released".to_owned()),
+    )
+}
+
+/// Nobody would take our finalizer off the claims that are left once the pool is gone.
+fn let_claims_go(tail: &mut Plan, snapshot: &Snapshot, allotment: &Allotment<'_>) {
+    let released = |(claim, step): &(&'_ IpClaim, Step<'_>)| {
+        matches!(step, Step::Release(_)).then(|| claim.metadata.name_str().to_owned())
+    };
+    let released: BTreeSet<String> = allotment.steps.iter().filter_map(released).collect();
+    for claim in &snapshot.all_claims {
+        if !released.contains(claim.metadata.name_str()) {
+            claim::unhold(tail, claim);
+        }
+    }
+}
+
+/// Address by name of the claim. An address that names no claim stands under the empty name, so that it is seen.
+fn indexes(snapshot: &Snapshot, allotment: &Allotment<'_>) -> BTreeMap<String, String> {
+    let mut indexes = allotment.book.indexes();
+    let mut addresses = snapshot.addresses.iter().rev();
+    if let Some(nameless) = addresses.find(|address| address.spec.claim.name_str().is_empty()) {
+        indexes.insert(String::new(), nameless.spec.address.clone());
+    }
+    indexes
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,0 +1,464 @@
+use capm3_api::ipam::IpAddress;
+use capm3_engine::ObjectKey;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{ippool::observe, metal3datatemplate::memory::Memory};
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new("n", name)
+}
+
+fn claim(name: &str) -> Value {
+    json!({"metadata": {"namespace": "n", "name": name, "uid": format!("uid-{name}")}, "spec": {"pool": {"name": "p"}}})
+}
+
+/// A pool of two addresses, once in each family, with the addresses.
+fn twins(claims: &[&str]) -> [(Memory, [&'static str; 2]); 2] {
+    [["10.0.0.1", "10.0.0.2"], ["2001:db8::1", "2001:db8::2"]].map(|addresses| {
+        let [start, end] = addresses;
+        let range = json!({"start": start, "end": end});
+        (
+            world(json!({"namePrefix": "x", "pools": [range]}), claims),
+            addresses,
+        )
+    })
+}
+
+fn world(spec: Value, claims: &[&str]) -> Memory {
+    let mut memory = Memory::default();
+    let metadata = json!({"namespace": "n", "name": "p", "uid": "p", "finalizers": [finalizer::IP_POOL]});
+    memory.put::<IpPool>(json!({"metadata": metadata, "spec": spec}));
+    for name in claims {
+        memory.put::<IpClaim>(claim(name));
+    }
+    memory
+}
+
+fn plan(memory: &Memory, now: u32) -> Plan {
+    let now = format!(
+        "2026-01-02T{:02}:{:02}:{:02}Z",
+        now / 3600,
+        now / 60 % 60,
+        now % 60
+    );
+    observe(memory, &key("p")).map_or_else(Plan::done, |snapshot| decide(&snapshot, &now))
+}
+
+fn pass(memory: &mut Memory, now: u32) -> End {
+    memory.drive(|memory| Some(plan(memory, now)))
+}
+
+fn writes(plan: &Plan) -> Vec<String> {
+    plan.writes
+        .iter()
+        .map(|write| {
+            write
+                .to_string()
+                .split(" {")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect()
+}
+
+/// What a claim says: its address, or why it has none.
+fn said(memory: &Memory, name: &str) -> String {
+    let claims = memory.list::<IpClaim>();
+    let claim = claims
+        .iter()
+        .find(|claim| claim["metadata"]["name"] == json!(name))
+        .unwrap();
+    let addresses = memory.list::<IpAddress>();
+    let address = addresses
+        .iter()
+        .find(|a| a["metadata"]["name"] == claim["status"]["address"]["name"]);
+    let told = address.map_or(
+        &claim["status"]["errorMessage"],
+        |address| &address["spec"]["address"],
+    );
+    told.as_str().unwrap_or("nothing").to_owned()
+}
+
+#[test]
+fn a_claim_is_held_before_its_address_is_made_and_told_afterwards() {
+    for (mut memory, [first, _]) in twins(&["a"]) {
+        let plan_of_all = plan(&memory, 0);
+        let kinds: Vec<String> = writes(&plan_of_all)
+            .iter()
+            .map(|w| w.rsplit_once(' ').unwrap().0.to_owned())
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                "patch IPClaim",
+                "create IPAddress",
+                "patch IPClaim/status",
+                "patch IPPool/status"
+            ]
+        );
+        pass(&mut memory, 0);
+        assert_eq!(said(&memory, "a"), first);
+        assert!(plan(&memory, 1).is_quiet());
+        assert_eq!(plan(&memory, 1).end, End::Done);
+    }
+}
+
+#[test]
+fn an_exhausted_claim_is_told_once_and_served_when_an_address_comes_free() {
+    for (mut memory, [first, _]) in twins(&["a", "b", "c"]) {
+        pass(&mut memory, 0);
+        assert_eq!(said(&memory, "c"), "Exhausted IP Pools");
+        assert!(plan(&memory, 1).is_quiet());
+        memory.delete::<IpClaim>(&key("a"));
+        pass(&mut memory, 2);
+        assert_eq!(
+            said(&memory, "c"),
+            first,
+            "in the same pass that takes the address back"
+        );
+        assert!(plan(&memory, 3).is_quiet());
+        assert_eq!(memory.list::<IpAddress>().len(), 2);
+    }
+}
+
+#[test]
+fn an_exhausted_claim_is_served_when_the_pool_grows() {
+    let mut memory = world(
+        json!({"namePrefix": "x", "pools": [{"start": "10.0.0.1", "end": "10.0.0.1"}]}),
+        &["a", "b"],
+    );
+    pass(&mut memory, 0);
+    memory.change::<IpPool>(
+        &key("p"),
+        &json!({"spec": {"pools": [{"start": "10.0.0.1", "end": "10.0.0.2"}]}}),
+    );
+    pass(&mut memory, 1);
+    assert_eq!(said(&memory, "b"), "10.0.0.2");
+}
+
+#[test]
+fn an_address_made_before_a_crash_is_found_again() {
+    for (mut memory, [first, _]) in twins(&["a"]) {
+        let whole = plan(&memory, 0);
+        memory.act_until_crash(&whole, 2).unwrap();
+        pass(&mut memory, 1);
+        assert_eq!(said(&memory, "a"), first);
+        assert_eq!(memory.list::<IpAddress>().len(), 1);
+    }
+}
+
+#[test]
+fn addresses_go_before_their_claim_goes() {
+    for (mut memory, _) in twins(&["a"]) {
+        pass(&mut memory, 0);
+        memory.delete::<IpClaim>(&key("a"));
+        let release = plan(&memory, 1);
+        let kinds: Vec<String> = writes(&release)
+            .iter()
+            .map(|w| w.rsplit_once(' ').unwrap().0.to_owned())
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                "patch IPAddress",
+                "delete IPAddress",
+                "patch IPClaim",
+                "patch IPPool/status"
+            ]
+        );
+    }
+}
+
+#[test]
+fn an_address_stays_while_somebody_else_holds_the_claim() {
+    for (mut memory, [first, second]) in twins(&["a"]) {
+        memory.change::<IpClaim>(&key("a"), &json!({"metadata": {"finalizers": [finalizer::DATA]}}));
+        pass(&mut memory, 0);
+        memory.delete::<IpClaim>(&key("a"));
+        memory.put::<IpClaim>(claim("b"));
+        pass(&mut memory, 1);
+        assert_eq!(
+            (said(&memory, "a"), said(&memory, "b")),
+            (first.to_owned(), second.to_owned())
+        );
+    }
+}
+
+#[test]
+fn an_address_that_another_holds_back_is_not_given_out_again_before_it_is_gone() {
+    for (mut memory, [_, second]) in twins(&["a"]) {
+        pass(&mut memory, 0);
+        let name = memory.list::<IpAddress>()[0]["metadata"]["name"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let both = json!([finalizer::IP_ADDRESS, "other"]);
+        memory.change::<IpAddress>(&key(&name), &json!({"metadata": {"finalizers": both}}));
+        memory.delete::<IpClaim>(&key("a"));
+        memory.put::<IpClaim>(claim("b"));
+        pass(&mut memory, 1);
+        assert_eq!(said(&memory, "b"), second);
+        pass(&mut memory, 2);
+        assert!(plan(&memory, 3).is_quiet(), "{}", plan(&memory, 3));
+    }
+}
+
+#[test]
+fn a_name_in_the_way_takes_the_next_address_at_once() {
+    let mut memory = world(
+        json!({"namePrefix": "x", "pools": [{"start": "10.0.0.1"}]}),
+        &["a"],
+    );
+    let other = json!({"metadata": {"namespace": "n", "name": "x-10-0-0-1"},
+        "spec": {"address": "10.0.0.1", "pool": {"name": "other"}, "claim": {"name": "z"}}});
+    memory.put::<IpAddress>(other);
+    memory.put::<IpClaim>(claim("b"));
+    let request = json!({"metadata": {"annotations": {"ipAddress": "10.0.0.1"}}});
+    memory.change::<IpClaim>(&key("b"), &request);
+    pass(&mut memory, 0);
+    assert_eq!(said(&memory, "a"), "10.0.0.2");
+    let words = "10.0.0.1 cannot be given: the name x-10-0-0-1 belongs to an address of IPPool other";
+    assert_eq!(said(&memory, "b"), words);
+    assert!(plan(&memory, 1).is_quiet());
+    memory.delete::<IpAddress>(&key("x-10-0-0-1"));
+    pass(&mut memory, 2);
+    assert_eq!(said(&memory, "b"), "10.0.0.1");
+}
+
+#[test]
+fn two_addresses_of_one_name_are_never_both_given() {
+    let ranges = json!([{"start": "1.2.3.4", "end": "1.2.3.4"}, {"start": "1:2:3:4::", "end": "1:2:3:4::1"}]);
+    let mut memory = world(json!({"namePrefix": "x", "pools": ranges}), &["a", "b"]);
+    pass(&mut memory, 0);
+    assert_eq!(
+        (said(&memory, "a").as_str(), said(&memory, "b").as_str()),
+        ("1.2.3.4", "1:2:3:4::1")
+    );
+}
+
+#[test]
+fn a_random_address_is_the_same_at_every_look() {
+    let spec =
+        json!({"namePrefix": "x", "allocationStrategy": "random", "pools": [{"subnet": "10.0.0.0/16"}]});
+    let memory = world(spec, &["a", "b"]);
+    assert_eq!(plan(&memory, 0), plan(&memory, 0));
+    let drawn: BTreeSet<String> = writes(&plan(&memory, 0))
+        .into_iter()
+        .filter(|w| w.starts_with("create"))
+        .collect();
+    assert_eq!(drawn.len(), 2);
+}
+
+#[test]
+fn a_pool_joins_its_cluster_and_waits_for_it() {
+    let mut memory = world(
+        json!({"namePrefix": "x", "clusterName": "c", "pools": [{"start": "10.0.0.1"}]}),
+        &["a"],
+    );
+    assert_eq!(writes(&plan(&memory, 0)), ["patch IPPool n/p"]);
+    assert_eq!(plan(&memory, 0).end, End::WaitFor("Cluster c".into()));
+    memory.put::<Cluster>(
+        json!({"metadata": {"namespace": "n", "name": "c", "uid": "cu"}, "spec": {"paused": true}}),
+    );
+    pass(&mut memory, 1);
+    assert_eq!(said(&memory, "a"), "nothing");
+    memory.change::<Cluster>(&key("c"), &json!({"spec": {"paused": false}}));
+    pass(&mut memory, 2);
+    assert_eq!(said(&memory, "a"), "10.0.0.1");
+    let pool = &memory.list::<IpPool>()[0]["metadata"];
+    assert_eq!(
+        pool["labels"],
+        json!({label::CLUSTER_NAME: "c", label::PROVIDER: IPAM_PROVIDER})
+    );
+    let owner = json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "cu", "controller": false}]);
+    assert_eq!(pool["ownerReferences"], owner);
+    assert!(plan(&memory, 3).is_quiet());
+    let other =
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "first", "uid": "f"});
+    let owners = json!([other, owner[0]]);
+    memory.change::<IpPool>(&key("p"), &json!({"metadata": {"ownerReferences": owners}}));
+    assert!(
+        plan(&memory, 4).is_quiet(),
+        "it is among the owners, if not the first"
+    );
+}
+
+#[test]
+fn a_pool_on_its_way_out_takes_no_claims_and_goes_with_its_last_address() {
+    for (mut memory, _) in twins(&["a"]) {
+        pass(&mut memory, 0);
+        memory.delete::<IpPool>(&key("p"));
+        memory.put::<IpClaim>(claim("late"));
+        pass(&mut memory, 1);
+        assert_eq!(said(&memory, "late"), "IPPool p is being deleted");
+        memory.delete::<IpClaim>(&key("a"));
+        pass(&mut memory, 2);
+        pass(&mut memory, 3);
+        assert!(memory.list::<IpPool>().is_empty() && memory.list::<IpAddress>().is_empty());
+        memory.delete::<IpClaim>(&key("late"));
+        assert!(
+            memory.list::<IpClaim>().is_empty(),
+            "the pool left no finalizer behind"
+        );
+    }
+}
+
+#[test]
+fn a_terminating_address_whose_claim_is_gone_is_let_go() {
+    for (mut memory, _) in twins(&["a"]) {
+        pass(&mut memory, 0);
+        let name = memory.list::<IpAddress>()[0]["metadata"]["name"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        memory.change::<IpClaim>(&key("a"), &json!({"metadata": {"finalizers": null}}));
+        memory.delete::<IpAddress>(&key(&name));
+        assert!(plan(&memory, 1).is_quiet(), "the claim still has it");
+        memory.delete::<IpClaim>(&key("a"));
+        pass(&mut memory, 2);
+        assert!(memory.list::<IpAddress>().is_empty());
+    }
+}
+
+#[test]
+fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
+    for (memory, [first, _]) in twins(&["a", "b"]) {
+        let mut snapshot = observe(&memory, &key("p")).unwrap();
+        snapshot.refused.insert("a".into(), "denied".into());
+        let plan = decide(&snapshot, "t");
+        assert!(
+            plan.to_string()
+                .contains("Failed to create associated IPAddress object: denied"),
+            "{plan}"
+        );
+        assert!(plan.to_string().contains(&format!("\"b\":\"{first}\"")), "{plan}");
+    }
+}
+
+/// What happens around a pool.
+#[derive(Debug, Clone)]
+enum Event {
+    Create(u8, bool, Option<u8>),
+    Delete(u8),
+    /// Whoever else held the claims lets go.
+    Release,
+    /// A pass of which only so many writes reach the server.
+    Crash(usize),
+    Pass,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => (0_u8..8, any::<bool>(), prop::option::weighted(0.2, 1_u8..9)).prop_map(|(n, held, wish)| Event::Create(n, held, wish)),
+        3 => (0_u8..8).prop_map(Event::Delete),
+        1 => Just(Event::Release),
+        2 => (0_usize..8).prop_map(Event::Crash),
+        3 => Just(Event::Pass),
+    ]
+}
+
+fn happen(memory: &mut Memory, event: &Event, now: u32) {
+    match event {
+        Event::Create(n, held, wish) => {
+            let name = format!("c{n}");
+            let mut claim = claim(&name);
+            claim["metadata"]["uid"] = json!(format!("uid-{n}-{now}"));
+            if *held {
+                claim["metadata"]["finalizers"] = json!(["other"]);
+            }
+            if let Some(wish) = wish {
+                claim["metadata"]["annotations"] = json!({"ipAddress": format!("10.0.0.{wish}")});
+            }
+            if memory
+                .list::<IpClaim>()
+                .iter()
+                .all(|claim| claim["metadata"]["name"] != json!(name))
+            {
+                memory.put::<IpClaim>(claim);
+            }
+        }
+        Event::Delete(n) => memory.delete::<IpClaim>(&key(&format!("c{n}"))),
+        Event::Release => {
+            for claim in memory.list::<IpClaim>() {
+                let finalizers = claim["metadata"]["finalizers"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default();
+                let left: Vec<Value> = finalizers.into_iter().filter(|f| f != "other").collect();
+                let name = claim["metadata"]["name"].as_str().unwrap();
+                memory.change::<IpClaim>(&key(name), &json!({"metadata": {"finalizers": left}}));
+            }
+        }
+        Event::Crash(writes) => {
+            let plan = plan(memory, now);
+            memory.act_until_crash(&plan, *writes).unwrap();
+        }
+        Event::Pass => {
+            pass(memory, now);
+        }
+    }
+}
+
+fn nobody_shares(memory: &Memory) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let addresses: Vec<String> = memory
+        .list::<IpAddress>()
+        .iter()
+        .map(|a| text(&a["spec"]["address"]))
+        .collect();
+    let mut claims = memory.list::<IpClaim>();
+    claims.retain(|claim| {
+        claim["metadata"]["deletionTimestamp"].is_null()
+            || claim["metadata"]["finalizers"].to_string().contains("other")
+    });
+    let given: Vec<String> = claims
+        .iter()
+        .map(|c| text(&c["status"]["address"]["name"]))
+        .filter(|n| !n.is_empty())
+        .collect();
+    for list in [&addresses, &given] {
+        assert_eq!(list.iter().collect::<BTreeSet<_>>().len(), list.len(), "{list:?}");
+    }
+    let known: BTreeSet<String> = memory
+        .list::<IpAddress>()
+        .iter()
+        .map(|a| text(&a["metadata"]["name"]))
+        .collect();
+    assert!(
+        given.iter().all(|name| known.contains(name)),
+        "no claim lost its address"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn no_address_ever_has_two_owners_and_all_is_quiet_at_rest(
+        random: bool,
+        reserved in prop::option::of(0_u8..8),
+        events in prop::collection::vec(event(), 1..40),
+    ) {
+        let reservations: BTreeMap<String, String> = reserved.map(|n| (format!("c{n}"), "10.0.0.2".into())).into_iter().collect();
+        let spec = json!({"namePrefix": "x", "allocationStrategy": if random { "random" } else { "sequential" },
+            "preAllocations": reservations,
+            "pools": [{"start": "10.0.0.1", "end": "10.0.0.3"}, {"start": "2001:db8::1", "end": "2001:db8::2"}]});
+        let mut memory = world(spec, &[]);
+        for (now, event) in events.iter().enumerate() {
+            happen(&mut memory, event, u32::try_from(now).unwrap());
+            nobody_shares(&memory);
+        }
+        pass(&mut memory, 1000);
+        nobody_shares(&memory);
+        prop_assert!(plan(&memory, 1001).is_quiet(), "{}", plan(&memory, 1001));
+        happen(&mut memory, &Event::Release, 1002);
+        for claim in memory.list::<IpClaim>() {
+            memory.delete::<IpClaim>(&key(claim["metadata"]["name"].as_str().unwrap()));
+        }
+        pass(&mut memory, 1003);
+        prop_assert!(memory.list::<IpClaim>().is_empty() && memory.list::<IpAddress>().is_empty(), "nothing is left behind");
+        prop_assert!(plan(&memory, 1004).is_quiet());
+    }
+}

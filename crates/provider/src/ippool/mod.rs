@@ -1,0 +1,51 @@
+//! IPPool: the built-in address manager. Gives each claim an address, as an IPAddress, and takes it back when the
+//! claim goes.
+//!
+//! One pass serves the whole pool: releases first, then claims by age. Woken by the pool, by its claims and
+//! addresses, by its Cluster, and by the end of any address whose name was in the way. Only IPAddress objects say
+//! which address is in use; the status is their mirror.
+
+mod allot;
+mod claim;
+mod decide;
+mod observe;
+mod wake;
+
+use std::sync::Arc;
+
+use capm3_engine::{Controller, ObjectKey, Queue};
+pub use decide::decide;
+pub use observe::{Snapshot, observe};
+
+use crate::{
+    context::{Context, boxed},
+    metal3datatemplate::batch::{Batch, serve},
+};
+
+pub(crate) fn controller(context: &Context) -> Controller {
+    let queue = Arc::new(Queue::default());
+    wake::watch(&context.caches, &queue);
+    let context = context.clone();
+    Controller::new(
+        "ippool",
+        queue,
+        Arc::new(move |key: ObjectKey| {
+            let context = context.clone();
+            boxed(async move {
+                serve(&context.executor, |refused| {
+                    match observe(&*context.caches, &key) {
+                        Some(snapshot) => {
+                            let snapshot = Snapshot {
+                                refused: refused.clone(),
+                                ..snapshot
+                            };
+                            decide::batch(&snapshot, &context.clock.now_text())
+                        }
+                        None => Batch::default(),
+                    }
+                })
+                .await
+            })
+        }),
+    )
+}

@@ -1,0 +1,90 @@
+//! What brings a pool back to its worker.
+
+use std::sync::Arc;
+
+use capm3_api::{
+    ipam::{IpAddress, IpClaim, IpPool},
+    metadata::MetadataExt,
+    neighbours::Cluster,
+};
+use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
+
+use crate::{
+    indexes::{POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE},
+    metal3datatemplate::batch::{came_or_went, changed_beside_status},
+};
+
+pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
+    if let Some(store) = caches.store::<IpPool>() {
+        let queue = Arc::clone(queue);
+        store.subscribe(move |change| {
+            if let Some(pool) = changed_beside_status(change) {
+                queue.add(pool.key());
+            }
+        });
+    }
+    if let Some(store) = caches.store::<IpClaim>() {
+        let queue = Arc::clone(queue);
+        store.subscribe(move |change| {
+            let claim = changed_beside_status(change).or_else(|| lost_its_address(change));
+            if let Some(claim) = claim.filter(|claim| claim.spec.pool.name.is_some()) {
+                queue.add(ObjectKey::new(
+                    claim.metadata.namespace_str(),
+                    claim.spec.pool.name_str(),
+                ));
+            }
+        });
+    }
+    watch_addresses(caches, queue);
+    if let Some(store) = caches.store::<Cluster>() {
+        let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
+        store.subscribe(move |change| {
+            // Only whether it is there and paused matters here.
+            let state = |cluster: &Option<Arc<Cluster>>| {
+                cluster.as_ref().map(|c| (c.is_paused(), c.metadata.uid.clone()))
+            };
+            let (true, Some(caches)) = (state(&change.old) != state(&change.new), caches.upgrade()) else {
+                return;
+            };
+            let Some(cluster) = change.new.as_ref().or(change.old.as_ref()) else {
+                return;
+            };
+            for pool in caches.by_index(&POOLS_BY_CLUSTER, &cluster.key().to_string()) {
+                queue.add(pool.key());
+            }
+        });
+    }
+}
+
+fn watch_addresses(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
+    let Some(store) = caches.store::<IpAddress>() else {
+        return;
+    };
+    let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
+    store.subscribe(move |change| {
+        let Some(address) = came_or_went(change) else {
+            return;
+        };
+        let namespace = address.metadata.namespace_str();
+        if let Some(pool) = &address.spec.pool.name {
+            queue.add(ObjectKey::new(namespace, pool));
+        }
+        // The name is free now: another pool with this prefix may have waited for it.
+        let (true, Some(caches)) = (change.new.is_none(), caches.upgrade()) else {
+            return;
+        };
+        for pool in caches.by_index(&POOLS_BY_NAMESPACE, namespace) {
+            if address.metadata.name_str().starts_with(&pool.spec.name_prefix) {
+                queue.add(pool.key());
+            }
+        }
+    });
+}
+
+/// An address or a message taken off by hand: the claim is to be served again.
+fn lost_its_address(change: &Change<IpClaim>) -> Option<&IpClaim> {
+    let (old, new) = (change.old.as_ref()?, change.new.as_ref()?);
+    let lost = old.status.address.is_some() && new.status.address.is_none();
+    let cleared = old.status.error_message.is_some() && new.status.error_message.is_none();
+    (lost || cleared && new.status.address.is_none()).then_some(new)
+}

@@ -1,0 +1,84 @@
+//! Metal3Cluster: checks the endpoint, mirrors the failure domains, and stays until the last Machine has gone.
+//!
+//! Woken by itself, by its Cluster, and, while it is being deleted, by the Machines of that Cluster.
+
+mod decide;
+mod observe;
+
+use std::sync::Arc;
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::{Cluster, Machine},
+    v1beta2::Metal3Cluster,
+    vocabulary::label,
+};
+use capm3_engine::{Controller, Object, ObjectKey, Queue, Reader, drive};
+pub use decide::decide;
+pub use observe::{Snapshot, observe};
+
+use crate::{
+    context::{Context, boxed},
+    indexes::METAL3_CLUSTERS_BY_OWNER,
+};
+
+pub(crate) fn controller(context: &Context) -> Controller {
+    let queue = Arc::new(Queue::default());
+    watch(context, &queue);
+    let context = context.clone();
+    Controller::new(
+        "metal3cluster",
+        queue,
+        Arc::new(move |key: ObjectKey| {
+            let context = context.clone();
+            boxed(async move {
+                drive(&context.executor, || match observe(&*context.caches, &key) {
+                    Some(snapshot) => decide(&snapshot, &context.clock.now_text()),
+                    None => capm3_engine::Plan::done(),
+                })
+                .await
+            })
+        }),
+    )
+}
+
+fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
+    let caches = &context.caches;
+    if let Some(store) = caches.store::<Metal3Cluster>() {
+        let queue = Arc::clone(queue);
+        store.subscribe(move |change| {
+            if let Some(object) = change.new.as_ref().or(change.old.as_ref()) {
+                queue.add(object.key());
+            }
+        });
+    }
+    let enqueue_owned_by = {
+        let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
+        move |cluster: &str| {
+            for owned in caches
+                .upgrade()
+                .iter()
+                .flat_map(|c| c.by_index(&METAL3_CLUSTERS_BY_OWNER, cluster))
+            {
+                queue.add(owned.key());
+            }
+        }
+    };
+    if let Some(store) = caches.store::<Cluster>() {
+        let enqueue = enqueue_owned_by.clone();
+        store.subscribe(move |change| {
+            if let Some(cluster) = change.new.as_ref().or(change.old.as_ref()) {
+                enqueue(&cluster.key().to_string());
+            }
+        });
+    }
+    if let Some(store) = caches.store::<Machine>() {
+        store.subscribe(move |change| {
+            // Only the end of a Machine matters here.
+            if let (Some(machine), None) = (&change.old, &change.new) {
+                let cluster = machine.metadata.label(label::CLUSTER_NAME).unwrap_or_default();
+                enqueue_owned_by(&format!("{}/{cluster}", machine.metadata.namespace_str()));
+            }
+        });
+    }
+}

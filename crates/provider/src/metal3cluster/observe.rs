@@ -1,0 +1,45 @@
+//! What a decision about a Metal3Cluster needs to know.
+
+use std::sync::Arc;
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::{CAPI_GROUP, Cluster},
+    v1beta2::Metal3Cluster,
+};
+use capm3_engine::{ObjectKey, Reader};
+
+use crate::indexes::CAPI_MACHINES_BY_CLUSTER;
+
+/// A Metal3Cluster and what surrounds it.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The object itself.
+    pub metal3_cluster: Arc<Metal3Cluster>,
+    /// Name of the owner Cluster, if an owner is named.
+    pub owner: Option<String>,
+    /// The owner Cluster, if it is there.
+    pub cluster: Option<Arc<Cluster>>,
+    /// How many Machines the cluster still has.
+    pub machines: usize,
+}
+
+/// Reads the snapshot; `None` when the object is gone.
+pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+    let metal3_cluster = reader.get::<Metal3Cluster>(key)?;
+    let owner = metal3_cluster
+        .metadata
+        .owner(CAPI_GROUP, "Cluster")
+        .map(|owner| owner.name.clone());
+    let owner_key = owner.as_ref().map(|name| ObjectKey::new(&key.namespace, name));
+    let cluster = owner_key.as_ref().and_then(|key| reader.get::<Cluster>(key));
+    let machines = owner_key
+        .map(|key| reader.by_index(&CAPI_MACHINES_BY_CLUSTER, &key.to_string()).len())
+        .unwrap_or_default();
+    Some(Snapshot {
+        metal3_cluster,
+        owner,
+        cluster,
+        machines,
+    })
+}

@@ -1,0 +1,38 @@
+//! Metal3Data: addresses and rendered Secrets of one claim.
+//!
+//! Woken by itself, its claim, its template, its machine and that machine's host, its address claims and addresses,
+//! its Secrets, and its Cluster.
+
+mod decide;
+mod observe;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::sync::Arc;
+
+use capm3_engine::{Controller, ObjectKey, Plan, Queue, drive};
+pub use decide::decide;
+pub use observe::{PoolClaim, Snapshot, observe};
+
+use crate::context::{Context, boxed};
+
+pub(crate) fn controller(context: &Context) -> Controller {
+    let queue = Arc::new(Queue::default());
+    watch::watch(context, &queue);
+    let context = context.clone();
+    Controller::new(
+        "metal3data",
+        queue,
+        Arc::new(move |key: ObjectKey| {
+            let context = context.clone();
+            boxed(async move {
+                drive(&context.executor, || match observe(&*context.caches, &key) {
+                    Some(snapshot) => decide(&snapshot),
+                    None => Plan::done(),
+                })
+                .await
+            })
+        }),
+    )
+}

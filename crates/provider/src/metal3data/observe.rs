@@ -1,0 +1,131 @@
+//! What a decision about a Metal3Data needs to know.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use capm3_api::{
+    ipam::{IpAddress, IpClaim},
+    metadata::MetadataExt,
+    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, SecretMetadata},
+    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine},
+    vocabulary::label,
+};
+use capm3_domain::{
+    host::annotated_host,
+    render::{Content, secret_name},
+};
+use capm3_engine::{ObjectKey, Reader};
+
+use crate::indexes::IP_CLAIMS_BY_OWNER;
+
+/// A Metal3Data and what surrounds it.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The object itself.
+    pub data: Arc<Metal3Data>,
+    /// Its Cluster.
+    pub cluster: Option<Arc<Cluster>>,
+    /// The claim that it serves.
+    pub claim: Option<Arc<Metal3DataClaim>>,
+    /// The template that it is rendered from.
+    pub template: Option<Arc<Metal3DataTemplate>>,
+    /// The machine that asked for it.
+    pub metal3_machine: Option<Arc<Metal3Machine>>,
+    /// The owner of that machine.
+    pub machine: Option<Arc<Machine>>,
+    /// The host of that machine.
+    pub host: Option<Arc<BareMetalHost>>,
+    /// Address claims that this data owns, by name of the pool.
+    pub ip_claims: BTreeMap<String, PoolClaim>,
+    /// The Secrets of the names that this data uses.
+    pub secrets: BTreeMap<&'static str, Arc<SecretMetadata>>,
+}
+
+/// An address claim and what it was given.
+#[derive(Debug, Clone)]
+pub struct PoolClaim {
+    /// The claim.
+    pub claim: Arc<IpClaim>,
+    /// The address, once given.
+    pub address: Option<Arc<IpAddress>>,
+}
+
+/// Reads the snapshot; `None` when the object is gone.
+pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+    let data = reader.get::<Metal3Data>(key)?;
+    let here = |name: &str| ObjectKey::new(&key.namespace, name);
+    let cluster = data
+        .metadata
+        .label(label::CLUSTER_NAME)
+        .and_then(|name| reader.get::<Cluster>(&here(name)));
+    let claim = data
+        .spec
+        .claim
+        .as_ref()
+        .and_then(|c| reader.get::<Metal3DataClaim>(&here(c.name_str())));
+    let template = data
+        .spec
+        .template
+        .as_ref()
+        .and_then(|t| reader.get::<Metal3DataTemplate>(&here(t.name_str())));
+    let metal3_machine = claim
+        .as_ref()
+        .and_then(|c| {
+            c.metadata
+                .owner(v1beta2::GROUP, "Metal3Machine")
+                .map(|owner| owner.name.clone())
+        })
+        .and_then(|name| reader.get::<Metal3Machine>(&here(&name)));
+    let machine = metal3_machine
+        .as_ref()
+        .and_then(|m| m.metadata.owner(CAPI_GROUP, "Machine"))
+        .and_then(|owner| reader.get::<Machine>(&here(&owner.name)));
+    let host = metal3_machine
+        .as_ref()
+        .and_then(|m| annotated_host(m).ok().flatten())
+        .and_then(|name| reader.get::<BareMetalHost>(&here(name)));
+    let secrets = observe_secrets(reader, &data, metal3_machine.as_deref());
+    Some(Snapshot {
+        cluster,
+        claim,
+        template,
+        metal3_machine,
+        machine,
+        host,
+        ip_claims: observe_ip_claims(reader, &data),
+        secrets,
+        data,
+    })
+}
+
+/// Claims are found by the uid of their owner, never by name: a namesake's claim is not ours.
+fn observe_ip_claims(reader: &impl Reader, data: &Metal3Data) -> BTreeMap<String, PoolClaim> {
+    let namespace = data.metadata.namespace_str();
+    reader
+        .by_index(&IP_CLAIMS_BY_OWNER, data.metadata.uid_str())
+        .into_iter()
+        .map(|claim| {
+            let address = claim.status.address.as_ref().and_then(|a| a.name.as_deref());
+            let address = address.and_then(|name| reader.get(&ObjectKey::new(namespace, name)));
+            (
+                claim.spec.pool.name_str().to_owned(),
+                PoolClaim { claim, address },
+            )
+        })
+        .collect()
+}
+
+fn observe_secrets(
+    reader: &impl Reader,
+    data: &Metal3Data,
+    machine: Option<&Metal3Machine>,
+) -> BTreeMap<&'static str, Arc<SecretMetadata>> {
+    let machine_name = machine.map(|m| m.metadata.name_str()).unwrap_or_default();
+    [Content::MetaData, Content::NetworkData]
+        .into_iter()
+        .filter_map(|content| {
+            let name = secret_name(content, data, machine_name);
+            let secret = reader.get(&ObjectKey::new(data.metadata.namespace_str(), name))?;
+            Some((content.key(), secret))
+        })
+        .collect()
+}

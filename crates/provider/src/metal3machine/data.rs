@@ -1,0 +1,181 @@
+//! Metadata and network data of a machine: the claim, and the wait for what is rendered for it.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    reference::{ObjectRef, SecretRef},
+    v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
+    vocabulary::{event, finalizer, reason},
+};
+use capm3_domain::data_template::correction;
+use capm3_engine::End;
+use kube::core::ObjectMeta;
+
+use super::decide::{Pass, Step};
+use crate::owners::controlled_by;
+
+/// Sets the data template by failure domain: before a host is taken by the assigned one, afterwards by the host's.
+/// Frozen once a claim exists.
+pub(super) fn choose_template(pass: &mut Pass<'_>) {
+    let snapshot = pass.snapshot;
+    let (host, template) = (snapshot.host.as_deref(), snapshot.template.as_deref());
+    if let Some(correction) = correction(&pass.new, host, template, own_claim(pass)) {
+        // Before a host is taken the template follows the assigned domain as a matter of course.
+        if host.is_some() {
+            pass.event(event::DATA_TEMPLATE_CHANGED, correction.to_string());
+        }
+        pass.new.spec.data_template = correction.to;
+    }
+    let namespace = pass.namespace().to_owned();
+    if let Some(template) = &mut pass.new.spec.data_template
+        && template.namespace.as_deref().unwrap_or_default().is_empty()
+    {
+        template.namespace = Some(namespace);
+    }
+}
+
+/// The claim of this machine, if it is really its own and not one of a predecessor of the same name.
+fn own_claim<'a>(pass: &Pass<'a>) -> Option<&'a Metal3DataClaim> {
+    let claim = pass.snapshot.claim.as_deref()?;
+    let uid = pass.snapshot.metal3_machine.metadata.uid_str();
+    claim.metadata.is_owned_by_uid(uid).then_some(claim)
+}
+
+/// Makes the claim if there is a template and no claim yet.
+pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
+    take_user_secrets(pass)?;
+    let Some(template) = pass.new.spec.data_template.clone() else {
+        pass.status().meta_data_good();
+        return Ok(());
+    };
+    if own_claim(pass).is_some() || pass.new.status.rendered_data.is_some() {
+        pass.status().meta_data_good();
+        return Ok(());
+    }
+    if let Some(foreign) = &pass.snapshot.claim {
+        let name = foreign.metadata.name_str();
+        let what =
+            format!("Metal3DataClaim {name}, which belongs to another machine of this name, to be gone");
+        pass.status()
+            .meta_data_fails(reason::META_DATA_FAILED, &format!("waiting for {what}"));
+        return Err(End::WaitFor(what));
+    }
+    let claim = new_claim(pass, template);
+    pass.others.create(&claim);
+    pass.status().meta_data_good();
+    Ok(())
+}
+
+fn new_claim(pass: &Pass<'_>, template: ObjectRef) -> Metal3DataClaim {
+    let machine = pass.snapshot.metal3_machine.as_ref();
+    Metal3DataClaim {
+        metadata: ObjectMeta {
+            name: machine.metadata.name.clone(),
+            namespace: machine.metadata.namespace.clone(),
+            labels: machine.metadata.labels.clone(),
+            finalizers: Some(vec![finalizer::MACHINE.to_owned()]),
+            owner_references: Some(vec![controlled_by(machine)]),
+            ..ObjectMeta::default()
+        },
+        spec: Metal3DataClaimSpec {
+            template: Some(template),
+        },
+        ..Metal3DataClaim::default()
+    }
+}
+
+/// Secrets given by the user win over rendered ones.
+fn take_user_secrets(pass: &mut Pass<'_>) -> Step {
+    let home = pass.namespace().to_owned();
+    let spec = pass.new.spec.clone();
+    for (field, given) in [("metaData", &spec.meta_data), ("networkData", &spec.network_data)] {
+        let Some(given) = given else { continue };
+        let namespace = given
+            .namespace
+            .as_deref()
+            .filter(|n| !n.is_empty())
+            .unwrap_or(&home);
+        if namespace != home {
+            let message = format!(
+                "cross-namespace secret reference is not allowed for {field} (namespace {namespace:?} does not match {home:?})"
+            );
+            pass.status().meta_data_fails(reason::META_DATA_FAILED, &message);
+            return Err(End::WaitFor(format!(
+                "spec.{field} to name a Secret of this namespace"
+            )));
+        }
+        let slot = match field {
+            "metaData" => &mut pass.new.status.meta_data,
+            _ => &mut pass.new.status.network_data,
+        };
+        *slot = Some(given.clone());
+    }
+    Ok(())
+}
+
+/// Waits until the data is rendered, then takes its Secrets into the status.
+pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
+    let Some(template) = pass.new.spec.data_template.clone() else {
+        if pass.new.status.rendered_data.is_none() {
+            pass.status().data_ready(reason::SECRETS_SET_EXTERNALLY);
+            return Ok(());
+        }
+        return take_data(pass, "");
+    };
+    let claim = own_claim(pass);
+    if let Some(rendered) = claim.and_then(|c| c.status.rendered_data.clone()) {
+        pass.new.status.rendered_data.get_or_insert(rendered);
+    }
+    if pass.new.status.rendered_data.is_none() {
+        let problem = claim.and_then(|c| c.status.error_message.clone());
+        let problem = problem.map(|p| format!(" ({p})")).unwrap_or_default();
+        return not_yet(
+            pass,
+            format!(
+                "Metal3DataTemplate {} to serve the claim{problem}",
+                template.name_str()
+            ),
+        );
+    }
+    take_data(pass, template.name_str())
+}
+
+fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
+    let name = pass
+        .new
+        .status
+        .rendered_data
+        .as_ref()
+        .map(|r| r.name_str().to_owned())
+        .unwrap_or_default();
+    let Some(data) = pass.snapshot.data.clone() else {
+        return not_yet(pass, format!("Metal3Data {name} of template {template}"));
+    };
+    if data.status.ready != Some(true) {
+        let problem = data
+            .status
+            .error_message
+            .as_ref()
+            .map(|e| format!(": {e}"))
+            .unwrap_or_default();
+        return not_yet(pass, format!("Metal3Data {name} to be rendered{problem}"));
+    }
+    pass.status().data_ready(reason::DATA_SECRETS_READY);
+    let given = |secret: &Option<SecretRef>| secret_of(&data, secret.as_ref());
+    if pass.new.status.meta_data.is_none() {
+        pass.new.status.meta_data = given(&data.spec.meta_data);
+    }
+    if pass.new.status.network_data.is_none() {
+        pass.new.status.network_data = given(&data.spec.network_data);
+    }
+    Ok(())
+}
+
+fn secret_of(data: &Metal3Data, secret: Option<&SecretRef>) -> Option<SecretRef> {
+    let name = secret?.name.as_deref().filter(|n| !n.is_empty())?;
+    Some(SecretRef::new(data.metadata.namespace_str(), name))
+}
+
+fn not_yet(pass: &mut Pass<'_>, what: String) -> Step {
+    pass.status().data_waits(&format!("waiting for {what}"));
+    Err(End::WaitFor(what))
+}

@@ -1,0 +1,238 @@
+//! What to do with a Metal3Machine that is not being deleted: wait for what must come first, then host, data, image,
+//! Node, in this order. Each step either passes or ends the look with what it waits for.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::{Cluster, Machine},
+    v1beta2::{Initialization, Metal3Machine},
+    vocabulary::{annotation, finalizer, reason},
+};
+use capm3_engine::{End, EventNote, ObjectKey, Plan};
+
+use super::{Snapshot, associate, data, delete, node, status::Status};
+
+/// A plan, and what concerns the workload cluster.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Decision {
+    /// Writes to the management cluster.
+    pub plan: Plan,
+    /// The workload cluster whose Nodes must be known to go on.
+    pub connect: Option<ObjectKey>,
+    /// A Node that must be told its provider ID before the plan is carried out.
+    pub node: Option<NodeWrite>,
+}
+
+/// A Node that must be told its provider ID.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeWrite {
+    /// Cluster of the Node.
+    pub cluster: ObjectKey,
+    /// Name of the Node.
+    pub name: String,
+    /// The provider ID.
+    pub provider_id: String,
+}
+
+/// One look at a machine: what it is, what it becomes, and what else is to be written.
+pub(super) struct Pass<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) new: Metal3Machine,
+    pub(super) now: &'a str,
+    /// Writes to other objects; they come after the machine's spec and before its status.
+    pub(super) others: Plan,
+    pub(super) connect: Option<ObjectKey>,
+    pub(super) node: Option<NodeWrite>,
+}
+
+/// A step passes, or ends the look.
+pub(super) type Step<T = ()> = Result<T, End>;
+
+/// Decides; `now` is written where something changes.
+pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
+    let mut pass = Pass {
+        snapshot,
+        new: snapshot.metal3_machine.as_ref().clone(),
+        now,
+        others: Plan::done(),
+        connect: None,
+        node: None,
+    };
+    let end = if pass.new.metadata.is_deleting() {
+        delete::run(&mut pass)
+    } else {
+        run(&mut pass)
+    };
+    pass.finish(end.err().unwrap_or(End::Done))
+}
+
+fn run(pass: &mut Pass<'_>) -> Step {
+    let (machine, cluster) = pass.prerequisites()?;
+    pass.pause(cluster)?;
+    pass.hold_on()?;
+    if pass.is_provisioned() && machine.node_name().is_some() {
+        pass.status().meta_data_good();
+        pass.status().node_found();
+        return associate::keep_host_in_line(pass);
+    }
+    pass.bootstrap(machine)?;
+    associate::take_host(pass, machine)?;
+    data::claim(pass)?;
+    data::wait(pass)?;
+    associate::provision_host(pass)?;
+    node::find(pass)
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn status(&mut self) -> Status<'_> {
+        Status {
+            machine: &mut self.new,
+            now: self.now,
+        }
+    }
+
+    pub(super) fn namespace(&self) -> &'a str {
+        self.snapshot.metal3_machine.metadata.namespace_str()
+    }
+
+    /// Records an event on the machine.
+    pub(super) fn event(&mut self, reason: &'static str, message: String) {
+        self.others.event(EventNote::normal(
+            self.snapshot.metal3_machine.as_ref(),
+            reason,
+            message,
+        ));
+    }
+
+    fn is_provisioned(&self) -> bool {
+        self.new
+            .spec
+            .provider_id
+            .as_ref()
+            .is_some_and(|id| !id.is_empty())
+            && Initialization::is_provisioned(&self.new.status.initialization)
+    }
+
+    /// Owner Machine, Cluster and Metal3Cluster must be there and ready.
+    fn prerequisites(&mut self) -> Step<(&'a Machine, &'a Cluster)> {
+        let snapshot = self.snapshot;
+        let Some(machine) = snapshot.machine.as_deref() else {
+            let what = match &snapshot.owner {
+                Some(owner) => format!("Machine {owner}, which the owner reference names"),
+                None => "the Machine controller to set an owner reference to the Machine".to_owned(),
+            };
+            self.status().host_waits(
+                reason::WAITING_FOR_OWNER,
+                reason::LEGACY_WAITING_FOR_OWNER,
+                &format!("waiting for {what}"),
+            );
+            return Err(End::WaitFor(what));
+        };
+        self.new
+            .spec
+            .failure_domain
+            .clone_from(&machine.spec.failure_domain);
+        let Some(cluster) = snapshot
+            .cluster
+            .as_deref()
+            .filter(|c| c.infrastructure_is_ready())
+        else {
+            let what = format!(
+                "the infrastructure of Cluster {} to be ready",
+                machine.spec.cluster_name
+            );
+            self.status().host_waits(
+                reason::WAITING_FOR_INFRASTRUCTURE,
+                reason::LEGACY_WAITING_FOR_INFRASTRUCTURE,
+                &format!("waiting for {what}"),
+            );
+            return Err(End::WaitFor(what));
+        };
+        if snapshot.metal3_cluster.is_none() {
+            let what = format!("the Metal3Cluster of Cluster {}", cluster.metadata.name_str());
+            let reason = reason::WAITING_FOR_METAL3_CLUSTER;
+            self.status()
+                .host_waits(reason, reason, &format!("waiting for {what}"));
+            return Err(End::WaitFor(what));
+        }
+        Ok((machine, cluster))
+    }
+
+    fn pause(&mut self, cluster: &Cluster) -> Step {
+        let cause = pause_cause(&self.new, Some(cluster));
+        self.status().paused(cause);
+        match cause {
+            Some(_) => Err(End::WaitFor("the end of the pause".to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// The finalizer is stored before anything is taken, so that nothing taken can be forgotten.
+    fn hold_on(&mut self) -> Step {
+        if self.new.metadata.has_finalizer(finalizer::MACHINE) {
+            return Ok(());
+        }
+        self.new
+            .metadata
+            .finalizers
+            .get_or_insert_default()
+            .push(finalizer::MACHINE.to_owned());
+        Err(End::Again)
+    }
+
+    fn bootstrap(&mut self, machine: &Machine) -> Step {
+        if machine.bootstrap_is_ready() {
+            return Ok(());
+        }
+        let what = format!("the bootstrap data of Machine {}", machine.metadata.name_str());
+        self.status().host_waits(
+            reason::WAITING_FOR_BOOTSTRAP,
+            reason::LEGACY_WAITING_FOR_BOOTSTRAP,
+            &format!("waiting for {what}"),
+        );
+        Err(End::WaitFor(what))
+    }
+
+    /// Puts the writes in order: the machine's spec, the other objects, the machine's status. At the end of its life
+    /// the machine's own finalizer goes last. A look that goes on at once leaves the status to the next one.
+    fn finish(mut self, end: End) -> Decision {
+        let old = self.snapshot.metal3_machine.as_ref();
+        let mut plan = Plan::done();
+        let others = std::mem::take(&mut self.others);
+        if self.new.metadata.has_finalizer(finalizer::MACHINE) {
+            plan.update_object(old, &self.new);
+            plan.append(others);
+        } else {
+            plan.append(others);
+            plan.update_object(old, &self.new);
+        }
+        let lives_on = self.new.metadata.has_finalizer(finalizer::MACHINE) || !old.metadata.is_deleting();
+        if end != End::Again && lives_on {
+            self.status().summarise();
+            self.stamp(old);
+            plan.update_status(old, &self.new);
+        }
+        Decision {
+            plan: plan.ending(end),
+            connect: self.connect,
+            node: self.node,
+        }
+    }
+
+    /// `lastUpdated` moves only with content.
+    fn stamp(&mut self, old: &Metal3Machine) {
+        if old.status != self.new.status {
+            self.new.status.last_updated = Some(self.now.to_owned());
+        }
+    }
+}
+
+/// Why the machine must be left alone, if it must.
+pub(super) fn pause_cause(machine: &Metal3Machine, cluster: Option<&Cluster>) -> Option<&'static str> {
+    if cluster.is_some_and(Cluster::is_paused) {
+        Some("Cluster spec.paused is set to true")
+    } else if machine.metadata.annotation(annotation::PAUSED).is_some() {
+        Some("Metal3Machine has the cluster.x-k8s.io/paused annotation")
+    } else {
+        None
+    }
+}

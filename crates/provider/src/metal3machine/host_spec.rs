@@ -1,0 +1,208 @@
+//! What a machine writes on its host: the claim, and later image, data and power.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::BareMetalHost,
+    reference::SecretRef,
+    v1beta2::Metal3Machine,
+    vocabulary::{annotation, host_state, label},
+};
+use capm3_domain::host::consumer_ref;
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+/// Why a host cannot be told what to do.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum HostSpecError {
+    /// There is nothing to put on the host.
+    #[error("neither spec.image.url nor spec.customDeploy.method is set: nothing to put on host {host}")]
+    NothingToDeploy {
+        /// The host.
+        host: String,
+    },
+    /// A Secret of another namespace.
+    #[error(
+        "cross-namespace secret reference is not allowed for {field} on host {host}: namespace {found} is not {expected}"
+    )]
+    ForeignNamespace {
+        /// Which reference.
+        field: &'static str,
+        /// The host.
+        host: String,
+        /// The namespace found.
+        found: String,
+        /// The namespace allowed.
+        expected: String,
+    },
+}
+
+/// Takes the host for the machine.
+pub fn claim(host: &mut BareMetalHost, machine: &Metal3Machine, cluster_name: &str) {
+    host.spec.consumer_ref = Some(consumer_ref(machine));
+    let labels = host.metadata.labels.get_or_insert_default();
+    labels.insert(label::CLUSTER_NAME.to_owned(), cluster_name.to_owned());
+    labels.remove(label::NODE_REUSE);
+}
+
+/// Where the machine's host annotation must point.
+pub fn host_annotation(host: &BareMetalHost) -> (String, String) {
+    let value = format!("{}/{}", host.metadata.namespace_str(), host.metadata.name_str());
+    (annotation::HOST.to_owned(), value)
+}
+
+/// The merge patch of a host's spec that gives it image, data and power; `None` when nothing is to be written. The
+/// image is written once: a host that has one is never provisioned anew under a running node.
+pub fn provision_patch(
+    host: &BareMetalHost,
+    machine: &Metal3Machine,
+) -> Result<Option<Value>, HostSpecError> {
+    let mut spec = Map::new();
+    let is_blank = host.spec.image.is_none() && host.spec.custom_deploy.is_none();
+    if let (true, Some(user_data)) = (is_blank, &machine.status.user_data) {
+        put_payload(&mut spec, host, machine)?;
+        put_secret(&mut spec, "userData", host, Some(user_data))?;
+        put_secret(&mut spec, "metaData", host, machine.status.meta_data.as_ref())?;
+        put_secret(
+            &mut spec,
+            "networkData",
+            host,
+            machine.status.network_data.as_ref(),
+        )?;
+    }
+    if let Some(mode) = &machine.spec.automated_cleaning_mode
+        && host.spec.automated_cleaning_mode.as_ref() != Some(mode)
+    {
+        spec.insert("automatedCleaningMode".to_owned(), json!(mode));
+    }
+    // The power of a provisioned host is its operator's.
+    if !host.spec.online && host.state() != host_state::PROVISIONED {
+        spec.insert("online".to_owned(), json!(true));
+    }
+    Ok((!spec.is_empty()).then(|| json!({"spec": spec})))
+}
+
+fn put_payload(
+    spec: &mut Map<String, Value>,
+    host: &BareMetalHost,
+    machine: &Metal3Machine,
+) -> Result<(), HostSpecError> {
+    let image = machine.spec.image.as_ref().filter(|image| !image.url.is_empty());
+    let deploy = machine
+        .spec
+        .custom_deploy
+        .as_ref()
+        .filter(|deploy| !deploy.method.is_empty());
+    if image.is_none() && deploy.is_none() {
+        return Err(HostSpecError::NothingToDeploy {
+            host: host.metadata.name_str().to_owned(),
+        });
+    }
+    if let Some(image) = image {
+        let mut value = json!({"url": image.url, "checksum": image.checksum.clone().unwrap_or_default()});
+        if let Some(map) = value.as_object_mut() {
+            // An empty format is refused by the host's schema, so it is left out.
+            for (key, part) in [
+                ("checksumType", &image.checksum_type),
+                ("format", &image.disk_format),
+            ] {
+                if let Some(part) = part.as_ref().filter(|p| !p.is_empty()) {
+                    map.insert(key.to_owned(), json!(part));
+                }
+            }
+        }
+        spec.insert("image".to_owned(), value);
+    }
+    if let Some(deploy) = deploy {
+        spec.insert("customDeploy".to_owned(), json!({"method": deploy.method}));
+    }
+    Ok(())
+}
+
+fn put_secret(
+    spec: &mut Map<String, Value>,
+    field: &'static str,
+    host: &BareMetalHost,
+    secret: Option<&SecretRef>,
+) -> Result<(), HostSpecError> {
+    let Some(secret) = secret else { return Ok(()) };
+    let home = host.metadata.namespace_str();
+    let namespace = secret
+        .namespace
+        .as_deref()
+        .filter(|n| !n.is_empty())
+        .unwrap_or(home);
+    if namespace != home {
+        return Err(HostSpecError::ForeignNamespace {
+            field,
+            host: host.metadata.name_str().to_owned(),
+            found: namespace.to_owned(),
+            expected: home.to_owned(),
+        });
+    }
+    spec.insert(
+        field.to_owned(),
+        json!({"name": secret.name, "namespace": namespace}),
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(spec: Value, state: &str) -> BareMetalHost {
+        serde_json::from_value(json!({"metadata": {"namespace": "n", "name": "h"}, "spec": spec,
+            "status": {"provisioning": {"state": state}}}))
+        .unwrap()
+    }
+
+    fn machine(extra: Value) -> Metal3Machine {
+        let mut value = json!({"metadata": {"namespace": "n", "name": "m"},
+            "spec": {"image": {"url": "http://i", "checksum": "c", "checksumType": "sha256"}},
+            "status": {"userData": {"name": "u"}, "networkData": {"name": "net", "namespace": "n"}}});
+        json_merge(&mut value, &extra);
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn json_merge(target: &mut Value, patch: &Value) {
+        for (key, value) in patch.as_object().unwrap() {
+            if value.is_object() && target[key].is_object() {
+                json_merge(&mut target[key], value);
+            } else {
+                target[key] = value.clone();
+            }
+        }
+    }
+
+    #[test]
+    fn a_blank_host_gets_image_data_and_power_and_no_empty_format() {
+        let patch = provision_patch(&host(json!({}), "available"), &machine(json!({})))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            patch,
+            json!({"spec": {"image": {"url": "http://i", "checksum": "c", "checksumType": "sha256"},
+                "userData": {"name": "u", "namespace": "n"}, "networkData": {"name": "net", "namespace": "n"},
+                "online": true}})
+        );
+    }
+
+    #[test]
+    fn an_image_is_written_once_and_the_power_of_a_provisioned_host_is_not_ours() {
+        let provisioned = host(json!({"image": {"url": "old"}, "online": false}), "provisioned");
+        assert_eq!(provision_patch(&provisioned, &machine(json!({}))), Ok(None));
+    }
+
+    #[test]
+    fn nothing_to_deploy_and_foreign_secrets_are_refused_by_name() {
+        let blank = host(json!({}), "available");
+        let nothing = provision_patch(&blank, &machine(json!({"spec": {"image": null}})));
+        assert_eq!(nothing, Err(HostSpecError::NothingToDeploy { host: "h".into() }));
+        let foreign = machine(json!({"status": {"networkData": {"name": "x", "namespace": "other"}}}));
+        let text = provision_patch(&blank, &foreign).unwrap_err().to_string();
+        assert!(
+            text.contains("networkData on host h: namespace other is not n"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! Provider ID and Node: who the machine is in its workload cluster.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    v1beta2::Initialization,
+    vocabulary::{event, reason},
+};
+use capm3_domain::provider_id::{self, NodeDecision, NodeQuestion, decide_node, expected_id};
+use capm3_engine::{End, ObjectKey};
+
+use super::{
+    decide::{NodeWrite, Pass, Step},
+    observe::{NodeCandidates, Nodes, cluster_key, hostnames},
+};
+
+/// Passes once a Node of the workload cluster carries this machine's provider ID.
+pub(super) fn find(pass: &mut Pass<'_>) -> Step {
+    let Some(cluster) = cluster_key(&pass.new) else {
+        return Ok(());
+    };
+    match &pass.snapshot.nodes {
+        Nodes::NotNeeded => Ok(()),
+        Nodes::NotConnected | Nodes::Connecting => {
+            pass.connect = Some(cluster.clone());
+            waits(
+                pass,
+                format!(
+                    "waiting for the Nodes of workload cluster {} to be known",
+                    cluster.name
+                ),
+            )
+        }
+        Nodes::Unreachable(cause) => {
+            let message = format!(
+                "waiting for workload cluster {} to be reachable: {cause}",
+                cluster.name
+            );
+            waits(pass, message)
+        }
+        Nodes::Known(candidates) => judge(pass, cluster, candidates),
+    }
+}
+
+fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -> Step {
+    let snapshot = pass.snapshot;
+    let (Some(host), Ok(expected)) = (&snapshot.host, expected_id(&pass.new)) else {
+        return Ok(());
+    };
+    let names = hostnames(&pass.new);
+    let machine_id = pass.new.spec.provider_id.clone();
+    let question = NodeQuestion {
+        machine_id: machine_id.as_deref(),
+        expected: &expected,
+        host_uid: host.metadata.uid_str(),
+        hostnames: &names,
+        cloud_provider: external_cloud_provider(pass),
+        has_config_ref: snapshot
+            .machine
+            .as_ref()
+            .is_some_and(|m| m.spec.bootstrap.has_config_ref()),
+    };
+    let borrowed = provider_id::Nodes {
+        with_id_of_host: candidates.with_id_of_host.iter().map(AsRef::as_ref).collect(),
+        with_uuid: candidates.with_uuid.iter().map(AsRef::as_ref).collect(),
+        with_hostname: candidates.with_hostname.iter().map(AsRef::as_ref).collect(),
+    };
+    match decide_node(&question, &borrowed) {
+        NodeDecision::Matched { provider_id, .. } => {
+            found(pass, provider_id);
+            Ok(())
+        }
+        NodeDecision::Adopt { node, provider_id } => {
+            pass.node = Some(NodeWrite {
+                cluster,
+                name: node,
+                provider_id: provider_id.clone(),
+            });
+            found(pass, provider_id);
+            Ok(())
+        }
+        NodeDecision::ProvisionedWithoutNode { provider_id, wait } => {
+            found(pass, provider_id);
+            waits(pass, wait.to_string())
+        }
+        NodeDecision::Wait(wait) => waits(pass, wait.to_string()),
+        NodeDecision::Conflict(conflict) => {
+            let message = conflict.to_string();
+            pass.status().meta_data_fails(reason::CREATE_ERROR, &message);
+            Err(End::WaitFor(message))
+        }
+    }
+}
+
+fn external_cloud_provider(pass: &Pass<'_>) -> bool {
+    pass.snapshot
+        .metal3_cluster
+        .as_ref()
+        .is_some_and(|c| c.spec.cloud_provider_enabled == Some(true))
+}
+
+fn found(pass: &mut Pass<'_>, provider_id: String) {
+    if pass.new.spec.provider_id.as_ref() != Some(&provider_id) {
+        pass.event(event::PROVIDER_ID_SET, format!("provider ID is {provider_id}"));
+        pass.new.spec.provider_id = Some(provider_id);
+    }
+    pass.new.status.initialization = Some(Initialization {
+        provisioned: Some(true),
+    });
+    pass.status().node_found();
+}
+
+fn waits(pass: &mut Pass<'_>, message: String) -> Step {
+    pass.status().meta_data_fails(reason::WAITING_FOR_NODE, &message);
+    Err(End::WaitFor(message))
+}

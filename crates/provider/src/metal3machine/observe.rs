@@ -1,0 +1,196 @@
+//! What a decision about a Metal3Machine needs to know.
+
+use std::sync::Arc;
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, MachineSet, Node},
+    v1beta2::{Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3Machine, Metal3MachineTemplate},
+    vocabulary::label,
+};
+use capm3_domain::{data_template::machine_template_name, host::annotated_host};
+use capm3_engine::{ObjectKey, Reader};
+
+use crate::{
+    indexes::{HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE},
+    workload::{NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID, Workload},
+};
+
+/// A Metal3Machine and what surrounds it.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The object itself.
+    pub metal3_machine: Arc<Metal3Machine>,
+    /// Name of the owner Machine, if an owner is named.
+    pub owner: Option<String>,
+    /// The owner Machine, if it is there.
+    pub machine: Option<Arc<Machine>>,
+    /// The MachineSet of the Machine.
+    pub machine_set: Option<Arc<MachineSet>>,
+    /// The Cluster, if it is there.
+    pub cluster: Option<Arc<Cluster>>,
+    /// The Metal3Cluster, if it is there.
+    pub metal3_cluster: Option<Arc<Metal3Cluster>>,
+    /// The template that the machine was made from, if it is there.
+    pub template: Option<Arc<Metal3MachineTemplate>>,
+    /// The host of this machine: the one it consumes, else the one its annotation names.
+    pub host: Option<Arc<BareMetalHost>>,
+    /// Every host of the namespace, where one must be chosen.
+    pub candidates: Vec<Arc<BareMetalHost>>,
+    /// The claim of this machine's name.
+    pub claim: Option<Arc<Metal3DataClaim>>,
+    /// The data that serves the claim.
+    pub data: Option<Arc<Metal3Data>>,
+    /// What is known of the workload cluster's Nodes.
+    pub nodes: Nodes,
+}
+
+/// What is known of the Nodes that may be this machine's.
+#[derive(Debug, Clone, Default)]
+pub enum Nodes {
+    /// The host is not provisioned yet, or the Node is known already.
+    #[default]
+    NotNeeded,
+    /// No connection to the workload cluster was asked for yet.
+    NotConnected,
+    /// The first list of Nodes has not arrived yet.
+    Connecting,
+    /// The workload cluster cannot be reached.
+    Unreachable(String),
+    /// The Nodes that may be this machine's.
+    Known(NodeCandidates),
+}
+
+/// Nodes that may be a machine's, by how they were found.
+#[derive(Debug, Clone, Default)]
+pub struct NodeCandidates {
+    /// By a provider ID of the host.
+    pub with_id_of_host: Vec<Arc<Node>>,
+    /// By the label `metal3.io/uuid`.
+    pub with_uuid: Vec<Arc<Node>>,
+    /// By the label `kubernetes.io/hostname`.
+    pub with_hostname: Vec<Arc<Node>>,
+}
+
+/// The host names of a machine.
+pub(super) fn hostnames(machine: &Metal3Machine) -> Vec<String> {
+    let names = machine.status.addresses.iter().filter(|a| a.type_ == "Hostname");
+    names.map(|a| a.address.clone()).collect()
+}
+
+/// Key of the workload cluster of a machine.
+pub(crate) fn cluster_key(machine: &Metal3Machine) -> Option<ObjectKey> {
+    let name = machine.metadata.label(label::CLUSTER_NAME)?;
+    Some(ObjectKey::new(machine.metadata.namespace_str(), name))
+}
+
+/// Reads the snapshot; `None` when the object is gone.
+pub fn observe(
+    reader: &impl Reader,
+    workload: impl Fn(&ObjectKey) -> Workload,
+    key: &ObjectKey,
+) -> Option<Snapshot> {
+    let metal3_machine = reader.get::<Metal3Machine>(key)?;
+    let here = |name: &str| ObjectKey::new(&key.namespace, name);
+    let owner = metal3_machine
+        .metadata
+        .owner(CAPI_GROUP, "Machine")
+        .map(|owner| owner.name.clone());
+    let machine = owner
+        .as_deref()
+        .and_then(|name| reader.get::<Machine>(&here(name)));
+    let machine_set = machine
+        .as_ref()
+        .and_then(|m| m.metadata.owner(CAPI_GROUP, "MachineSet"))
+        .and_then(|owner| reader.get::<MachineSet>(&here(&owner.name)));
+    let cluster_name = machine
+        .as_ref()
+        .and_then(|m| m.metadata.label(label::CLUSTER_NAME));
+    let cluster = cluster_name.and_then(|name| reader.get::<Cluster>(&here(name)));
+    let metal3_cluster = cluster
+        .as_ref()
+        .and_then(|c| c.spec.infrastructure_ref.as_ref()?.name.clone())
+        .and_then(|name| reader.get::<Metal3Cluster>(&here(&name)));
+    let host = find_host(reader, &metal3_machine, key);
+    let candidates = match host {
+        Some(_) => Vec::new(),
+        None => reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace),
+    };
+    let claim = reader.get::<Metal3DataClaim>(key);
+    let data = rendered_data(&metal3_machine, claim.as_deref())
+        .and_then(|name| reader.get::<Metal3Data>(&here(&name)));
+    let nodes = observe_nodes(&metal3_machine, host.as_deref(), machine.as_deref(), workload);
+    Some(Snapshot {
+        owner,
+        machine,
+        machine_set,
+        cluster,
+        metal3_cluster,
+        template: find_template(reader, &metal3_machine),
+        host,
+        candidates,
+        claim,
+        data,
+        nodes,
+        metal3_machine,
+    })
+}
+
+/// The host that this machine consumes comes first: the claim on the host is the record, the annotation follows it.
+fn find_host(reader: &impl Reader, machine: &Metal3Machine, key: &ObjectKey) -> Option<Arc<BareMetalHost>> {
+    let consumed = reader
+        .by_index(&HOSTS_BY_CONSUMER, &key.to_string())
+        .into_iter()
+        .next();
+    consumed.or_else(|| {
+        let name = annotated_host(machine).ok().flatten()?;
+        reader.get::<BareMetalHost>(&ObjectKey::new(&key.namespace, name))
+    })
+}
+
+fn find_template(reader: &impl Reader, machine: &Metal3Machine) -> Option<Arc<Metal3MachineTemplate>> {
+    let name = machine_template_name(machine)?;
+    reader.get(&ObjectKey::new(machine.metadata.namespace_str(), name))
+}
+
+fn rendered_data(machine: &Metal3Machine, claim: Option<&Metal3DataClaim>) -> Option<String> {
+    let of_machine = machine.status.rendered_data.as_ref().and_then(|r| r.name.clone());
+    of_machine.or_else(|| claim?.status.rendered_data.as_ref()?.name.clone())
+}
+
+fn observe_nodes(
+    metal3_machine: &Metal3Machine,
+    host: Option<&BareMetalHost>,
+    machine: Option<&Machine>,
+    workload: impl Fn(&ObjectKey) -> Workload,
+) -> Nodes {
+    let is_provisioned = host.is_some_and(|h| h.state() == capm3_api::vocabulary::host_state::PROVISIONED);
+    let (Some(host), Some(cluster), true) = (host, cluster_key(metal3_machine), is_provisioned) else {
+        return Nodes::NotNeeded;
+    };
+    let is_finished =
+        metal3_machine.spec.provider_id.is_some() && machine.and_then(Machine::node_name).is_some();
+    if is_finished || metal3_machine.metadata.is_deleting() {
+        return Nodes::NotNeeded;
+    }
+    match workload(&cluster) {
+        Workload::Unknown => Nodes::NotConnected,
+        Workload::Connecting => Nodes::Connecting,
+        Workload::Unreachable { cause, .. } => Nodes::Unreachable(cause),
+        Workload::Synced(store, _) => {
+            let host_key = format!("{}/{}", host.metadata.namespace_str(), host.metadata.name_str());
+            let uid = host.metadata.uid_str();
+            let mut with_id_of_host = store.by_index(&NODES_BY_HOST, &host_key);
+            with_id_of_host.extend(store.by_index(&NODES_BY_HOST, uid));
+            let names = hostnames(metal3_machine);
+            Nodes::Known(NodeCandidates {
+                with_id_of_host,
+                with_uuid: store.by_index(&NODES_BY_UUID, uid),
+                with_hostname: names
+                    .iter()
+                    .flat_map(|n| store.by_index(&NODES_BY_HOSTNAME, n))
+                    .collect(),
+            })
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The conditions of a Metal3Machine in both generations, under one name each.
+
+use capm3_api::{
+    v1beta2::Metal3Machine,
+    vocabulary::{condition, reason},
+};
+
+use crate::conditions::{self, Severity, Stamp};
+
+/// Writes conditions of one machine at one time.
+#[derive(Debug)]
+pub(super) struct Status<'a> {
+    pub(super) machine: &'a mut Metal3Machine,
+    pub(super) now: &'a str,
+}
+
+impl Status<'_> {
+    fn stamp(&self) -> Stamp<'_> {
+        Stamp {
+            now: self.now,
+            generation: self.machine.metadata.generation,
+        }
+    }
+
+    fn set(&mut self, type_: &str, status: bool, reason: &str, message: &str) {
+        let stamp = Stamp {
+            now: self.now,
+            generation: self.machine.metadata.generation,
+        };
+        conditions::set(
+            &mut self.machine.status.conditions,
+            stamp,
+            type_,
+            status,
+            reason,
+            message,
+        );
+    }
+
+    fn legacy_false(&mut self, type_: &str, severity: Severity, reason: &str, message: &str) {
+        let list = conditions::legacy(&mut self.machine.status.deprecated);
+        conditions::set_legacy_false(list, self.now, type_, severity, reason, message);
+    }
+
+    fn legacy_true(&mut self, type_: &str) {
+        conditions::set_legacy_true(
+            conditions::legacy(&mut self.machine.status.deprecated),
+            self.now,
+            type_,
+        );
+    }
+
+    /// No host yet: something must come first.
+    pub(super) fn host_waits(&mut self, reason: &str, legacy_reason: &str, message: &str) {
+        self.set(condition::ASSOCIATE_HOST, false, reason, message);
+        self.legacy_false(
+            condition::LEGACY_ASSOCIATE_BMH,
+            Severity::Info,
+            legacy_reason,
+            message,
+        );
+    }
+
+    /// No host could be taken. Counts in the message are those of the moment the waiting began or its reasons
+    /// changed: a count alone is not worth a write.
+    pub(super) fn host_failed(&mut self, message: &str) {
+        let digits = |c: char| c.is_ascii_digit();
+        let words = |text: &str| text.replace("hosts", "host").replace(digits, "");
+        let said = self
+            .machine
+            .status
+            .conditions
+            .iter()
+            .find(|c| c.type_ == condition::ASSOCIATE_HOST);
+        let said = said
+            .filter(|c| c.reason == reason::ASSOCIATE_HOST_FAILED)
+            .map(|c| c.message.clone());
+        let message = &said
+            .filter(|said| words(said) == words(message))
+            .unwrap_or_else(|| message.to_owned());
+        self.set(
+            condition::ASSOCIATE_HOST,
+            false,
+            reason::ASSOCIATE_HOST_FAILED,
+            message,
+        );
+        self.legacy_false(
+            condition::LEGACY_ASSOCIATE_BMH,
+            Severity::Warning,
+            reason::LEGACY_ASSOCIATE_BMH_FAILED,
+            message,
+        );
+    }
+
+    /// A host was taken; how it was found stays as first said.
+    pub(super) fn host_taken(&mut self) {
+        let already = self
+            .machine
+            .status
+            .conditions
+            .iter()
+            .find(|c| c.type_ == condition::ASSOCIATE_HOST);
+        let reason = already.filter(|c| c.status == "True").map(|c| c.reason.clone());
+        let reason = reason.unwrap_or_else(|| reason::ASSOCIATE_HOST_SUCCESS.to_owned());
+        self.set(condition::ASSOCIATE_HOST, true, &reason, "");
+        self.legacy_true(condition::LEGACY_ASSOCIATE_BMH);
+    }
+
+    /// Whether the cluster or the machine is paused.
+    pub(super) fn paused(&mut self, cause: Option<&str>) {
+        match cause {
+            Some(cause) => {
+                self.set(condition::PAUSED, true, reason::PAUSED, cause);
+                self.host_waits(reason::PAUSED, reason::LEGACY_MACHINE_PAUSED, cause);
+            }
+            None => self.set(condition::PAUSED, false, reason::NOT_PAUSED, ""),
+        }
+    }
+
+    /// The claim is there or not needed, and nothing stands in the way.
+    pub(super) fn meta_data_good(&mut self) {
+        self.set(
+            condition::ASSOCIATE_META_DATA,
+            true,
+            reason::META_DATA_SUCCESS,
+            "",
+        );
+    }
+
+    /// The claim cannot be made or the host cannot be kept in line.
+    pub(super) fn meta_data_fails(&mut self, reason: &str, message: &str) {
+        self.set(condition::ASSOCIATE_META_DATA, false, reason, message);
+    }
+
+    /// The data is not rendered yet.
+    pub(super) fn data_waits(&mut self, message: &str) {
+        self.set(condition::DATA_READY, false, reason::WAITING_FOR_DATA, message);
+        self.legacy_false(
+            condition::DATA_READY,
+            Severity::Info,
+            reason::WAITING_FOR_DATA,
+            message,
+        );
+    }
+
+    /// The data is there, or none is needed.
+    pub(super) fn data_ready(&mut self, reason: &str) {
+        self.set(condition::DATA_READY, true, reason, "");
+        self.legacy_true(condition::DATA_READY);
+    }
+
+    /// Whether the image is on the disk.
+    pub(super) fn host_provisioned(&mut self, reason: &str, message: &str) {
+        self.set(
+            condition::HOST_PROVISIONED,
+            reason == reason::HOST_PROVISIONED,
+            reason,
+            message,
+        );
+    }
+
+    /// Deletion goes on.
+    pub(super) fn deleting(&mut self, reason: &str, message: &str) {
+        self.set(condition::ASSOCIATE_META_DATA, false, reason, message);
+        self.legacy_false(condition::LEGACY_NODE_READY, Severity::Info, reason, message);
+    }
+
+    /// The Node was found.
+    pub(super) fn node_found(&mut self) {
+        self.legacy_true(condition::LEGACY_NODE_READY);
+    }
+
+    /// `Ready` in both generations.
+    pub(super) fn summarise(&mut self) {
+        let stamp = Stamp {
+            now: self.now,
+            generation: self.stamp().generation,
+        };
+        let parts = [
+            condition::ASSOCIATE_HOST,
+            condition::ASSOCIATE_META_DATA,
+            condition::DATA_READY,
+            condition::HOST_PROVISIONED,
+        ];
+        conditions::summarise(&mut self.machine.status.conditions, stamp, &parts);
+        let parts = [
+            condition::LEGACY_ASSOCIATE_BMH,
+            condition::DATA_READY,
+            condition::LEGACY_NODE_READY,
+        ];
+        conditions::summarise_legacy(
+            conditions::legacy(&mut self.machine.status.deprecated),
+            self.now,
+            &parts,
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! Golden vectors of the address manager: a pool, its claims and addresses, and steps with a settled pool after each.
+// A member that is missing reads as null.
+#![allow(clippy::indexing_slicing)]
+
+mod memory;
+// The runner offers more than this test uses.
+#[allow(unused_imports)]
+#[path = "../../domain/tests/support/mod.rs"]
+mod support;
+
+use capm3_api::ipam::{IpAddress, IpClaim, IpPool};
+use capm3_engine::{End, ObjectKey, Plan, Write};
+use capm3_provider::ippool::{decide, observe};
+use memory::Memory;
+use serde_json::{Value, json};
+use support::Case;
+
+#[test]
+fn golden_ipam() {
+    support::run("ipam", judge);
+}
+
+fn judge(case: &Case) -> Result<(), String> {
+    let within = &case.expected["addresses_within"];
+    if within.is_null() {
+        let memory = play(case, 0)?;
+        let ours = report(&memory, &key_of(&case.input["pool"]));
+        compare(&ours, &case.expected)?;
+        return members(
+            &untouched(case),
+            &case.expected,
+            &["ip_address_claims", "capi_ip_addresses"],
+        );
+    }
+    for run in 0..case.input["runs"].as_u64().unwrap_or(1) {
+        let memory = play(case, run)?;
+        let ours = report(&memory, &key_of(&case.input["pool"]));
+        support::same("count", &ours["count"], &case.expected["count"])?;
+        for address in memory.list::<IpAddress>() {
+            let address = &address["spec"]["address"];
+            let known = within.as_array().is_some_and(|within| within.contains(address));
+            known
+                .then_some(())
+                .ok_or(format!("{address} is not within {within}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn compare(ours: &Value, expected: &Value) -> Result<(), String> {
+    members(
+        ours,
+        expected,
+        &["count", "status_indexes", "ip_claims", "ip_addresses"],
+    )?;
+    let classes = |errors: &Value| -> Vec<Value> {
+        errors
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|error| error["class"].clone())
+            .collect()
+    };
+    let (ours, expected) = (
+        classes(&ours["reconcile_errors"]),
+        classes(&expected["reconcile_errors"]),
+    );
+    support::same("errors", &json!(ours), &json!(expected))
+}
+
+/// The vectors leave out what is empty.
+fn members(ours: &Value, expected: &Value, members: &[&str]) -> Result<(), String> {
+    for member in members {
+        let absent = if ours[member].is_array() {
+            json!([])
+        } else {
+            json!({})
+        };
+        support::same(member, &ours[member], expected.get(member).unwrap_or(&absent))?;
+    }
+    Ok(())
+}
+
+/// Objects of Cluster API as the case leaves them: nothing serves them yet, so nobody touches them.
+fn untouched(case: &Case) -> Value {
+    let list = |member: &str| case.input[member].as_array().cloned().unwrap_or_default();
+    let mut claims = list("ipAddressClaims");
+    for step in list("steps") {
+        claims.extend(step.get("createIPAddressClaim").cloned());
+        claims.retain(|claim| Some(&claim["metadata"]["name"]) != step.get("deleteIPAddressClaim"));
+    }
+    let shown = |object: &Value| {
+        let metadata = &object["metadata"];
+        json!({"name": metadata["name"], "namespace": metadata["namespace"], "finalizers": metadata["finalizers"],
+            "labels": metadata["labels"], "owners": metadata["ownerReferences"], "spec": object["spec"]})
+    };
+    let named = |claim: &Value| json!({"name": claim["metadata"]["name"], "namespace": claim["metadata"]["namespace"]});
+    json!({
+        "ip_address_claims": claims.iter().map(named).collect::<Vec<_>>(),
+        "capi_ip_addresses": list("capiIPAddresses").iter().map(shown).collect::<Vec<_>>(),
+    })
+}
+
+fn play(case: &Case, run: u64) -> Result<Memory, String> {
+    let mut memory = load(case, run);
+    let key = key_of(&case.input["pool"]);
+    let mut clock = 0;
+    settle(&mut memory, &key, &mut clock)?;
+    for step in case.input["steps"].as_array().into_iter().flatten() {
+        take(&mut memory, &key, step)?;
+        settle(&mut memory, &key, &mut clock)?;
+    }
+    Ok(memory)
+}
+
+fn load(case: &Case, run: u64) -> Memory {
+    let mut memory = Memory::default();
+    memory.put::<IpPool>(case.input["pool"].clone());
+    let list = |member: &str| case.input[member].as_array().cloned().unwrap_or_default();
+    for mut claim in list("ipClaims") {
+        if run > 0 {
+            claim["metadata"]["uid"] = json!(format!("uid-{run}"));
+        }
+        memory.put::<IpClaim>(claim);
+    }
+    for mut address in list("ipAddresses") {
+        // The reference's writer leaves an empty name out.
+        if address["spec"]["claim"]["name"] == json!("") {
+            address["spec"]["claim"] = json!({});
+        }
+        memory.put::<IpAddress>(address);
+    }
+    memory
+}
+
+fn take(memory: &mut Memory, pool: &ObjectKey, step: &Value) -> Result<(), String> {
+    let (word, value) = step
+        .as_object()
+        .and_then(|step| step.iter().next())
+        .ok_or("a step says nothing")?;
+    match word.as_str() {
+        "createIPClaim" => memory.put::<IpClaim>(value.clone()),
+        "deleteIPClaim" => {
+            memory.delete::<IpClaim>(&ObjectKey::new(
+                &pool.namespace,
+                value.as_str().unwrap_or_default(),
+            ));
+        }
+        "setPoolSpec" => {
+            memory.change::<IpPool>(pool, &json!({"spec": null}));
+            memory.change::<IpPool>(pool, &json!({"spec": value}));
+        }
+        "clearErrors" => {
+            for claim in memory.list::<IpClaim>() {
+                memory.change::<IpClaim>(&key_of(&claim), &json!({"status": {"errorMessage": null}}));
+            }
+        }
+        "createIPAddressClaim" | "deleteIPAddressClaim" => {}
+        other => return Err(format!("nothing takes the step {other}")),
+    }
+    Ok(())
+}
+
+/// Passes until one writes nothing and none is due later.
+fn settle(memory: &mut Memory, key: &ObjectKey, clock: &mut u32) -> Result<(), String> {
+    for _ in 0..8 {
+        *clock += 1;
+        let now = format!("2026-01-02T03:{:02}:{:02}Z", *clock / 60, *clock % 60);
+        let look = |memory: &Memory| -> Option<Plan> { Some(decide(&observe(memory, key)?, &now)) };
+        let quiet = look(memory).is_none_or(|plan| plan.is_quiet());
+        let end = memory.drive(look);
+        if quiet && !matches!(end, End::After(_)) {
+            return Ok(());
+        }
+    }
+    Err("the pool never comes to rest".to_owned())
+}
+
+fn key_of(object: &Value) -> ObjectKey {
+    let text = |member: &str| object["metadata"][member].as_str().unwrap_or_default();
+    ObjectKey::new(text("namespace"), text("name"))
+}
+
+/// The outcome in the words of the vectors.
+fn report(memory: &Memory, key: &ObjectKey) -> Value {
+    let pool = memory.list::<IpPool>().remove(0);
+    let deleting = |object: &Value| match &object["metadata"]["deletionTimestamp"] {
+        Value::Null => Value::Null,
+        _ => json!(true),
+    };
+    let claim = |claim: &Value| {
+        let (metadata, status) = (&claim["metadata"], &claim["status"]);
+        json!({"name": metadata["name"], "namespace": metadata["namespace"], "finalizers": metadata["finalizers"],
+            "deleting": deleting(claim), "address": status["address"]["name"], "error": status["errorMessage"]})
+    };
+    let address = |address: &Value| {
+        let metadata = &address["metadata"];
+        json!({"name": metadata["name"], "namespace": metadata["namespace"], "finalizers": metadata["finalizers"],
+            "labels": metadata["labels"], "owners": metadata["ownerReferences"], "deleting": deleting(address),
+            "spec": address["spec"]})
+    };
+    let mut claims = memory.list::<IpClaim>();
+    claims.sort_by_key(|claim| key_of(claim).name);
+    json!({
+        "count": observe(memory, key).map(|snapshot| snapshot.count()),
+        "status_indexes": pool["status"].get("indexes").cloned().unwrap_or(json!({})),
+        "ip_claims": claims.iter().map(claim).collect::<Vec<_>>(),
+        "ip_addresses": memory.list::<IpAddress>().iter().map(address).collect::<Vec<_>>(),
+        "reconcile_errors": memory.log.iter().filter_map(complaint).collect::<Vec<_>>(),
+    })
+}
+
+/// What the reference returns as an error of the pass stands on the claim.
+fn complaint(write: &Write) -> Option<Value> {
+    let Write::Patch { kind, patch, .. } = write else {
+        return None;
+    };
+    let text = patch["status"]["errorMessage"]
+        .as_str()
+        .filter(|_| kind.kind == "IPClaim")?;
+    Some(json!({"class": "plain", "text": text}))
+}

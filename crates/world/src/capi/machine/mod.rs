@@ -1,0 +1,99 @@
+//! Machine: takes its bootstrap and infrastructure objects over, mirrors what they report, finds its Node, and takes
+//! everything down in order.
+//!
+//! `decide` is the management side, `deletion` the way out, `node` what is written to the workload cluster. Woken by
+//! itself, its two parts, its Cluster's flags and Nodes with its provider ID.
+
+mod decide;
+mod deletion;
+mod node;
+
+use std::sync::Arc;
+
+use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::label};
+use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Reader, drive};
+use k8s_openapi::api::core::v1::Node;
+
+use self::decide::decide;
+use crate::{
+    context::{self, Context},
+    indexes::MACHINES_BY_CLUSTER,
+    kinds::{Cluster, KubeadmConfig, KubeadmControlPlane, Machine},
+    metadata::{beside, controller_of, path},
+    workloads::{NODES_BY_PROVIDER_ID, Workload},
+};
+
+const FINALIZER: &str = "machine.cluster.x-k8s.io";
+
+pub(super) fn controller(context: &Arc<Context>) -> Controller {
+    context::controller("machines", &context.queues.machines, context, reconcile)
+}
+
+async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
+    let Some(machine) = context.caches.get::<Machine>(&key) else { return Outcome::Settled };
+    let workload = context.workloads.get(&beside(&*machine, &machine.spec.cluster_name));
+    if let Some(workload) = &workload {
+        workload.caches.synced().await;
+    }
+    let now = context.clock.now_text();
+    let look = || observe(&*context.caches, workload.as_deref(), &key, &now);
+    let outcome = context.drive(|| look().map_or_else(Plan::done, |s| decide(&s))).await;
+    match (&workload, outcome) {
+        (Some(workload), Outcome::Settled) => {
+            drive(&workload.executor, || look().map_or_else(Plan::done, |s| node::decide(&s))).await
+        }
+        (_, outcome) => outcome,
+    }
+}
+
+/// A Machine and what belongs to it.
+struct Snapshot {
+    machine: Arc<Machine>,
+    cluster: Option<Arc<Cluster>>,
+    infrastructure: Option<Arc<Metal3Machine>>,
+    config: Option<Arc<KubeadmConfig>>,
+    node: Option<Arc<Node>>,
+    /// Whether the control plane is going, or has no other machine than this one.
+    is_last_of_control_plane: bool,
+    now: String,
+}
+
+fn observe(reader: &impl Reader, workload: Option<&Workload>, key: &ObjectKey, now: &str) -> Option<Snapshot> {
+    let machine = reader.get::<Machine>(key)?;
+    let infrastructure: Option<Arc<Metal3Machine>> =
+        machine.infrastructure_name().and_then(|name| reader.get(&beside(&*machine, name)));
+    let provider_id = infrastructure.as_ref().and_then(|i| i.spec.provider_id.clone());
+    let provider_id = provider_id.or_else(|| machine.spec.provider_id.clone());
+    let node = workload.and_then(|workload| {
+        let named = machine.node_name().and_then(|name| workload.nodes.get(&ObjectKey::new("", name)));
+        let found = || {
+            let id = provider_id.as_deref().filter(|id| !id.is_empty())?;
+            workload.nodes.by_index(&NODES_BY_PROVIDER_ID, id).into_iter().next()
+        };
+        named.or_else(found)
+    });
+    Some(Snapshot {
+        cluster: reader.get(&beside(&*machine, &machine.spec.cluster_name)),
+        config: machine.config_name().and_then(|name| reader.get(&beside(&*machine, name))),
+        is_last_of_control_plane: is_last_of_control_plane(reader, &machine),
+        now: now.to_owned(),
+        machine,
+        infrastructure,
+        node,
+    })
+}
+
+fn is_last_of_control_plane(reader: &impl Reader, machine: &Machine) -> bool {
+    if !leads(machine) {
+        return false;
+    }
+    let owner = controller_of(&machine.metadata).map(|owner| beside(machine, &owner.name));
+    let going = owner.and_then(|key| reader.get::<KubeadmControlPlane>(&key)).is_none_or(|c| c.metadata.is_deleting());
+    let value = path(&machine.key().namespace, &machine.spec.cluster_name);
+    let all = reader.by_index(&MACHINES_BY_CLUSTER, &value);
+    going || all.iter().filter(|m| leads(m)).count() <= 1
+}
+
+fn leads(machine: &Machine) -> bool {
+    machine.metadata.label(label::CONTROL_PLANE).is_some()
+}

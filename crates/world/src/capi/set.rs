@@ -1,0 +1,195 @@
+//! MachineSet: as many Machines as wanted, all missing ones at once, the least useful ones gone first.
+
+use std::sync::Arc;
+
+use capm3_api::{metadata::MetadataExt, vocabulary::label};
+use capm3_engine::{Controller, End, ObjectKey, Outcome, Plan, Reader, rng::Rng};
+
+use super::{
+    DELETE_FIRST, SET_NAME, count, is_paused,
+    make::{self, Begun, Config, Order},
+};
+use crate::{
+    context::{self, Context},
+    indexes::MACHINES_BY_OWNER,
+    kinds::{Cluster, KubeadmConfigTemplate, Machine, MachineSet, Metal3MachineTemplate, ReplicaStatus},
+    metadata::{Saying, add_finalizer, add_label, add_owner, beside, controller_of, owner_reference, remove_finalizer, say},
+};
+
+const FINALIZER: &str = "cluster.x-k8s.io/machineset";
+
+pub(super) fn controller(context: &Arc<Context>) -> Controller {
+    context::controller("machine sets", &context.queues.sets, context, reconcile)
+}
+
+async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
+    let now = context.clock.now_text();
+    context
+        .drive(|| match observe(&*context.caches, &key, &now) {
+            Some(snapshot) => decide(&snapshot, &context.rng),
+            None => Plan::done(),
+        })
+        .await
+}
+
+struct Snapshot {
+    set: Arc<MachineSet>,
+    cluster: Option<Arc<Cluster>>,
+    machines: Vec<Arc<Machine>>,
+    template: Option<Arc<Metal3MachineTemplate>>,
+    config_template: Option<Arc<KubeadmConfigTemplate>>,
+    begun: Vec<Begun>,
+    now: String,
+}
+
+fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
+    let set = reader.get::<MachineSet>(key)?;
+    let spec = &set.spec.template.spec;
+    let named = |reference: Option<&capm3_api::neighbours::ContractRef>| {
+        reference.and_then(|r| r.name.as_deref()).map(|name| beside(&*set, name))
+    };
+    let uid = set.metadata.uid_str();
+    Some(Snapshot {
+        cluster: reader.get(&beside(&*set, &set.spec.cluster_name)),
+        machines: reader.by_index(&MACHINES_BY_OWNER, uid),
+        template: named(spec.infrastructure_ref.as_ref()).and_then(|key| reader.get(&key)),
+        config_template: named(spec.bootstrap.config_ref.as_ref()).and_then(|key| reader.get(&key)),
+        begun: make::begun(reader, uid),
+        now: now.to_owned(),
+        set,
+    })
+}
+
+fn decide(s: &Snapshot, rng: &Rng) -> Plan {
+    let old = &s.set;
+    if is_paused(&old.metadata, s.cluster.as_deref()) {
+        return Plan::wait_for("the pause to end");
+    }
+    if old.metadata.is_deleting() {
+        return delete(s);
+    }
+    let Some(cluster) = &s.cluster else {
+        return Plan::wait_for("its Cluster");
+    };
+    let mut plan = Plan::done();
+    let mut new = MachineSet::clone(old);
+    add_finalizer(&mut new.metadata, FINALIZER);
+    add_label(&mut new.metadata, label::CLUSTER_NAME, &old.spec.cluster_name);
+    if controller_of(&old.metadata).is_none() {
+        add_owner(&mut new.metadata, owner_reference(&**cluster, false));
+    }
+    new.status = Some(status(s));
+    plan.update(&**old, &new);
+    adopt_templates(&mut plan, s, cluster);
+    let (there, wanted) = (s.machines.len(), usize::try_from(old.wanted()).unwrap_or(0));
+    if there < wanted {
+        return grow(plan, s, wanted - there, rng);
+    }
+    let mut surplus: Vec<&Arc<Machine>> = s.machines.iter().collect();
+    surplus.sort_by_key(|machine| worth(machine, old));
+    for machine in surplus.into_iter().take(there - wanted).filter(|m| !m.metadata.is_deleting()) {
+        plan.delete(&**machine);
+    }
+    plan
+}
+
+fn adopt_templates(plan: &mut Plan, s: &Snapshot, cluster: &Cluster) {
+    if let Some(old) = &s.template {
+        let mut new = Metal3MachineTemplate::clone(old);
+        add_owner(&mut new.metadata, owner_reference(cluster, false));
+        plan.update(&**old, &new);
+    }
+    if let Some(old) = &s.config_template {
+        let mut new = KubeadmConfigTemplate::clone(old);
+        add_owner(&mut new.metadata, owner_reference(cluster, false));
+        plan.update(&**old, &new);
+    }
+}
+
+fn grow(mut plan: Plan, s: &Snapshot, missing: usize, rng: &Rng) -> Plan {
+    let Some(template) = &s.template else {
+        return plan.ending(End::WaitFor("its Metal3MachineTemplate".to_owned()));
+    };
+    let wants_config = s.set.spec.template.spec.bootstrap.config_ref.is_some();
+    if wants_config && s.config_template.is_none() {
+        return plan.ending(End::WaitFor("its KubeadmConfigTemplate".to_owned()));
+    }
+    for at in 0..missing {
+        let fresh = || Begun { name: make::name(s.set.metadata.name_str(), rng), ..Begun::default() };
+        let begun = s.begun.get(at).cloned().unwrap_or_else(fresh);
+        let order = Order {
+            namespace: s.set.metadata.namespace_str(),
+            owner: owner_reference(&*s.set, true),
+            metadata: passed_on(&s.set),
+            spec: s.set.spec.template.spec.clone(),
+            config: s.config_template.as_ref().map(|template| Config {
+                spec: template.spec.template.spec.clone(),
+                metadata: template.spec.template.metadata.clone(),
+                cloned_from: template.metadata.name.clone(),
+            }),
+            template,
+        };
+        make::add(&mut plan, order, &begun);
+    }
+    plan
+}
+
+fn passed_on(set: &MachineSet) -> crate::kinds::PassedOn {
+    let mut metadata = set.spec.template.metadata.clone();
+    for (key, value) in [(label::CLUSTER_NAME, set.spec.cluster_name.as_str()), (SET_NAME, set.metadata.name_str())] {
+        metadata.labels.insert(key.to_owned(), value.to_owned());
+    }
+    metadata
+}
+
+/// Machines with the least worth go first: already going, marked, without a healthy node, then by the set's order.
+fn worth(machine: &Machine, set: &MachineSet) -> (u8, i64, String) {
+    let healthy = machine.node_name().is_some() && machine.says("Ready");
+    let rank = match machine {
+        m if m.metadata.is_deleting() => 0,
+        m if m.metadata.annotation(DELETE_FIRST).is_some() => 1,
+        _ if !healthy => 2,
+        _ => 3,
+    };
+    let born = machine.metadata.creation_timestamp.as_ref().map_or(0, |t| t.0.as_second());
+    let age = match set.spec.deletion.as_ref().and_then(|d| d.order.as_deref()) {
+        Some("Oldest") => born,
+        Some("Newest") => -born,
+        _ => 0,
+    };
+    (rank, age, machine.metadata.name_str().to_owned())
+}
+
+fn status(s: &Snapshot) -> ReplicaStatus {
+    let generation = s.set.metadata.generation;
+    let ready = s.machines.iter().filter(|m| m.says("Ready")).count();
+    let mut status = s.set.status.clone().unwrap_or_default();
+    status.selector = Some(format!("{SET_NAME}={}", s.set.metadata.name_str()));
+    status.replicas = Some(count(s.machines.len()));
+    status.ready_replicas = Some(count(ready));
+    status.available_replicas = Some(count(s.machines.iter().filter(|m| m.says("Available")).count()));
+    status.up_to_date_replicas = status.replicas;
+    status.observed_generation = generation;
+    let all = s.machines.iter().all(|m| m.says("Ready"));
+    let saying = Saying::of("MachinesReady", all, "Ready", "NotReady");
+    say(&mut status.conditions, saying, &s.now, generation);
+    status
+}
+
+fn delete(s: &Snapshot) -> Plan {
+    let mut plan = Plan::done();
+    if s.machines.is_empty() {
+        let mut new = MachineSet::clone(&s.set);
+        remove_finalizer(&mut new.metadata, FINALIZER);
+        plan.update(&*s.set, &new);
+        return plan;
+    }
+    for machine in s.machines.iter().filter(|m| !m.metadata.is_deleting()) {
+        plan.delete(&**machine);
+    }
+    plan.ending(End::WaitFor("the Machines to go".to_owned()))
+}
+
+#[cfg(test)]
+#[path = "set_tests.rs"]
+mod tests;

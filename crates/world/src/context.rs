@@ -1,0 +1,68 @@
+//! What every controller of the world shares, and how one is made.
+
+use std::sync::Arc;
+
+use capm3_engine::{
+    ApiClient, Caches, Clock, Controller, Executor, ObjectKey, Outcome, Plan, Queue, drive, rng::Rng,
+};
+use futures::FutureExt;
+
+use crate::{
+    book::Book,
+    pace::{Pace, Stopwatch},
+    workloads::Workloads,
+};
+
+/// One queue a controller.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Queues {
+    pub(crate) hosts: Arc<Queue<ObjectKey>>,
+    pub(crate) clusters: Arc<Queue<ObjectKey>>,
+    pub(crate) control_planes: Arc<Queue<ObjectKey>>,
+    pub(crate) deployments: Arc<Queue<ObjectKey>>,
+    pub(crate) sets: Arc<Queue<ObjectKey>>,
+    pub(crate) machines: Arc<Queue<ObjectKey>>,
+    pub(crate) configs: Arc<Queue<ObjectKey>>,
+    /// Hosts whose node may have to join.
+    pub(crate) joins: Arc<Queue<ObjectKey>>,
+    /// Hosts whose node may need a provider ID.
+    pub(crate) cloud: Arc<Queue<ObjectKey>>,
+}
+
+/// What every controller shares.
+pub(crate) struct Context {
+    pub(crate) client: ApiClient,
+    pub(crate) caches: Arc<Caches>,
+    pub(crate) executor: Executor,
+    pub(crate) clock: Clock,
+    pub(crate) pace: Pace,
+    pub(crate) rng: Rng,
+    pub(crate) book: Book,
+    pub(crate) host_watch: Stopwatch,
+    pub(crate) join_watch: Stopwatch,
+    pub(crate) bootstrap_watch: Stopwatch,
+    pub(crate) workloads: Workloads,
+    pub(crate) queues: Queues,
+}
+
+impl Context {
+    /// Looks, decides and acts on the management API.
+    pub(crate) async fn drive(&self, plan: impl FnMut() -> Plan) -> Outcome {
+        drive(&self.executor, plan).await
+    }
+}
+
+/// A controller whose work on a key is `work`.
+pub(crate) fn controller<F>(
+    name: &'static str,
+    queue: &Arc<Queue<ObjectKey>>,
+    context: &Arc<Context>,
+    work: impl Fn(Arc<Context>, ObjectKey) -> F + Send + Sync + 'static,
+) -> Controller
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    let context = Arc::clone(context);
+    let reconcile = Arc::new(move |key| work(Arc::clone(&context), key).boxed());
+    Controller::new(name, Arc::clone(queue), reconcile)
+}

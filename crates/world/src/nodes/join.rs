@@ -1,0 +1,150 @@
+//! A kubelet: when its host runs an image its node appears in the workload cluster of the host's consumer, ready while
+//! the host has power.
+
+use std::{sync::Arc, time::Duration};
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::CAPI_GROUP,
+    vocabulary::label::{CONTROL_PLANE, NODE_HOSTNAME},
+};
+use capm3_engine::{Controller, End, ObjectKey, Outcome, Plan, Reader, drive};
+use k8s_openapi::api::core::v1::Node;
+use kube::core::ObjectMeta;
+use serde_json::json;
+
+use super::{
+    Running,
+    name::{Registration, registration},
+    running,
+};
+use crate::{
+    book::NodeData,
+    context::{self, Context},
+    hosts,
+    kinds::{KubeadmConfig, Machine},
+    metadata::beside,
+    pace::Phase,
+};
+
+pub(super) fn controller(context: &Arc<Context>) -> Controller {
+    context::controller("nodes", &context.queues.joins, context, reconcile)
+}
+
+async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
+    let Some(found) = running(&*context.caches, &key) else {
+        context.join_watch.stop(&key);
+        return Outcome::Settled;
+    };
+    let cluster = beside(&*found.cluster, found.cluster.metadata.name_str());
+    let Some(workload) = context.workloads.get(&cluster) else { return Outcome::Settled };
+    workload.caches.synced().await;
+    let Some(data) = data(&context, &found, &key).await else { return Outcome::Settled };
+    let total = context.pace.duration(Phase::Join, &key);
+    let now = context.clock.now_text();
+    drive(&workload.executor, || {
+        let Some(running) = running(&*context.caches, &key) else { return Plan::done() };
+        let registration = register(&*context.caches, &running);
+        let name = registration.node_name(&data, &key.name);
+        let node = workload.nodes.get(&ObjectKey::new("", name));
+        let left = || context.join_watch.left(&key, Phase::Join, total);
+        decide(&Snapshot { running, registration, data: &data, node, now: now.clone() }, left)
+    })
+    .await
+}
+
+/// What the node found on its config drive; read again if the world was started after the host.
+async fn data(context: &Context, running: &Running, key: &ObjectKey) -> Option<NodeData> {
+    if !context.book.is_current(key) {
+        let data = hosts::read(&context.client, &running.host).await.ok()?;
+        context.book.put(key, data);
+    }
+    context.book.get(key)
+}
+
+fn register(reader: &impl Reader, running: &Running) -> Registration {
+    let machine = running.consumer.metadata.owner(CAPI_GROUP, "Machine").map(|o| beside(&*running.consumer, &o.name));
+    let machine = machine.and_then(|key| reader.get::<Machine>(&key));
+    let config = machine.and_then(|m| reader.get::<KubeadmConfig>(&beside(&*m, m.config_name()?)));
+    let first = !running.cluster.control_plane_is_initialized();
+    config.map(|config| registration(&config.spec, first)).unwrap_or_default()
+}
+
+struct Snapshot<'a> {
+    running: Running,
+    registration: Registration,
+    data: &'a NodeData,
+    node: Option<Arc<Node>>,
+    now: String,
+}
+
+/// `left` starts the time that booting takes; it is asked only when the node may join.
+fn decide(s: &Snapshot<'_>, left: impl FnOnce() -> Duration) -> Plan {
+    let host = &s.running.host;
+    let powered = host.status.as_ref().is_some_and(|status| status.powered_on);
+    let leads = s.running.consumer.metadata.label(CONTROL_PLANE).is_some();
+    let mut plan = Plan::done();
+    let Some(old) = s.node.as_deref() else {
+        if !powered {
+            return Plan::wait_for("the host's power");
+        }
+        if !leads && !s.running.cluster.control_plane_is_initialized() {
+            return Plan::wait_for("the control plane");
+        }
+        let left = left();
+        if !left.is_zero() {
+            return Plan::done().ending(End::After(left));
+        }
+        plan.create(&fresh(s, leads));
+        // The status is written apart, once the node is there.
+        return plan.ending(End::Again);
+    };
+    let mut new = old.clone();
+    report(s, &mut new, powered);
+    plan.update(old, &new);
+    plan
+}
+
+fn fresh(s: &Snapshot<'_>, leads: bool) -> Node {
+    let name = s.registration.node_name(s.data, s.running.host.metadata.name_str());
+    let mut labels = s.registration.labels(s.data);
+    for (key, value) in [(NODE_HOSTNAME, name.as_str()), ("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")] {
+        labels.insert(key.to_owned(), value.to_owned());
+    }
+    if leads {
+        labels.insert("node-role.kubernetes.io/control-plane".to_owned(), String::new());
+    }
+    let mut node = Node {
+        metadata: ObjectMeta { name: Some(name), labels: Some(labels), ..ObjectMeta::default() },
+        ..Node::default()
+    };
+    node.spec.get_or_insert_default().provider_id = s.registration.provider_id(s.data);
+    node
+}
+
+/// What the kubelet says of itself. Its words on readiness change with the host's power only.
+fn report(s: &Snapshot<'_>, node: &mut Node, powered: bool) {
+    let host = &s.running.host;
+    let (ready, reason) = if powered { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };
+    let known = node.status.iter().flat_map(|s| s.conditions.iter().flatten()).find(|c| c.type_ == "Ready");
+    if known.is_none_or(|c| c.status != ready) {
+        let condition = json!({"type": "Ready", "status": ready, "reason": reason, "message": "simulated kubelet",
+            "lastHeartbeatTime": s.now, "lastTransitionTime": s.now});
+        node.status.get_or_insert_default().conditions = serde_json::from_value(json!([condition])).ok();
+    }
+    let nics = host.status.as_ref().and_then(|s| s.hardware.as_ref()?.get("nics")?.as_array());
+    let addresses = nics.into_iter().flatten().filter_map(|nic| nic.get("ip")?.as_str());
+    let mut listed: Vec<_> = addresses.map(|ip| json!({"type": "InternalIP", "address": ip})).collect();
+    listed.push(json!({"type": "Hostname", "address": node.metadata.name}));
+    let version = "v1.0.0-simulated";
+    let info = json!({"systemUUID": host.metadata.uid, "machineID": host.metadata.uid, "bootID": host.metadata.uid,
+        "kernelVersion": "6.0.0", "osImage": "simulated", "containerRuntimeVersion": "simulated://1",
+        "kubeletVersion": version, "kubeProxyVersion": version, "operatingSystem": "linux", "architecture": "amd64"});
+    let status = node.status.get_or_insert_default();
+    status.addresses = serde_json::from_value(json!(listed)).ok();
+    status.node_info = serde_json::from_value(info).ok();
+}
+
+#[cfg(test)]
+#[path = "join_tests.rs"]
+mod tests;

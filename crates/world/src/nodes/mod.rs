@@ -1,0 +1,41 @@
+//! Nodes: kubelets that join when their host runs an image, and a cloud provider that gives them a provider ID.
+//!
+//! `join` is the kubelet's side, `name` what kubeadm's configuration and the metadata make of a node,
+//! `cloud_provider` the external one. Nodes never leave by themselves: Cluster API deletes them.
+
+mod cloud_provider;
+mod join;
+mod name;
+
+use std::sync::Arc;
+
+use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::label};
+use capm3_engine::{Controller, ObjectKey, Reader};
+
+use crate::{
+    context::Context,
+    kinds::{BareMetalHost, Cluster},
+    metadata::beside,
+};
+
+pub(crate) fn controllers(context: &Arc<Context>) -> Vec<Controller> {
+    vec![join::controller(context), cloud_provider::controller(context)]
+}
+
+/// A host that runs an image, who uses it, and for which cluster.
+struct Running {
+    host: Arc<BareMetalHost>,
+    consumer: Arc<Metal3Machine>,
+    cluster: Arc<Cluster>,
+}
+
+fn running(reader: &impl Reader, key: &ObjectKey) -> Option<Running> {
+    let host = reader.get::<BareMetalHost>(key)?;
+    if host.state() != capm3_api::vocabulary::host_state::PROVISIONED {
+        return None;
+    }
+    let consumer = reader.get::<Metal3Machine>(&beside(&*host, host.consumer()?))?;
+    let name = host.metadata.label(label::CLUSTER_NAME).or_else(|| consumer.metadata.label(label::CLUSTER_NAME))?;
+    let cluster = reader.get::<Cluster>(&beside(&*host, name))?;
+    Some(Running { host, consumer, cluster })
+}

@@ -1,0 +1,207 @@
+//! Who looks again when something changes: the only place that puts keys into queues because of events.
+//!
+//! A change wakes the controller of the object itself and those that wait for it. Every subscription holds the
+//! caches weakly, because the caches hold the subscriptions.
+
+use std::sync::{Arc, Weak};
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::SecretMetadata,
+    v1beta2::{Metal3Cluster, Metal3Machine},
+};
+use capm3_engine::{Caches, Index, Object, ObjectKey, Queue, Reader, informer::Change};
+use k8s_openapi::api::core::v1::Node;
+
+use crate::{
+    capi::KUBECONFIG_SUFFIX,
+    context::Queues,
+    indexes::{
+        CLUSTERS_BY_CONTROL_PLANE, CLUSTERS_BY_INFRASTRUCTURE, CONFIGS_BY_CLUSTER, CONTROL_PLANES_BY_CLUSTER,
+        CONTROL_PLANES_BY_TEMPLATE, DEPLOYMENTS_BY_CLUSTER, HOSTS_BY_CLUSTER, HOSTS_BY_CONSUMER, HOSTS_BY_SECRET,
+        HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG, MACHINES_BY_INFRASTRUCTURE, MACHINES_BY_PROVIDER_ID,
+        SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_TEMPLATE,
+    },
+    kinds::{
+        BareMetalHost, Cluster, KubeadmConfig, KubeadmConfigTemplate, KubeadmControlPlane, Machine, MachineDeployment,
+        MachineSet, Metal3MachineTemplate,
+    },
+    metadata::{beside, controller_of, path},
+    workloads::{OnNode, system_uuid},
+};
+
+/// The caches and queues that a subscription needs.
+#[derive(Clone)]
+struct Wiring {
+    caches: Weak<Caches>,
+    queues: Queues,
+}
+
+impl Wiring {
+    /// Wakes every object with that value in an index.
+    fn wake<K: Object>(&self, queue: &Queue<ObjectKey>, index: &Index<K>, value: &str) {
+        let Some(caches) = self.caches.upgrade() else { return };
+        for object in caches.by_index(index, value) {
+            queue.add(object.key());
+        }
+    }
+}
+
+/// Subscribes every queue to what it waits for.
+pub(crate) fn subscribe(caches: &Arc<Caches>, queues: &Queues) {
+    let wiring = Wiring { caches: Arc::downgrade(caches), queues: queues.clone() };
+    on::<Cluster>(caches, &wiring, cluster);
+    on::<Metal3Cluster>(caches, &wiring, infrastructure_cluster);
+    on::<KubeadmControlPlane>(caches, &wiring, control_plane);
+    on::<MachineDeployment>(caches, &wiring, deployment);
+    on::<MachineSet>(caches, &wiring, set);
+    on::<Machine>(caches, &wiring, machine);
+    on::<Metal3Machine>(caches, &wiring, infrastructure_machine);
+    on::<KubeadmConfig>(caches, &wiring, config);
+    on::<Metal3MachineTemplate>(caches, &wiring, template);
+    on::<KubeadmConfigTemplate>(caches, &wiring, config_template);
+    on::<SecretMetadata>(caches, &wiring, secret);
+    on::<BareMetalHost>(caches, &wiring, host);
+}
+
+fn on<K: Object>(caches: &Arc<Caches>, wiring: &Wiring, wake: fn(&Wiring, &Change<K>, &K)) {
+    let wiring = wiring.clone();
+    if let Some(store) = caches.store::<K>() {
+        store.subscribe(move |change| {
+            if let Some(object) = change.new.as_ref().or(change.old.as_ref()) {
+                wake(&wiring, change, object);
+            }
+        });
+    }
+}
+
+/// What the Nodes of a workload cluster wake.
+pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues) -> OnNode {
+    let wiring = Wiring { caches: Arc::downgrade(caches), queues: queues.clone() };
+    Arc::new(move |change: &Change<Node>| {
+        let Some(node) = change.new.as_ref().or(change.old.as_ref()) else { return };
+        if let Some(uuid) = system_uuid(node) {
+            wiring.wake(&wiring.queues.joins, &HOSTS_BY_UID, &uuid);
+            wiring.wake(&wiring.queues.cloud, &HOSTS_BY_UID, &uuid);
+        }
+        if let Some(id) = node.spec.as_ref().and_then(|s| s.provider_id.as_deref()) {
+            wiring.wake(&wiring.queues.machines, &MACHINES_BY_PROVIDER_ID, id);
+        }
+    })
+}
+
+/// Everything in a cluster looks at the Cluster's flags, but not at its conditions and counts.
+fn cluster(wiring: &Wiring, change: &Change<Cluster>, cluster: &Cluster) {
+    let queues = &wiring.queues;
+    queues.clusters.add(cluster.key());
+    let seen = |c: &Cluster| {
+        (
+            (c.is_paused(), c.metadata.is_deleting(), c.infrastructure_is_provisioned()),
+            (c.control_plane_is_initialized(), c.has_endpoint(), c.control_plane_domains()),
+        )
+    };
+    if change.old.as_deref().map(seen) == change.new.as_deref().map(seen) {
+        return;
+    }
+    let value = path(cluster.metadata.namespace_str(), cluster.metadata.name_str());
+    wiring.wake(&queues.control_planes, &CONTROL_PLANES_BY_CLUSTER, &value);
+    wiring.wake(&queues.deployments, &DEPLOYMENTS_BY_CLUSTER, &value);
+    wiring.wake(&queues.sets, &SETS_BY_CLUSTER, &value);
+    wiring.wake(&queues.machines, &MACHINES_BY_CLUSTER, &value);
+    wiring.wake(&queues.configs, &CONFIGS_BY_CLUSTER, &value);
+    wiring.wake(&queues.joins, &HOSTS_BY_CLUSTER, &value);
+}
+
+fn infrastructure_cluster(wiring: &Wiring, change: &Change<Metal3Cluster>, object: &Metal3Cluster) {
+    let value = path(object.metadata.namespace_str(), object.metadata.name_str());
+    wiring.wake(&wiring.queues.clusters, &CLUSTERS_BY_INFRASTRUCTURE, &value);
+    let enabled = |c: &Option<Arc<Metal3Cluster>>| c.as_ref().and_then(|c| c.spec.cloud_provider_enabled);
+    if enabled(&change.old) != enabled(&change.new) {
+        let cluster = object.metadata.label(capm3_api::vocabulary::label::CLUSTER_NAME).unwrap_or_default();
+        let value = path(object.metadata.namespace_str(), cluster);
+        wiring.wake(&wiring.queues.cloud, &HOSTS_BY_CLUSTER, &value);
+    }
+}
+
+fn control_plane(wiring: &Wiring, _: &Change<KubeadmControlPlane>, object: &KubeadmControlPlane) {
+    wiring.queues.control_planes.add(object.key());
+    let value = path(object.metadata.namespace_str(), object.metadata.name_str());
+    wiring.wake(&wiring.queues.clusters, &CLUSTERS_BY_CONTROL_PLANE, &value);
+}
+
+fn deployment(wiring: &Wiring, _: &Change<MachineDeployment>, object: &MachineDeployment) {
+    wiring.queues.deployments.add(object.key());
+    wiring.queues.clusters.add(beside(object, &object.spec.cluster_name));
+}
+
+fn set(wiring: &Wiring, change: &Change<MachineSet>, object: &MachineSet) {
+    wiring.queues.sets.add(object.key());
+    match controller_of(&object.metadata) {
+        Some(owner) => wiring.queues.deployments.add(beside(object, &owner.name)),
+        None if change.new.is_none() => {
+            wiring.queues.clusters.add(beside(object, &object.spec.cluster_name));
+        }
+        None => {}
+    }
+}
+
+fn machine(wiring: &Wiring, change: &Change<Machine>, object: &Machine) {
+    let queues = &wiring.queues;
+    queues.machines.add(object.key());
+    if let Some(owner) = controller_of(&object.metadata) {
+        let owners = if owner.kind == "MachineSet" { &queues.sets } else { &queues.control_planes };
+        owners.add(beside(object, &owner.name));
+    }
+    if change.new.is_none() {
+        queues.clusters.add(beside(object, &object.spec.cluster_name));
+    }
+    if change.old.is_none()
+        && let Some(config) = object.config_name()
+    {
+        queues.configs.add(beside(object, config));
+    }
+}
+
+fn infrastructure_machine(wiring: &Wiring, change: &Change<Metal3Machine>, object: &Metal3Machine) {
+    let value = path(object.metadata.namespace_str(), object.metadata.name_str());
+    wiring.wake(&wiring.queues.machines, &MACHINES_BY_INFRASTRUCTURE, &value);
+    if change.old.is_none() {
+        wiring.wake(&wiring.queues.joins, &HOSTS_BY_CONSUMER, &value);
+    }
+}
+
+fn config(wiring: &Wiring, _: &Change<KubeadmConfig>, object: &KubeadmConfig) {
+    wiring.queues.configs.add(object.key());
+    let value = path(object.metadata.namespace_str(), object.metadata.name_str());
+    wiring.wake(&wiring.queues.machines, &MACHINES_BY_CONFIG, &value);
+}
+
+fn template(wiring: &Wiring, _: &Change<Metal3MachineTemplate>, object: &Metal3MachineTemplate) {
+    let value = path(object.metadata.namespace_str(), object.metadata.name_str());
+    wiring.wake(&wiring.queues.sets, &SETS_BY_TEMPLATE, &value);
+    wiring.wake(&wiring.queues.control_planes, &CONTROL_PLANES_BY_TEMPLATE, &value);
+}
+
+fn config_template(wiring: &Wiring, _: &Change<KubeadmConfigTemplate>, object: &KubeadmConfigTemplate) {
+    let value = path(object.metadata.namespace_str(), object.metadata.name_str());
+    wiring.wake(&wiring.queues.sets, &SETS_BY_CONFIG_TEMPLATE, &value);
+}
+
+fn secret(wiring: &Wiring, change: &Change<SecretMetadata>, object: &SecretMetadata) {
+    let key = object.key();
+    wiring.wake(&wiring.queues.hosts, &HOSTS_BY_SECRET, &path(&key.namespace, &key.name));
+    if change.new.is_some() {
+        return;
+    }
+    if let Some(cluster) = key.name.strip_suffix(KUBECONFIG_SUFFIX) {
+        let value = path(&key.namespace, cluster);
+        wiring.wake(&wiring.queues.control_planes, &CONTROL_PLANES_BY_CLUSTER, &value);
+    }
+    wiring.queues.configs.add(key);
+}
+
+fn host(wiring: &Wiring, _: &Change<BareMetalHost>, object: &BareMetalHost) {
+    wiring.queues.hosts.add(object.key());
+    wiring.queues.joins.add(object.key());
+    wiring.queues.cloud.add(object.key());
+}

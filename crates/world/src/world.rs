@@ -1,0 +1,99 @@
+//! The world as a whole: start, end and the questions that tests ask.
+
+use std::sync::Arc;
+
+use capm3_engine::{ApiClient, Caches, Clock, Controller, Executor, ObjectKey, Tasks, rng::Rng};
+
+use crate::{
+    book::{Book, NodeData},
+    capi,
+    context::{Context, Queues},
+    hosts, indexes, nodes,
+    pace::{Pace, Profile, Stopwatch},
+    wake,
+    workloads::{WorkloadApis, Workloads},
+};
+
+/// How a world runs.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How much time things take.
+    pub profile: Profile,
+    /// How many times faster than the profile says.
+    pub speed: f64,
+    /// Seed of name suffixes and durations.
+    pub seed: u64,
+    /// Workers per controller.
+    pub workers: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { profile: Profile::Instant, speed: 1.0, seed: 1, workers: 4 }
+    }
+}
+
+/// A running world; dropping it stops everything at once.
+pub struct World {
+    context: Arc<Context>,
+    controllers: Vec<Controller>,
+    _tasks: Tasks,
+}
+
+impl World {
+    /// Starts informers and controllers; must be called on a runtime.
+    pub fn start(client: ApiClient, apis: Arc<dyn WorkloadApis>, clock: Clock, options: &Options) -> Self {
+        let mut caches = Caches::default();
+        indexes::register(&mut caches);
+        let caches = Arc::new(caches);
+        let queues = Queues::default();
+        wake::subscribe(&caches, &queues);
+        let context = Arc::new(Context {
+            executor: Executor::new(client.clone(), Arc::clone(&caches), clock, "capm3-world"),
+            client: client.clone(),
+            caches: Arc::clone(&caches),
+            clock,
+            pace: Pace::new(options.profile, options.speed, options.seed),
+            rng: Rng::seeded(options.seed),
+            book: Book::default(),
+            host_watch: Stopwatch::new(clock),
+            join_watch: Stopwatch::new(clock),
+            bootstrap_watch: Stopwatch::new(clock),
+            workloads: Workloads::new(apis, clock),
+            queues,
+        });
+        let mut controllers = vec![hosts::controller(&context)];
+        controllers.extend(capi::controllers(&context));
+        controllers.extend(nodes::controllers(&context));
+        let tasks = Tasks::default();
+        caches.start_informers(&client, &tasks);
+        for controller in &controllers {
+            controller.start_when_synced(options.workers.max(1), &tasks, Arc::clone(&caches));
+        }
+        Self { context, controllers, _tasks: tasks }
+    }
+
+    /// Whether every first list has arrived and no key waits, is worked on or is due later.
+    pub fn is_idle(&self) -> bool {
+        self.context.caches.are_synced()
+            && self.context.workloads.are_synced()
+            && self.controllers.iter().all(|controller| controller.queue.depth().is_empty())
+    }
+
+    /// What the node on a host was given when the host was last provisioned.
+    pub fn node_data(&self, host: &ObjectKey) -> Option<NodeData> {
+        self.context.book.get(host)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.context.workloads.forget_all();
+    }
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").field("controllers", &self.controllers).finish()
+    }
+}

@@ -1,0 +1,69 @@
+//! The layers of the workspace, and what it may depend on from outside.
+
+use std::{collections::BTreeMap, process::Command};
+
+use serde_json::Value;
+
+/// Which crates of the workspace each crate may depend on, dev-dependencies included. `capm3` and `xtask` may know
+/// everything.
+const MAY_KNOW: &[(&str, &[&str])] = &[
+    ("capm3-api", &[]),
+    ("capm3-engine", &[]),
+    ("capm3-apiserver", &[]),
+    ("capm3-domain", &["capm3-api"]),
+    ("capm3-provider", &["capm3-engine", "capm3-domain", "capm3-api"]),
+    ("capm3-world", &["capm3-engine", "capm3-api"]),
+    ("capm3-lab", &["capm3-apiserver", "capm3-world", "capm3-provider", "capm3-engine", "capm3-api"]),
+];
+
+/// Licences that may be linked into the binary.
+const LICENCES: &[&str] = &[
+    "MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "0BSD",
+    "Unicode-3.0", "Unlicense", "BSL-1.0", "CC0-1.0", "MIT-0", "MPL-2.0",
+];
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn crates_know_only_whom_they_may_know() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let members: BTreeMap<&str, &Value> =
+        packages.iter().filter(|p| p["source"].is_null()).map(|p| (p["name"].as_str().unwrap(), p)).collect();
+    let rules: BTreeMap<_, _> = MAY_KNOW.iter().copied().collect();
+    for (name, package) in &members {
+        if matches!(*name, "capm3" | "xtask") {
+            continue;
+        }
+        let allowed = rules.get(name).unwrap_or_else(|| panic!("{name} has no rule: add it here and to the design"));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let dependency = dependency["name"].as_str().unwrap();
+            assert!(
+                !members.contains_key(dependency) || allowed.contains(&dependency),
+                "{name} must not depend on {dependency}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_dependency_is_from_the_registry_and_has_a_licence_that_we_accept() {
+    for package in metadata()["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        let Some(source) = package["source"].as_str() else { continue };
+        assert!(source.starts_with("registry+"), "{name} comes from {source}");
+        let licence = package["license"].as_str().unwrap_or("none").replace('/', " OR ");
+        let accepted = licence
+            .split(" AND ")
+            .all(|part| part.trim_matches(['(', ')']).split(" OR ").any(|l| LICENCES.contains(&l.trim_matches(['(', ')']))));
+        assert!(accepted, "{name} has licence {licence}");
+    }
+}
