@@ -31,14 +31,18 @@ pub fn generate(check: bool) -> Result<()> {
 }
 
 fn rows() -> Result<Vec<Row>> {
-    let pattern = Regex::new(r"(?m)((?:^\s*///[^\n]*\n)+)(?:^\s*#\[[^\n]*\n)*^\s*(?:async )?fn (s(\d+)_\w+)\(")?;
+    let pattern =
+        Regex::new(r"(?m)((?:^\s*///[^\n]*\n)+)(?:^\s*#\[[^\n]*\n)*^\s*(?:async )?fn (s(\d+)_\w+)\(")?;
     let root = repo::root();
     let mut rows = Vec::new();
     for file in repo::rust_files(&root.join("crates"))? {
         let text = fs::read_to_string(&file)?;
         for found in pattern.captures_iter(&text) {
             let part = |n: usize| found.get(n).map(|m| m.as_str()).unwrap_or_default();
-            let words: Vec<&str> = part(1).lines().map(|l| l.trim().trim_start_matches("///").trim()).collect();
+            let words: Vec<&str> = part(1)
+                .lines()
+                .map(|l| l.trim().trim_start_matches("///").trim())
+                .collect();
             rows.push(Row {
                 number: part(3).parse()?,
                 requirement: words.join(" ").replace('|', "\\|"),
@@ -58,7 +62,10 @@ fn page(rows: &[Row]) -> String {
          | row | requirement | test |\n|---|---|---|\n",
     );
     for row in rows {
-        text.push_str(&format!("| S{} | {} | `{}` in `{}` |\n", row.number, row.requirement, row.test, row.file));
+        text.push_str(&format!(
+            "| S{} | {} | `{}` in `{}` |\n",
+            row.number, row.requirement, row.test, row.file
+        ));
     }
     text
 }

@@ -10,9 +10,14 @@ use crate::{acceptance, readme, repo};
 pub fn run() -> Result<()> {
     let mut seconds = Vec::new();
     stage(&mut seconds, "fmt", || command("cargo fmt --all --check"))?;
-    stage(&mut seconds, "clippy", || command("cargo clippy --workspace --all-targets --locked -- -D warnings"))?;
+    stage(&mut seconds, "clippy", || {
+        command("cargo clippy --workspace --all-targets --locked -- -D warnings")
+    })?;
     stage(&mut seconds, "generated files", || acceptance::generate(true))?;
-    for line in readme::commands()?.into_iter().filter(|line| line.starts_with("cargo ")) {
+    for line in readme::commands()?
+        .into_iter()
+        .filter(|line| line.starts_with("cargo "))
+    {
         stage(&mut seconds, &line.clone(), || command(&line))?;
     }
     println!("\nstages:");
@@ -33,8 +38,13 @@ fn stage(seconds: &mut Vec<(String, f64)>, name: &str, work: impl FnOnce() -> Re
 
 fn command(line: &str) -> Result<()> {
     let mut words = line.split_whitespace();
-    let Some(program) = words.next() else { bail!("an empty command") };
-    let status = Command::new(program).args(words).current_dir(repo::root()).status()?;
+    let Some(program) = words.next() else {
+        bail!("an empty command")
+    };
+    let status = Command::new(program)
+        .args(words)
+        .current_dir(repo::root())
+        .status()?;
     if !status.success() {
         bail!("`{line}` failed: {status}");
     }

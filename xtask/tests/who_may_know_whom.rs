@@ -13,13 +13,34 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("capm3-domain", &["capm3-api"]),
     ("capm3-provider", &["capm3-engine", "capm3-domain", "capm3-api"]),
     ("capm3-world", &["capm3-engine", "capm3-api"]),
-    ("capm3-lab", &["capm3-apiserver", "capm3-world", "capm3-provider", "capm3-engine", "capm3-api"]),
+    (
+        "capm3-lab",
+        &[
+            "capm3-apiserver",
+            "capm3-world",
+            "capm3-provider",
+            "capm3-engine",
+            "capm3-api",
+        ],
+    ),
 ];
 
 /// Licences that may be linked into the binary.
 const LICENCES: &[&str] = &[
-    "MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "0BSD",
-    "Unicode-3.0", "Unlicense", "BSL-1.0", "CC0-1.0", "MIT-0", "MPL-2.0",
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Zlib",
+    "0BSD",
+    "Unicode-3.0",
+    "Unlicense",
+    "BSL-1.0",
+    "CC0-1.0",
+    "MIT-0",
+    "MPL-2.0",
 ];
 
 fn metadata() -> Value {
@@ -28,7 +49,11 @@ fn metadata() -> Value {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -36,14 +61,19 @@ fn metadata() -> Value {
 fn crates_know_only_whom_they_may_know() {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
-    let members: BTreeMap<&str, &Value> =
-        packages.iter().filter(|p| p["source"].is_null()).map(|p| (p["name"].as_str().unwrap(), p)).collect();
+    let members: BTreeMap<&str, &Value> = packages
+        .iter()
+        .filter(|p| p["source"].is_null())
+        .map(|p| (p["name"].as_str().unwrap(), p))
+        .collect();
     let rules: BTreeMap<_, _> = MAY_KNOW.iter().copied().collect();
     for (name, package) in &members {
         if matches!(*name, "capm3" | "xtask") {
             continue;
         }
-        let allowed = rules.get(name).unwrap_or_else(|| panic!("{name} has no rule: add it here and to the design"));
+        let allowed = rules
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} has no rule: add it here and to the design"));
         for dependency in package["dependencies"].as_array().unwrap() {
             let dependency = dependency["name"].as_str().unwrap();
             assert!(
@@ -58,12 +88,16 @@ fn crates_know_only_whom_they_may_know() {
 fn every_dependency_is_from_the_registry_and_has_a_licence_that_we_accept() {
     for package in metadata()["packages"].as_array().unwrap() {
         let name = package["name"].as_str().unwrap();
-        let Some(source) = package["source"].as_str() else { continue };
+        let Some(source) = package["source"].as_str() else {
+            continue;
+        };
         assert!(source.starts_with("registry+"), "{name} comes from {source}");
         let licence = package["license"].as_str().unwrap_or("none").replace('/', " OR ");
-        let accepted = licence
-            .split(" AND ")
-            .all(|part| part.trim_matches(['(', ')']).split(" OR ").any(|l| LICENCES.contains(&l.trim_matches(['(', ')']))));
+        let accepted = licence.split(" AND ").all(|part| {
+            part.trim_matches(['(', ')'])
+                .split(" OR ")
+                .any(|l| LICENCES.contains(&l.trim_matches(['(', ')'])))
+        });
         assert!(accepted, "{name} has licence {licence}");
     }
 }

@@ -54,7 +54,10 @@ pub struct Stopwatch(std::time::Instant);
 
 impl Stopwatch {
     /// Starts now.
-    #[expect(clippy::disallowed_methods, reason = "this is the clock module: real durations are read here only")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock module: real durations are read here only"
+    )]
     pub fn start() -> Self {
         Self(std::time::Instant::now())
     }

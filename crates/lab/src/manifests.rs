@@ -45,15 +45,15 @@ pub enum ManifestError {
     },
     /// A document is not an object with apiVersion, kind and name.
     #[error(
-        "{file}: document {document} has no {field}; every object needs apiVersion, kind and metadata.name"
+        "{file}: document {document} has {problem}; every object needs apiVersion, kind and metadata.name"
     )]
     NotAnObject {
         /// The file.
         file: String,
         /// Number of the document, from 1.
         document: usize,
-        /// What is missing.
-        field: &'static str,
+        /// What is missing or wrong.
+        problem: String,
     },
 }
 
@@ -109,22 +109,11 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
         .enumerate()
         .filter(|(_, object)| !object.is_null())
     {
-        let has = |pointer: &str| {
-            object
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .is_some_and(|s| !s.is_empty())
-        };
-        let required = [
-            ("/apiVersion", "apiVersion"),
-            ("/kind", "kind"),
-            ("/metadata/name", "metadata.name"),
-        ];
-        if let Some((_, field)) = required.into_iter().find(|(pointer, _)| !has(pointer)) {
+        if let Some(problem) = identity_problem(&object) {
             return Err(ManifestError::NotAnObject {
                 file: file.to_owned(),
                 document: position + 1,
-                field,
+                problem,
             });
         }
         manifests.push(Manifest {
@@ -133,6 +122,23 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
         });
     }
     Ok(manifests)
+}
+
+/// What is wrong with the members that say which object this is.
+fn identity_problem(object: &Value) -> Option<String> {
+    let required = [
+        ("/apiVersion", "apiVersion"),
+        ("/kind", "kind"),
+        ("/metadata/name", "metadata.name"),
+    ];
+    required
+        .into_iter()
+        .find_map(|(pointer, field)| match object.pointer(pointer) {
+            Some(Value::String(text)) if !text.is_empty() => None,
+            None | Some(Value::Null | Value::String(_)) => Some(format!("no {field}")),
+            // YAML reads words such as `no` or `on` as true or false.
+            Some(other) => Some(format!("{field} {other}, which is not text: quote it")),
+        })
 }
 
 impl Manifest {
@@ -194,11 +200,11 @@ mod tests {
 
     #[test]
     fn documents_are_read_in_order_and_empty_ones_left_out() {
-        let text = "# comment\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: n}\n---\napiVersion: ipam.metal3.io/v1alpha1\nkind: IPAddress\nmetadata: {name: a, namespace: n}\n";
+        let text = "# comment\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ns1}\n---\napiVersion: ipam.metal3.io/v1alpha1\nkind: IPAddress\nmetadata: {name: a, namespace: ns1}\n";
         let manifests = parse("f.yaml", text).unwrap();
         assert_eq!(
             manifests.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            ["Namespace n", "IPAddress n/a"]
+            ["Namespace ns1", "IPAddress ns1/a"]
         );
         assert_eq!(manifests[1].resource().plural, "ipaddresses");
     }
@@ -209,6 +215,21 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "f.yaml: document 1 has no kind; every object needs apiVersion, kind and metadata.name"
+        );
+    }
+
+    #[test]
+    fn a_name_that_yaml_takes_for_a_truth_value_is_said() {
+        let error = parse(
+            "f.yaml",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: no}\n",
+        )
+        .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("metadata.name false, which is not text: quote it"),
+            "{error}"
         );
     }
 

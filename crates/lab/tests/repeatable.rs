@@ -39,12 +39,15 @@ async fn write_log(seed: u64) -> Vec<String> {
     delete_cluster(&lab).await;
     rest(&lab).await;
     assert!(lab.objects("Metal3Machine").is_empty());
-    drop(lab);
-    Arc::into_inner(log).unwrap().into_inner()
+    std::mem::take(&mut *log.lock())
 }
 
 fn on_a_fresh_runtime(seed: u64) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
     runtime.block_on(write_log(seed))
 }
 

@@ -18,13 +18,13 @@ use crate::{
     context::Queues,
     indexes::{
         CLUSTERS_BY_CONTROL_PLANE, CLUSTERS_BY_INFRASTRUCTURE, CONFIGS_BY_CLUSTER, CONTROL_PLANES_BY_CLUSTER,
-        CONTROL_PLANES_BY_TEMPLATE, DEPLOYMENTS_BY_CLUSTER, HOSTS_BY_CLUSTER, HOSTS_BY_CONSUMER, HOSTS_BY_SECRET,
-        HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG, MACHINES_BY_INFRASTRUCTURE, MACHINES_BY_PROVIDER_ID,
-        SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_TEMPLATE,
+        CONTROL_PLANES_BY_TEMPLATE, DEPLOYMENTS_BY_CLUSTER, HOSTS_BY_CLUSTER, HOSTS_BY_CONSUMER,
+        HOSTS_BY_SECRET, HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG, MACHINES_BY_INFRASTRUCTURE,
+        MACHINES_BY_PROVIDER_ID, SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_TEMPLATE,
     },
     kinds::{
-        BareMetalHost, Cluster, KubeadmConfig, KubeadmConfigTemplate, KubeadmControlPlane, Machine, MachineDeployment,
-        MachineSet, Metal3MachineTemplate,
+        BareMetalHost, Cluster, KubeadmConfig, KubeadmConfigTemplate, KubeadmControlPlane, Machine,
+        MachineDeployment, MachineSet, Metal3MachineTemplate,
     },
     metadata::{beside, controller_of, path},
     workloads::{OnNode, system_uuid},
@@ -40,7 +40,9 @@ struct Wiring {
 impl Wiring {
     /// Wakes every object with that value in an index.
     fn wake<K: Object>(&self, queue: &Queue<ObjectKey>, index: &Index<K>, value: &str) {
-        let Some(caches) = self.caches.upgrade() else { return };
+        let Some(caches) = self.caches.upgrade() else {
+            return;
+        };
         for object in caches.by_index(index, value) {
             queue.add(object.key());
         }
@@ -49,7 +51,10 @@ impl Wiring {
 
 /// Subscribes every queue to what it waits for.
 pub(crate) fn subscribe(caches: &Arc<Caches>, queues: &Queues) {
-    let wiring = Wiring { caches: Arc::downgrade(caches), queues: queues.clone() };
+    let wiring = Wiring {
+        caches: Arc::downgrade(caches),
+        queues: queues.clone(),
+    };
     on::<Cluster>(caches, &wiring, cluster);
     on::<Metal3Cluster>(caches, &wiring, infrastructure_cluster);
     on::<KubeadmControlPlane>(caches, &wiring, control_plane);
@@ -77,9 +82,14 @@ fn on<K: Object>(caches: &Arc<Caches>, wiring: &Wiring, wake: fn(&Wiring, &Chang
 
 /// What the Nodes of a workload cluster wake.
 pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues) -> OnNode {
-    let wiring = Wiring { caches: Arc::downgrade(caches), queues: queues.clone() };
+    let wiring = Wiring {
+        caches: Arc::downgrade(caches),
+        queues: queues.clone(),
+    };
     Arc::new(move |change: &Change<Node>| {
-        let Some(node) = change.new.as_ref().or(change.old.as_ref()) else { return };
+        let Some(node) = change.new.as_ref().or(change.old.as_ref()) else {
+            return;
+        };
         if let Some(uuid) = system_uuid(node) {
             wiring.wake(&wiring.queues.joins, &HOSTS_BY_UID, &uuid);
             wiring.wake(&wiring.queues.cloud, &HOSTS_BY_UID, &uuid);
@@ -96,8 +106,16 @@ fn cluster(wiring: &Wiring, change: &Change<Cluster>, cluster: &Cluster) {
     queues.clusters.add(cluster.key());
     let seen = |c: &Cluster| {
         (
-            (c.is_paused(), c.metadata.is_deleting(), c.infrastructure_is_provisioned()),
-            (c.control_plane_is_initialized(), c.has_endpoint(), c.control_plane_domains()),
+            (
+                c.is_paused(),
+                c.metadata.is_deleting(),
+                c.infrastructure_is_provisioned(),
+            ),
+            (
+                c.control_plane_is_initialized(),
+                c.has_endpoint(),
+                c.control_plane_domains(),
+            ),
         )
     };
     if change.old.as_deref().map(seen) == change.new.as_deref().map(seen) {
@@ -117,7 +135,10 @@ fn infrastructure_cluster(wiring: &Wiring, change: &Change<Metal3Cluster>, objec
     wiring.wake(&wiring.queues.clusters, &CLUSTERS_BY_INFRASTRUCTURE, &value);
     let enabled = |c: &Option<Arc<Metal3Cluster>>| c.as_ref().and_then(|c| c.spec.cloud_provider_enabled);
     if enabled(&change.old) != enabled(&change.new) {
-        let cluster = object.metadata.label(capm3_api::vocabulary::label::CLUSTER_NAME).unwrap_or_default();
+        let cluster = object
+            .metadata
+            .label(capm3_api::vocabulary::label::CLUSTER_NAME)
+            .unwrap_or_default();
         let value = path(object.metadata.namespace_str(), cluster);
         wiring.wake(&wiring.queues.cloud, &HOSTS_BY_CLUSTER, &value);
     }
@@ -131,7 +152,10 @@ fn control_plane(wiring: &Wiring, _: &Change<KubeadmControlPlane>, object: &Kube
 
 fn deployment(wiring: &Wiring, _: &Change<MachineDeployment>, object: &MachineDeployment) {
     wiring.queues.deployments.add(object.key());
-    wiring.queues.clusters.add(beside(object, &object.spec.cluster_name));
+    wiring
+        .queues
+        .clusters
+        .add(beside(object, &object.spec.cluster_name));
 }
 
 fn set(wiring: &Wiring, change: &Change<MachineSet>, object: &MachineSet) {
@@ -139,7 +163,10 @@ fn set(wiring: &Wiring, change: &Change<MachineSet>, object: &MachineSet) {
     match controller_of(&object.metadata) {
         Some(owner) => wiring.queues.deployments.add(beside(object, &owner.name)),
         None if change.new.is_none() => {
-            wiring.queues.clusters.add(beside(object, &object.spec.cluster_name));
+            wiring
+                .queues
+                .clusters
+                .add(beside(object, &object.spec.cluster_name));
         }
         None => {}
     }
@@ -149,7 +176,11 @@ fn machine(wiring: &Wiring, change: &Change<Machine>, object: &Machine) {
     let queues = &wiring.queues;
     queues.machines.add(object.key());
     if let Some(owner) = controller_of(&object.metadata) {
-        let owners = if owner.kind == "MachineSet" { &queues.sets } else { &queues.control_planes };
+        let owners = if owner.kind == "MachineSet" {
+            &queues.sets
+        } else {
+            &queues.control_planes
+        };
         owners.add(beside(object, &owner.name));
     }
     if change.new.is_none() {
@@ -189,7 +220,11 @@ fn config_template(wiring: &Wiring, _: &Change<KubeadmConfigTemplate>, object: &
 
 fn secret(wiring: &Wiring, change: &Change<SecretMetadata>, object: &SecretMetadata) {
     let key = object.key();
-    wiring.wake(&wiring.queues.hosts, &HOSTS_BY_SECRET, &path(&key.namespace, &key.name));
+    wiring.wake(
+        &wiring.queues.hosts,
+        &HOSTS_BY_SECRET,
+        &path(&key.namespace, &key.name),
+    );
     if change.new.is_some() {
         return;
     }

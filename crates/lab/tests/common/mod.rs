@@ -1,14 +1,20 @@
 //! What the end-to-end tests share: the example, changed copies of it, and short ways to look at objects.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use capm3_apiserver::ApiServer;
 use capm3_engine::{ObjectKey, ResourceKind};
 use capm3_lab::{
     Lab, Options, Settled,
     manifests::{self, Manifest},
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// Longest virtual time that a test waits for rest.
@@ -34,8 +40,13 @@ pub fn yaml(text: &str) -> Vec<Manifest> {
 
 /// Merges a patch into the manifest of that kind and name.
 pub fn change(manifests: &mut [Manifest], kind: &str, name: &str, patch: &Value) {
-    let found = manifests.iter_mut().find(|m| m.kind() == kind && m.key().name == name);
-    merge(&mut found.unwrap_or_else(|| panic!("no {kind} {name}")).object, patch);
+    let found = manifests
+        .iter_mut()
+        .find(|m| m.kind() == kind && m.key().name == name);
+    merge(
+        &mut found.unwrap_or_else(|| panic!("no {kind} {name}")).object,
+        patch,
+    );
 }
 
 /// RFC 7386.
@@ -70,25 +81,63 @@ pub async fn started(manifests: &[Manifest]) -> Lab {
     lab
 }
 
+/// What was true at the moments when objects of a resource were created.
+pub struct Moments {
+    server: Arc<OnceLock<ApiServer>>,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Moments {
+    /// Starts a lab in which `look` is asked, with the new object's name, whenever one of `resource` is created.
+    pub async fn lab(
+        resource: &'static str,
+        look: impl Fn(&ApiServer, &str) -> String + Send + Sync + 'static,
+    ) -> (Lab, Self) {
+        let moments = Self {
+            server: Arc::default(),
+            seen: Arc::default(),
+        };
+        let (server, seen) = (Arc::clone(&moments.server), Arc::clone(&moments.seen));
+        let options = Options {
+            observer: Some(Arc::new(move |record| {
+                if let (Some(server), "create", 201) = (server.get(), record.verb.as_str(), record.code)
+                    && record.resource.ends_with(resource)
+                {
+                    seen.lock().push(look(server, &record.name));
+                }
+            })),
+            ..Options::default()
+        };
+        let lab = Lab::start(&options).await.unwrap();
+        moments.server.set(lab.server().clone()).ok();
+        (lab, moments)
+    }
+
+    /// The answers so far.
+    pub fn seen(&self) -> Vec<String> {
+        self.seen.lock().clone()
+    }
+}
+
+/// What an object says at this very moment.
+pub fn stored(server: &ApiServer, kind: &str, object: &str, pointer: &str) -> String {
+    let objects = server.objects(None);
+    let found = objects.iter().find(|o| o["kind"] == kind && name(o) == object);
+    found.map(|o| text(o, pointer)).unwrap_or_default()
+}
+
 /// Waits for rest.
 pub async fn rest(lab: &Lab) {
     assert_eq!(lab.settle(LIMIT).await, Settled::Quiet, "never came to rest");
 }
 
-/// Waits until a condition holds, looking after each virtual millisecond.
-pub async fn until(lab: &Lab, what: &str, holds: impl Fn(&Lab) -> bool) {
-    for _ in 0..600_000 {
-        if holds(lab) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    panic!("never: {what}");
-}
-
 /// Text at a pointer, empty if there is none.
 pub fn text(object: &Value, pointer: &str) -> String {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Name of an object.
@@ -98,7 +147,8 @@ pub fn name(object: &Value) -> String {
 
 /// One object that must be there.
 pub fn get(lab: &Lab, kind: &str, name: &str) -> Arc<Value> {
-    lab.object(kind, name).unwrap_or_else(|| panic!("no {kind} {name}"))
+    lab.object(kind, name)
+        .unwrap_or_else(|| panic!("no {kind} {name}"))
 }
 
 /// Metal3Machines whose name starts so.
@@ -112,7 +162,9 @@ pub fn machines(lab: &Lab, prefix: &str) -> Vec<Arc<Value>> {
 pub fn condition(object: &Value, type_: &str) -> (String, String) {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
     let found = conditions.into_iter().flatten().find(|c| c["type"] == type_);
-    found.map(|c| (text(c, "/status"), text(c, "/reason"))).unwrap_or_default()
+    found
+        .map(|c| (text(c, "/status"), text(c, "/reason")))
+        .unwrap_or_default()
 }
 
 /// A key of a Secret, decoded.
@@ -133,8 +185,10 @@ pub fn metal3(kind: &str) -> ResourceKind {
 
 /// Where a kind of Cluster API is served.
 pub fn capi(kind: &str) -> ResourceKind {
-    let manifest =
-        Manifest { file: String::new(), object: json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind}) };
+    let manifest = Manifest {
+        file: String::new(),
+        object: json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind}),
+    };
     manifest.resource()
 }
 
@@ -146,10 +200,15 @@ pub fn key(name: &str) -> ObjectKey {
 /// Scales the workers of the example.
 pub async fn scale_workers(lab: &Lab, replicas: u32) {
     let patch = json!({"spec": {"replicas": replicas}});
-    lab.patch(&capi("MachineDeployment"), &key("my-cluster-workers"), &patch).await.unwrap();
+    lab.patch(&capi("MachineDeployment"), &key("my-cluster-workers"), &patch)
+        .await
+        .unwrap();
 }
 
 /// Deletes the Cluster of the example.
 pub async fn delete_cluster(lab: &Lab) {
-    lab.client().delete(&capi("Cluster"), &key("my-cluster"), None).await.unwrap();
+    lab.client()
+        .delete(&capi("Cluster"), &key("my-cluster"), None)
+        .await
+        .unwrap();
 }

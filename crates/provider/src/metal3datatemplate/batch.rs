@@ -8,6 +8,7 @@ use capm3_engine::{
     ActError, ApiError, End, Executor, Object, ObjectKey, Outcome, Plan, drive, informer::Change,
 };
 use kube::core::ObjectMeta;
+use tracing::debug;
 
 /// How soon to look again at a status that was already written in this second.
 pub(crate) const STATUS_PACE: Duration = Duration::from_millis(250);
@@ -39,28 +40,39 @@ impl Batch {
 /// Carries out the whole batch as one plan. When the server refuses a write, the claims are served one by one, so
 /// that nobody waits behind a bad one, and the refused claims are told.
 pub(crate) async fn serve(executor: &Executor, mut batch: impl FnMut(&Refusals) -> Batch) -> Outcome {
+    let nobody = Refusals::new();
+    let outcome = drive(executor, || batch(&nobody).into_plan()).await;
+    if let Outcome::Failed(failure) = &outcome
+        && refusal(failure).is_some()
+    {
+        one_by_one(batch, |plan| async move { executor.act(&plan).await }).await;
+    }
+    outcome
+}
+
+/// Whatever this leaves undone is done by the next try, which the failure brings about anyway.
+async fn one_by_one<F: Future<Output = Result<(), ActError>>>(
+    mut batch: impl FnMut(&Refusals) -> Batch,
+    mut act: impl FnMut(Plan) -> F,
+) {
     let mut refusals = Refusals::new();
-    let outcome = drive(executor, || batch(&refusals).into_plan()).await;
-    let Outcome::Failed(failure) = outcome else {
-        return outcome;
-    };
-    if refusal(&failure).is_none() {
-        return Outcome::Failed(failure);
-    }
     let parts = batch(&refusals);
-    if let Err(failure) = executor.act(&parts.head).await {
-        return Outcome::Failed(failure);
+    if act(parts.head).await.is_err() {
+        return;
     }
-    for (claim, part) in &parts.claims {
-        if let Err(failure) = executor.act(part).await
+    for (claim, part) in parts.claims {
+        if let Err(failure) = act(part).await
             && let Some(words) = refusal(&failure)
         {
-            refusals.insert(claim.name.clone(), words);
+            refusals.insert(claim.name, words);
         }
     }
-    // Whatever this leaves undone is done by the next try, which the failure brings about anyway.
-    drive(executor, || batch(&refusals).into_plan()).await;
-    Outcome::Failed(failure)
+    let told = batch(&refusals);
+    for part in told.claims.into_iter().map(|(_, part)| part).chain([told.tail]) {
+        if let Err(failure) = act(part).await {
+            debug!(error = %failure, "left for the next try");
+        }
+    }
 }
 
 /// The server's words, if it looked at the write and did not want it. Overload and absence are no refusals.
@@ -134,5 +146,93 @@ pub(crate) fn came_or_went<K: Object>(change: &Change<K>) -> Option<&K> {
             (old.meta().deletion_timestamp != new.meta().deletion_timestamp).then_some(new.as_ref())
         }
         (old, new) => new.as_deref().or(old.as_deref()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capm3_engine::ResourceKind;
+    use futures::{FutureExt, future::ready};
+    use serde_json::json;
+
+    use super::*;
+
+    fn creation(name: &str) -> Plan {
+        let kind = ResourceKind {
+            group: "g".into(),
+            version: "v".into(),
+            kind: "K".into(),
+            plural: "ks".into(),
+        };
+        let mut plan = Plan::done();
+        plan.create_value(kind, ObjectKey::new("n", name), json!({}));
+        plan
+    }
+
+    /// Each claim makes an object of its name; a refused one makes `told-<name>` instead.
+    fn batch(refusals: &Refusals) -> Batch {
+        let claim = |name: &str| {
+            let told = refusals.get(name).map(|words| format!("told-{name}-{words}"));
+            (
+                ObjectKey::new("n", name),
+                creation(&told.unwrap_or_else(|| name.to_owned())),
+            )
+        };
+        Batch {
+            head: creation("head"),
+            claims: ["a", "bad", "c"].map(claim).to_vec(),
+            tail: creation("tail"),
+        }
+    }
+
+    fn refuse(code: u16) -> ActError {
+        let source = ApiError::Refused {
+            code,
+            reason: "Invalid".into(),
+            message: "no".into(),
+        };
+        ActError {
+            what: "create".into(),
+            source,
+        }
+    }
+
+    #[test]
+    fn one_refused_claim_is_told_and_keeps_nobody_waiting() {
+        let mut done = Vec::new();
+        let act = |plan: Plan| {
+            let text = plan.writes[0].to_string();
+            if text.ends_with("/bad") {
+                return ready(Err(refuse(422)));
+            }
+            done.push(text.rsplit_once('/').unwrap().1.to_owned());
+            ready(Ok(()))
+        };
+        one_by_one(batch, act).now_or_never().unwrap();
+        assert_eq!(done, ["head", "a", "c", "a", "told-bad-no", "c", "tail"]);
+    }
+
+    #[test]
+    fn an_overloaded_server_refuses_nobody() {
+        assert_eq!(refusal(&refuse(422)).as_deref(), Some("no"));
+        for code in [429, 500, 503] {
+            assert_eq!(refusal(&refuse(code)), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_batch_are_written_in_order() {
+        let plan = batch(&Refusals::new()).into_plan();
+        let names: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            names,
+            [
+                "create K n/head",
+                "create K n/a",
+                "create K n/bad",
+                "create K n/c",
+                "create K n/tail"
+            ]
+        );
     }
 }

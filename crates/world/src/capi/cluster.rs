@@ -16,11 +16,12 @@ use crate::{
     context::{self, Context},
     indexes::{DEPLOYMENTS_BY_CLUSTER, MACHINES_BY_CLUSTER, SETS_BY_CLUSTER},
     kinds::{
-        Cluster, ClusterStatus, KubeadmControlPlane, Machine, MachineDeployment, MachineSet, Replicas, is_complete,
+        Cluster, ClusterStatus, KubeadmControlPlane, Machine, MachineDeployment, MachineSet, Replicas,
+        is_complete,
     },
     metadata::{
-        Saying, add_finalizer, add_label, add_owner, beside, controller_of, owner_reference, path, remove_finalizer,
-        say, say_legacy,
+        Saying, add_finalizer, add_label, add_owner, beside, controller_of, owner_reference, path,
+        remove_finalizer, say, say_legacy,
     },
     wake,
 };
@@ -35,12 +36,16 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     match context.caches.get::<Cluster>(&key) {
         Some(cluster) => {
             let on_node = wake::on_node(&context.caches, &context.queues);
-            context.workloads.ensure(&key, cluster.metadata.uid_str(), on_node);
+            context
+                .workloads
+                .ensure(&key, cluster.metadata.uid_str(), on_node);
         }
         None => context.workloads.forget(&key),
     }
     let now = context.clock.now_text();
-    context.drive(|| observe(&*context.caches, &key, &now).map_or_else(Plan::done, |s| decide(&s))).await
+    context
+        .drive(|| observe(&*context.caches, &key, &now).map_or_else(Plan::done, |s| decide(&s)))
+        .await
 }
 
 /// A Cluster and what belongs to it.
@@ -57,7 +62,10 @@ struct Snapshot {
 fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
     let cluster = reader.get::<Cluster>(key)?;
     let name = |reference: &Option<capm3_api::neighbours::ContractRef>| {
-        reference.as_ref().and_then(|r| r.name.as_deref()).map(|name| beside(&*cluster, name))
+        reference
+            .as_ref()
+            .and_then(|r| r.name.as_deref())
+            .map(|name| beside(&*cluster, name))
     };
     let value = path(&key.namespace, &key.name);
     Some(Snapshot {
@@ -95,7 +103,12 @@ fn paused(s: &Snapshot) -> Plan {
     let mut new = Cluster::clone(&s.cluster);
     let status = new.status.get_or_insert_default();
     let saying = Saying::of("Paused", true, "Paused", "NotPaused");
-    say(&mut status.conditions, saying, &s.now, s.cluster.metadata.generation);
+    say(
+        &mut status.conditions,
+        saying,
+        &s.now,
+        s.cluster.metadata.generation,
+    );
     let mut plan = Plan::wait_for("the pause to end");
     plan.update(&*s.cluster, &new);
     plan
@@ -124,30 +137,60 @@ fn mirror_infrastructure(s: &Snapshot, new: &mut Cluster, status: &mut ClusterSt
     let flag = &mut status.initialization.infrastructure_provisioned;
     let Some(infrastructure) = &s.infrastructure else {
         *flag = Some(flag.unwrap_or(false) || !needed);
-        let saying = Saying::of("InfrastructureReady", !needed, "InfrastructureReady", "WaitingForInfrastructure");
-        say(&mut status.conditions, saying, &s.now, s.cluster.metadata.generation);
+        let saying = Saying::of(
+            "InfrastructureReady",
+            !needed,
+            "InfrastructureReady",
+            "WaitingForInfrastructure",
+        );
+        say(
+            &mut status.conditions,
+            saying,
+            &s.now,
+            s.cluster.metadata.generation,
+        );
         say_legacy(&mut status.deprecated, saying, &s.now);
         return;
     };
     let provisioned = Initialization::is_provisioned(&infrastructure.status.initialization);
     *flag = Some(flag.unwrap_or(false) || provisioned);
     if provisioned {
-        let endpoint = infrastructure.spec.control_plane_endpoint.as_ref().filter(|e| is_complete(e));
+        let endpoint = infrastructure
+            .spec
+            .control_plane_endpoint
+            .as_ref()
+            .filter(|e| is_complete(e));
         if !new.has_endpoint() && endpoint.is_some() {
             new.spec.control_plane_endpoint = endpoint.cloned();
         }
-        status.failure_domains.clone_from(&infrastructure.status.failure_domains);
+        status
+            .failure_domains
+            .clone_from(&infrastructure.status.failure_domains);
     }
     let saying = match find(&infrastructure.status.conditions, "Ready") {
         Some(ready) => Saying {
             type_: "InfrastructureReady",
             status: &ready.status,
-            reason: if ready.reason.is_empty() { "Unknown" } else { &ready.reason },
+            reason: if ready.reason.is_empty() {
+                "Unknown"
+            } else {
+                &ready.reason
+            },
             message: &ready.message,
         },
-        None => Saying::of("InfrastructureReady", provisioned, "Ready", "WaitingForInfrastructure"),
+        None => Saying::of(
+            "InfrastructureReady",
+            provisioned,
+            "Ready",
+            "WaitingForInfrastructure",
+        ),
     };
-    say(&mut status.conditions, saying, &s.now, s.cluster.metadata.generation);
+    say(
+        &mut status.conditions,
+        saying,
+        &s.now,
+        s.cluster.metadata.generation,
+    );
     say_legacy(&mut status.deprecated, saying, &s.now);
 }
 
@@ -158,7 +201,10 @@ fn report(s: &Snapshot, new: &Cluster, status: &mut ClusterStatus) {
     *flag = Some(flag.unwrap_or(false) || initialized);
     let up = *flag == Some(true);
     let provisioned = status.initialization.infrastructure_provisioned == Some(true);
-    let phase = match (s.cluster.spec.infrastructure_ref.is_some(), provisioned && new.has_endpoint()) {
+    let phase = match (
+        s.cluster.spec.infrastructure_ref.is_some(),
+        provisioned && new.has_endpoint(),
+    ) {
         (_, true) => "Provisioned",
         (true, false) => "Provisioning",
         (false, false) => "Pending",
@@ -180,7 +226,11 @@ fn report(s: &Snapshot, new: &Cluster, status: &mut ClusterStatus) {
 }
 
 fn control_plane_counts(control_plane: &KubeadmControlPlane) -> Replicas {
-    let counts = control_plane.status.as_ref().map(|s| s.counts.clone()).unwrap_or_default();
+    let counts = control_plane
+        .status
+        .as_ref()
+        .map(|s| s.counts.clone())
+        .unwrap_or_default();
     Replicas {
         desired_replicas: Some(control_plane.wanted()),
         replicas: counts.replicas,
@@ -211,18 +261,36 @@ fn delete(s: &Snapshot) -> Plan {
     let status = new.status.get_or_insert_default();
     status.phase = Some("Deleting".to_owned());
     let saying = Saying::of("Deleting", true, "Deleting", "NotDeleting");
-    say(&mut status.conditions, saying, &s.now, s.cluster.metadata.generation);
+    say(
+        &mut status.conditions,
+        saying,
+        &s.now,
+        s.cluster.metadata.generation,
+    );
     let alone = |meta: &kube::core::ObjectMeta| controller_of(meta).is_none();
     let leads = |m: &Arc<Machine>| m.metadata.label(label::CONTROL_PLANE).is_some();
     let (leaders, workers): (Vec<_>, Vec<_>) = s.machines.iter().cloned().partition(leads);
     let waiting = if !s.deployments.is_empty() || !s.sets.is_empty() || !workers.is_empty() {
-        s.deployments.iter().for_each(|object| remove(&mut plan, &**object));
-        s.sets.iter().filter(|o| alone(&o.metadata)).for_each(|object| remove(&mut plan, &**object));
-        workers.iter().filter(|o| alone(&o.metadata)).for_each(|object| remove(&mut plan, &**object));
+        s.deployments
+            .iter()
+            .for_each(|object| remove(&mut plan, &**object));
+        s.sets
+            .iter()
+            .filter(|o| alone(&o.metadata))
+            .for_each(|object| remove(&mut plan, &**object));
+        workers
+            .iter()
+            .filter(|o| alone(&o.metadata))
+            .for_each(|object| remove(&mut plan, &**object));
         Some("the workers to go")
     } else if s.control_plane.is_some() || !leaders.is_empty() {
-        s.control_plane.iter().for_each(|object| remove(&mut plan, &**object));
-        leaders.iter().filter(|o| alone(&o.metadata)).for_each(|object| remove(&mut plan, &**object));
+        s.control_plane
+            .iter()
+            .for_each(|object| remove(&mut plan, &**object));
+        leaders
+            .iter()
+            .filter(|o| alone(&o.metadata))
+            .for_each(|object| remove(&mut plan, &**object));
         Some("the control plane to go")
     } else if let Some(infrastructure) = &s.infrastructure {
         remove(&mut plan, &**infrastructure);

@@ -105,7 +105,11 @@ fn crd(kind: &Kind) -> Value {
     let singular = kind.kind.to_lowercase();
     let plural = format!("{singular}s");
     let notation::Parsed { columns, mut schema } = notation::parse(kind.schema);
-    for (name, type_) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
+    for (name, type_) in [
+        ("apiVersion", "string"),
+        ("kind", "string"),
+        ("metadata", "object"),
+    ] {
         if let Some(properties) = schema.pointer_mut("/properties").and_then(Value::as_object_mut) {
             properties.insert(name.to_owned(), json!({"type": type_}));
         }
@@ -118,7 +122,11 @@ fn crd(kind: &Kind) -> Value {
         subresources["scale"] = json!({"specReplicasPath": ".spec.replicas",
             "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"});
     }
-    let categories: &[&str] = if kind.group == METAL3_GROUP { &[] } else { &["cluster-api"] };
+    let categories: &[&str] = if kind.group == METAL3_GROUP {
+        &[]
+    } else {
+        &["cluster-api"]
+    };
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -149,8 +157,10 @@ mod tests {
 
     #[test]
     fn every_kind_is_named_after_its_plural_and_group() {
-        let names: Vec<String> =
-            crds().iter().map(|c| c["metadata"]["name"].as_str().unwrap().to_owned()).collect();
+        let names: Vec<String> = crds()
+            .iter()
+            .map(|c| c["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect();
         assert_eq!(
             names,
             [

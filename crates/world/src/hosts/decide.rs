@@ -67,7 +67,9 @@ pub(super) fn phase(host: &BareMetalHost) -> Option<Phase> {
         INSPECTING => Some(Phase::Inspect),
         PREPARING => Some(Phase::Prepare),
         PROVISIONING => Some(Phase::Provision),
-        DEPROVISIONING if host.spec.automated_cleaning_mode.as_deref() == Some("disabled") => Some(Phase::Deprovision),
+        DEPROVISIONING if host.spec.automated_cleaning_mode.as_deref() == Some("disabled") => {
+            Some(Phase::Deprovision)
+        }
         DEPROVISIONING => Some(Phase::DeprovisionWithCleaning),
         POWERING_OFF => Some(Phase::PowerOff),
         DELETING => Some(Phase::Delete),
@@ -84,7 +86,11 @@ pub(super) fn phase(host: &BareMetalHost) -> Option<Phase> {
 
 /// Whether the config drive has to be made.
 pub(super) fn needs_drive(host: &BareMetalHost) -> bool {
-    let live_iso = host.spec.image.as_ref().is_some_and(|i| i.format.as_deref() == Some("live-iso"));
+    let live_iso = host
+        .spec
+        .image
+        .as_ref()
+        .is_some_and(|i| i.format.as_deref() == Some("live-iso"));
     host.state() == PROVISIONING
         && host.metadata.annotation(HOST_PAUSED).is_none()
         && !host.metadata.is_deleting()
@@ -120,7 +126,9 @@ pub(super) fn decide(snapshot: &Snapshot) -> Plan {
         "" | UNMANAGED => enter(host, status, now, REGISTERING, |s| s.began(Kept::Register, now)),
         REGISTERING => after(snapshot, || registered(host, status, now)),
         INSPECTING => after(snapshot, || inspected(host, status, now)),
-        PREPARING => after(snapshot, || enter(host, status, now, AVAILABLE, |s| s.powered_on = host.spec.online)),
+        PREPARING => after(snapshot, || {
+            enter(host, status, now, AVAILABLE, |s| s.powered_on = host.spec.online)
+        }),
         AVAILABLE | READY => available(snapshot, status),
         PROVISIONING => provisioning(snapshot, status),
         PROVISIONED if is_cancelled(host) => start_cleaning(host, status, now),
@@ -131,9 +139,15 @@ pub(super) fn decide(snapshot: &Snapshot) -> Plan {
 }
 
 fn restored(host: &BareMetalHost, now: &str) -> HostStatus {
-    let moved = host.metadata.annotation(STATUS).and_then(|text| serde_json::from_str::<HostStatus>(text).ok());
+    let moved = host
+        .metadata
+        .annotation(STATUS)
+        .and_then(|text| serde_json::from_str::<HostStatus>(text).ok());
     match (moved, host.spec.bmc.is_some()) {
-        (Some(moved), _) => HostStatus { last_updated: Some(now.to_owned()), ..moved },
+        (Some(moved), _) => HostStatus {
+            last_updated: Some(now.to_owned()),
+            ..moved
+        },
         (None, true) => {
             let mut status = first(host, REGISTERING, now);
             status.began(Kept::Register, now);
@@ -145,12 +159,17 @@ fn restored(host: &BareMetalHost, now: &str) -> HostStatus {
 
 fn registered(host: &BareMetalHost, status: &HostStatus, now: &str) -> Plan {
     if is_external(host) {
-        return enter(host, status, now, EXTERNALLY_PROVISIONED, |s| s.ended(Kept::Register, now));
+        return enter(host, status, now, EXTERNALLY_PROVISIONED, |s| {
+            s.ended(Kept::Register, now)
+        });
     }
     let disabled = host.spec.inspection_mode.as_deref() == Some("disabled")
         || host.metadata.annotation(INSPECT) == Some("disabled");
     if disabled {
-        let supplied = host.metadata.annotation(hardware::DETAILS).and_then(|_| hardware::inspect(host).ok());
+        let supplied = host
+            .metadata
+            .annotation(hardware::DETAILS)
+            .and_then(|_| hardware::inspect(host).ok());
         return enter(host, status, now, PREPARING, |s| {
             s.ended(Kept::Register, now);
             s.hardware = supplied.or(s.hardware.take());
@@ -178,7 +197,11 @@ fn available(snapshot: &Snapshot, status: &HostStatus) -> Plan {
     if is_external(host) {
         return enter(host, status, now, EXTERNALLY_PROVISIONED, |_| {});
     }
-    if host.metadata.annotation(INSPECT).is_some_and(|value| value != "disabled") {
+    if host
+        .metadata
+        .annotation(INSPECT)
+        .is_some_and(|value| value != "disabled")
+    {
         let mut new = without(host, INSPECT);
         if let Some(status) = &mut new.status {
             status.enter(INSPECTING, now);
@@ -217,7 +240,9 @@ fn provisioning(snapshot: &Snapshot, status: &HostStatus) -> Plan {
 }
 
 fn start_cleaning(host: &BareMetalHost, status: &HostStatus, now: &str) -> Plan {
-    enter(host, status, now, DEPROVISIONING, |s| s.began(Kept::Deprovision, now))
+    enter(host, status, now, DEPROVISIONING, |s| {
+        s.began(Kept::Deprovision, now)
+    })
 }
 
 fn cleaned(host: &BareMetalHost, status: &HostStatus, now: &str, next: &str) -> Plan {
@@ -287,7 +312,9 @@ fn delete(snapshot: &Snapshot) -> Plan {
         "" | UNMANAGED | REGISTERING => enter(host, status, now, DELETING, |_| {}),
         PROVISIONING | PROVISIONED => start_cleaning(host, status, now),
         DEPROVISIONING => after(snapshot, || cleaned(host, status, now, POWERING_OFF)),
-        POWERING_OFF => after(snapshot, || enter(host, status, now, DELETING, |s| s.powered_on = false)),
+        POWERING_OFF => after(snapshot, || {
+            enter(host, status, now, DELETING, |s| s.powered_on = false)
+        }),
         _ => enter(host, status, now, POWERING_OFF, |_| {}),
     }
 }
@@ -302,8 +329,14 @@ fn is_external(host: &BareMetalHost) -> bool {
 
 /// A reboot annotation turns the wish to off where an image runs.
 fn wants_power(host: &BareMetalHost) -> bool {
-    let reboot = |key: &String| key == REBOOT || key.strip_prefix(REBOOT).is_some_and(|rest| rest.starts_with('/'));
-    let rebooting = host.metadata.annotations.iter().flatten().any(|(key, _)| reboot(key));
+    let reboot =
+        |key: &String| key == REBOOT || key.strip_prefix(REBOOT).is_some_and(|rest| rest.starts_with('/'));
+    let rebooting = host
+        .metadata
+        .annotations
+        .iter()
+        .flatten()
+        .any(|(key, _)| reboot(key));
     let runs = matches!(host.state(), PROVISIONED | EXTERNALLY_PROVISIONED);
     host.spec.online && !(runs && rebooting)
 }
@@ -325,9 +358,14 @@ fn is_cancelled(host: &BareMetalHost) -> bool {
     let on_disk = host.status.as_ref().map(|s| &s.provisioning);
     let image_on_disk = url(on_disk.and_then(|p| p.image.as_ref()));
     let deploy_on_disk = method(on_disk.and_then(|p| p.custom_deploy.as_ref()));
-    let (image, deploy) = (url(host.spec.image.as_ref()), method(host.spec.custom_deploy.as_ref()));
+    let (image, deploy) = (
+        url(host.spec.image.as_ref()),
+        method(host.spec.custom_deploy.as_ref()),
+    );
     let replaced = |there: Option<&str>, wanted: Option<&str>| there.is_some() && there != wanted;
-    (image.is_none() && deploy.is_none()) || replaced(image_on_disk, image) || replaced(deploy_on_disk, deploy)
+    (image.is_none() && deploy.is_none())
+        || replaced(image_on_disk, image)
+        || replaced(deploy_on_disk, deploy)
 }
 
 /// What `then` says once the present phase is over.
@@ -338,7 +376,13 @@ fn after(snapshot: &Snapshot, then: impl FnOnce() -> Plan) -> Plan {
     }
 }
 
-fn enter(host: &BareMetalHost, status: &HostStatus, now: &str, state: &str, more: impl FnOnce(&mut HostStatus)) -> Plan {
+fn enter(
+    host: &BareMetalHost,
+    status: &HostStatus,
+    now: &str,
+    state: &str,
+    more: impl FnOnce(&mut HostStatus),
+) -> Plan {
     let mut status = status.clone();
     status.enter(state, now);
     more(&mut status);

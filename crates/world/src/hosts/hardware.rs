@@ -71,7 +71,10 @@ mod tests {
     #[test]
     fn a_second_inspection_keeps_what_is_known() {
         let mut host = host(None);
-        host.status = Some(crate::kinds::HostStatus { hardware: Some(json!({"hostname": "kept"})), ..Default::default() });
+        host.status = Some(crate::kinds::HostStatus {
+            hardware: Some(json!({"hostname": "kept"})),
+            ..Default::default()
+        });
         assert_eq!(inspect(&host).unwrap(), json!({"hostname": "kept"}));
     }
 }

@@ -121,7 +121,13 @@ impl PassedOn {
 impl Machine {
     /// Name of the Node, once known.
     pub(crate) fn node_name(&self) -> Option<&str> {
-        self.status.as_ref()?.node_ref.as_ref()?.name.as_deref().filter(|n| !n.is_empty())
+        self.status
+            .as_ref()?
+            .node_ref
+            .as_ref()?
+            .name
+            .as_deref()
+            .filter(|n| !n.is_empty())
     }
 
     /// Name of the Metal3Machine.
@@ -131,11 +137,19 @@ impl Machine {
 
     /// Name of the KubeadmConfig, if a bootstrap object is used at all.
     pub(crate) fn config_name(&self) -> Option<&str> {
-        self.spec.bootstrap.config_ref.as_ref()?.name.as_deref().filter(|n| !n.is_empty())
+        self.spec
+            .bootstrap
+            .config_ref
+            .as_ref()?
+            .name
+            .as_deref()
+            .filter(|n| !n.is_empty())
     }
 
     /// Whether a condition of the Kubernetes form is `True`.
     pub(crate) fn says(&self, condition: &str) -> bool {
-        self.status.as_ref().is_some_and(|s| capm3_api::conditions::is_true(&s.conditions, condition))
+        self.status
+            .as_ref()
+            .is_some_and(|s| capm3_api::conditions::is_true(&s.conditions, condition))
     }
 }

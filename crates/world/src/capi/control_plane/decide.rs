@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     capi::{
-        CONTROL_PLANE_NAME, DELETE_FIRST, PRE_TERMINATE_CONTROL_PLANE, WAITING_FOR_PRE_TERMINATE, is_paused, kubeconfig,
+        CONTROL_PLANE_NAME, DELETE_FIRST, PRE_TERMINATE_CONTROL_PLANE, WAITING_FOR_PRE_TERMINATE, is_paused,
+        kubeconfig,
         make::{self, Begun, Config, Order},
     },
     kinds::{Cluster, KubeadmControlPlane, Machine, MachineSpec, Metal3MachineTemplate},
@@ -37,7 +38,10 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Which machines are made from the present version and template, in the order of `machines`.
     pub(super) fn up_to_date(&self) -> Vec<bool> {
-        let (version, template) = (&self.control_plane.spec.version, self.control_plane.template_name());
+        let (version, template) = (
+            &self.control_plane.spec.version,
+            self.control_plane.template_name(),
+        );
         let current = |(machine, source): (&Arc<Machine>, &Option<String>)| {
             machine.spec.version == *version && source.as_deref().is_none_or(|name| Some(name) == template)
         };
@@ -66,7 +70,9 @@ pub(super) fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     plan.update(&**old, &new);
     release_one(&mut plan, s);
     if !cluster.infrastructure_is_provisioned() || !cluster.has_endpoint() {
-        return plan.ending(End::WaitFor("the Cluster's infrastructure and endpoint".to_owned()));
+        return plan.ending(End::WaitFor(
+            "the Cluster's infrastructure and endpoint".to_owned(),
+        ));
     }
     if !s.has_kubeconfig {
         kubeconfig::create(&mut plan, old, cluster.metadata.name_str(), &s.server);
@@ -85,11 +91,21 @@ pub(super) fn adopt(plan: &mut Plan, template: &Metal3MachineTemplate, cluster: 
     plan.update(template, &new);
 }
 
-fn operate(mut plan: Plan, s: &Snapshot, cluster: &Cluster, template: &Metal3MachineTemplate, rng: &Rng) -> Plan {
+fn operate(
+    mut plan: Plan,
+    s: &Snapshot,
+    cluster: &Cluster,
+    template: &Metal3MachineTemplate,
+    rng: &Rng,
+) -> Plan {
     let wanted = usize::try_from(s.control_plane.wanted()).unwrap_or(0);
     let up_to_date = s.up_to_date();
     let outdated = up_to_date.iter().any(|current| !current);
-    let room = if outdated { wanted + max_surge(&s.control_plane) } else { wanted };
+    let room = if outdated {
+        wanted + max_surge(&s.control_plane)
+    } else {
+        wanted
+    };
     let machines = s.machines.len();
     if s.machines.iter().any(|m| m.metadata.is_deleting()) {
         return plan.ending(End::WaitFor("a machine to go".to_owned()));
@@ -101,7 +117,16 @@ fn operate(mut plan: Plan, s: &Snapshot, cluster: &Cluster, template: &Metal3Mac
             return plan.ending(End::WaitFor("the last machine's node".to_owned()));
         }
         let name = make::name(s.control_plane.metadata.name_str(), rng);
-        make_one(&mut plan, s, cluster, template, Begun { name, ..Begun::default() });
+        make_one(
+            &mut plan,
+            s,
+            cluster,
+            template,
+            Begun {
+                name,
+                ..Begun::default()
+            },
+        );
     } else if outdated || machines > wanted {
         return shrink(plan, s, cluster, &up_to_date);
     }
@@ -109,7 +134,9 @@ fn operate(mut plan: Plan, s: &Snapshot, cluster: &Cluster, template: &Metal3Mac
 }
 
 fn shrink(mut plan: Plan, s: &Snapshot, cluster: &Cluster, up_to_date: &[bool]) -> Plan {
-    let Some(name) = surplus(s, &cluster.control_plane_domains(), up_to_date) else { return plan };
+    let Some(name) = surplus(s, &cluster.control_plane_domains(), up_to_date) else {
+        return plan;
+    };
     let others = |m: &&Arc<Machine>| m.metadata.name_str() != name;
     if s.machines.iter().filter(others).any(|m| m.node_name().is_none()) {
         return plan.ending(End::WaitFor("the other machines' nodes".to_owned()));
@@ -133,7 +160,10 @@ fn surplus(s: &Snapshot, domains: &[String], up_to_date: &[bool]) -> Option<Stri
         &|_, _| true,
     ];
     let chosen = |choice: &&dyn Fn(&Arc<Machine>, &Placed) -> bool| -> Vec<Placed> {
-        all.iter().filter(|(m, p)| choice(m, p)).map(|(_, p)| (*p).clone()).collect()
+        all.iter()
+            .filter(|(m, p)| choice(m, p))
+            .map(|(_, p)| (*p).clone())
+            .collect()
     };
     let candidates = choices.iter().map(chosen).find(|c| !c.is_empty())?;
     domains::to_delete(domains, &candidates, &placed)
@@ -143,14 +173,25 @@ fn placed(s: &Snapshot, up_to_date: &[bool]) -> Vec<Placed> {
     let one = |(machine, current): (&Arc<Machine>, &bool)| Placed {
         name: machine.metadata.name_str().to_owned(),
         domain: machine.spec.failure_domain.clone(),
-        created: machine.metadata.creation_timestamp.as_ref().map(|t| t.0.to_string()).unwrap_or_default(),
+        created: machine
+            .metadata
+            .creation_timestamp
+            .as_ref()
+            .map(|t| t.0.to_string())
+            .unwrap_or_default(),
         up_to_date: *current,
         deleting: machine.metadata.is_deleting(),
     };
     s.machines.iter().zip(up_to_date).map(one).collect()
 }
 
-fn make_one(plan: &mut Plan, s: &Snapshot, cluster: &Cluster, template: &Metal3MachineTemplate, begun: Begun) {
+fn make_one(
+    plan: &mut Plan,
+    s: &Snapshot,
+    cluster: &Cluster,
+    template: &Metal3MachineTemplate,
+    begun: Begun,
+) {
     let control_plane = &s.control_plane;
     let passed = &control_plane.spec.machine_template;
     let mut metadata = passed.metadata.clone();
@@ -161,17 +202,26 @@ fn make_one(plan: &mut Plan, s: &Snapshot, cluster: &Cluster, template: &Metal3M
     ] {
         metadata.labels.insert(key.to_owned(), value.to_owned());
     }
-    metadata.annotations.insert(PRE_TERMINATE_CONTROL_PLANE.to_owned(), String::new());
+    metadata
+        .annotations
+        .insert(PRE_TERMINATE_CONTROL_PLANE.to_owned(), String::new());
     let spec = MachineSpec {
         cluster_name: cluster.metadata.name_str().to_owned(),
         version: control_plane.spec.version.clone(),
         failure_domain: domains::for_new(&cluster.control_plane_domains(), &placed(s, &s.up_to_date())),
-        rest: passed.spec.as_ref().map(|spec| spec.rest.clone()).unwrap_or_default(),
+        rest: passed
+            .spec
+            .as_ref()
+            .map(|spec| spec.rest.clone())
+            .unwrap_or_default(),
         ..MachineSpec::default()
     };
     let first = s.machines.is_empty() && !control_plane.is_initialized();
     let config = Config {
-        spec: config_spec(control_plane.spec.kubeadm_config_spec.clone().unwrap_or_default(), first),
+        spec: config_spec(
+            control_plane.spec.kubeadm_config_spec.clone().unwrap_or_default(),
+            first,
+        ),
         metadata: Default::default(),
         cloned_from: None,
     };
@@ -202,8 +252,14 @@ fn config_spec(mut spec: Map<String, Value>, first: bool) -> Map<String, Value> 
 }
 
 fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
-    let strategy = control_plane.spec.rollout.as_ref().and_then(|r| r.strategy.as_ref());
-    let surge = strategy.and_then(|s| s.rolling_update.as_ref()).and_then(|u| u.max_surge.as_ref());
+    let strategy = control_plane
+        .spec
+        .rollout
+        .as_ref()
+        .and_then(|r| r.strategy.as_ref());
+    let surge = strategy
+        .and_then(|s| s.rolling_update.as_ref())
+        .and_then(|u| u.max_surge.as_ref());
     let text = surge.map(|value| value.to_string().trim_matches('"').to_owned());
     if text.as_deref() == Some("0") { 0 } else { 1 }
 }
@@ -211,7 +267,11 @@ fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
 /// Takes the control plane's own hook off one machine that waits for it.
 fn release_one(plan: &mut Plan, s: &Snapshot) {
     let waits = |m: &&Arc<Machine>| {
-        let conditions = m.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        let conditions = m
+            .status
+            .as_ref()
+            .map(|status| status.conditions.as_slice())
+            .unwrap_or_default();
         let reason = find(conditions, "Deleting").map(|c| c.reason.as_str());
         m.metadata.is_deleting() && hook(m) && reason == Some(WAITING_FOR_PRE_TERMINATE)
     };
