@@ -1,4 +1,10 @@
 //! What is left when machines and clusters go: nothing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! From Metal3Machine to claim, data, Secret and host.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! A cluster without failure domains: Nodes are found by the uid of their host.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! Equal seeds give equal writes in equal order.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
 
 mod common;
 

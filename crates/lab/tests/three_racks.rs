@@ -1,4 +1,10 @@
 //! The example: three racks, each with its own VLAN, subnet and addresses.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! When it cannot come up, it says why and comes to rest.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
 
 mod common;
 

@@ -81,6 +81,14 @@ pub(crate) const MACHINES_BY_CLUSTER: Index<Machine> = Index {
     name: "cluster",
     values: |m| named(&m.metadata, Some(&m.spec.cluster_name)),
 };
+/// Control-plane machines by cluster.
+pub(crate) const LEADERS_BY_CLUSTER: Index<Machine> = Index {
+    name: "leaders",
+    values: |m| match m.metadata.label(label::CONTROL_PLANE) {
+        Some(_) => named(&m.metadata, Some(&m.spec.cluster_name)),
+        None => Vec::new(),
+    },
+};
 pub(crate) const MACHINES_BY_OWNER: Index<Machine> = Index {
     name: "owner",
     values: |m| controller_uid(&m.metadata),
@@ -147,6 +155,7 @@ pub(crate) fn register(caches: &mut Caches) {
     ]);
     caches.add(&[
         MACHINES_BY_CLUSTER,
+        LEADERS_BY_CLUSTER,
         MACHINES_BY_OWNER,
         MACHINES_BY_INFRASTRUCTURE,
         MACHINES_BY_CONFIG,

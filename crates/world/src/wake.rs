@@ -172,10 +172,29 @@ fn set(wiring: &Wiring, change: &Change<MachineSet>, object: &MachineSet) {
     }
 }
 
+/// Owners count machines: they look at how many there are and how they are, not at each step of one.
 fn machine(wiring: &Wiring, change: &Change<Machine>, object: &Machine) {
     let queues = &wiring.queues;
     queues.machines.add(object.key());
-    if let Some(owner) = controller_of(&object.metadata) {
+    let seen = |m: &Machine| {
+        let conditions = m
+            .status
+            .as_ref()
+            .map(|s| s.conditions.as_slice())
+            .unwrap_or_default();
+        let hook = capm3_api::conditions::find(conditions, "Deleting").map(|c| c.reason.clone());
+        let marks = m.metadata.annotations.as_ref().map_or(0, |a| a.len());
+        (
+            m.metadata.is_deleting(),
+            hook,
+            m.node_name().is_some(),
+            m.says("Ready"),
+            m.says("Available"),
+            marks,
+        )
+    };
+    let matters = change.old.as_deref().map(seen) != change.new.as_deref().map(seen);
+    if let Some(owner) = controller_of(&object.metadata).filter(|_| matters) {
         let owners = if owner.kind == "MachineSet" {
             &queues.sets
         } else {

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 /// Where the APIs of workload clusters are.
 pub trait WorkloadApis: Send + Sync {
-    /// Makes an empty API for a cluster that has appeared; called again when a Cluster of that name is created anew.
+    /// Makes sure that there is an API for a cluster that has appeared; called once a Cluster and start of a world.
     fn add(&self, cluster: &ObjectKey);
     /// A client of that API.
     fn client(&self, cluster: &ObjectKey) -> ApiClient;
@@ -71,6 +71,11 @@ impl Workloads {
 
     pub(crate) fn get(&self, cluster: &ObjectKey) -> Option<Arc<Workload>> {
         self.known.lock().get(cluster).cloned()
+    }
+
+    /// Whether nothing is known of that name, or it is the Cluster with that uid.
+    pub(crate) fn is_of(&self, cluster: &ObjectKey, uid: &str) -> bool {
+        self.get(cluster).is_none_or(|known| known.uid == uid)
     }
 
     /// Makes sure that the API of a Cluster is there and its Nodes are watched.

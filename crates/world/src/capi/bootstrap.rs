@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::is_paused;
 use crate::{
     context::{self, Context},
-    indexes::{MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG},
+    indexes::{LEADERS_BY_CLUSTER, MACHINES_BY_CONFIG},
     kinds::{Cluster, DataSecretCreated, KubeadmConfig, Machine},
     metadata::{Saying, beside, owner_reference, path, say},
     pace::Phase,
@@ -61,20 +61,17 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
         .as_ref()
         .and_then(|m| reader.get(&beside(&**m, &m.spec.cluster_name)));
     let is_first = machine.as_ref().is_some_and(|machine| {
-        let all = reader.by_index(
-            &MACHINES_BY_CLUSTER,
-            &path(&key.namespace, &machine.spec.cluster_name),
-        );
-        let leaders = all
-            .iter()
-            .filter(|m| m.metadata.label(label::CONTROL_PLANE).is_some());
-        let born = |m: &&Arc<Machine>| {
+        let value = path(&key.namespace, &machine.spec.cluster_name);
+        let leaders = reader.by_index(&LEADERS_BY_CLUSTER, &value);
+        let born = |m: &Machine| {
             m.metadata
                 .creation_timestamp
                 .as_ref()
                 .map_or(0, |t| t.0.as_second())
         };
-        let first = leaders.min_by_key(|m| (born(m), m.metadata.name.clone()));
+        let first = leaders
+            .into_iter()
+            .min_by_key(|m| (born(m), m.metadata.name.clone()));
         first.is_some_and(|first| first.metadata.uid == machine.metadata.uid)
     });
     let has_secret = reader.get::<SecretMetadata>(key).is_some();

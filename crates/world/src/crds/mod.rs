@@ -6,7 +6,7 @@
 mod notation;
 
 use capm3_api::neighbours::{CAPI_GROUP, CAPI_VERSION, CONTROL_PLANE_GROUP, METAL3_GROUP};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::kinds::BOOTSTRAP_GROUP;
 
@@ -114,13 +114,14 @@ fn crd(kind: &Kind) -> Value {
             properties.insert(name.to_owned(), json!({"type": type_}));
         }
     }
-    let mut subresources = json!({});
+    let mut subresources = Map::new();
     if kind.has_status {
-        subresources["status"] = json!({});
+        subresources.insert("status".to_owned(), json!({}));
     }
     if kind.has_scale {
-        subresources["scale"] = json!({"specReplicasPath": ".spec.replicas",
-            "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"});
+        let paths = json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector"});
+        subresources.insert("scale".to_owned(), paths);
     }
     let categories: &[&str] = if kind.group == METAL3_GROUP {
         &[]

@@ -18,27 +18,20 @@ use capm3_engine::{End, Plan};
 use super::{
     FINALIZER, hardware,
     status::{Kept, details_are_used, first, without},
+    wish::{
+        DELETING, INSPECTING, POWERING_OFF, PREPARING, REBOOT, REGISTERING, UNMANAGED, is_cancelled,
+        is_external, is_stable, wants_deploy, wants_power,
+    },
 };
 use crate::{
     kinds::{BareMetalHost, HostStatus},
     metadata::{add_finalizer, remove_finalizer},
-    pace::Phase,
 };
-
-const UNMANAGED: &str = "unmanaged";
-const REGISTERING: &str = "registering";
-const INSPECTING: &str = "inspecting";
-const PREPARING: &str = "preparing";
-const POWERING_OFF: &str = "powering off before delete";
-const DELETING: &str = "deleting";
 
 /// Annotation that restores a status after a move.
 const STATUS: &str = "baremetalhost.metal3.io/status";
 /// Annotation that asks for another inspection, or with `disabled` for none.
 const INSPECT: &str = "inspect.metal3.io";
-/// Annotation that asks for a reboot; with a suffix, to stay off.
-const REBOOT: &str = "reboot.metal3.io";
-
 /// What a step is decided from.
 #[derive(Debug)]
 pub(super) struct Snapshot {
@@ -55,47 +48,6 @@ pub(super) enum Drive {
     NotNeeded,
     Made,
     Refused(String),
-}
-
-/// Which phase takes time now.
-pub(super) fn phase(host: &BareMetalHost) -> Option<Phase> {
-    if host.metadata.annotation(HOST_PAUSED).is_some() {
-        return None;
-    }
-    match host.state() {
-        REGISTERING => Some(Phase::Register),
-        INSPECTING => Some(Phase::Inspect),
-        PREPARING => Some(Phase::Prepare),
-        PROVISIONING => Some(Phase::Provision),
-        DEPROVISIONING if host.spec.automated_cleaning_mode.as_deref() == Some("disabled") => {
-            Some(Phase::Deprovision)
-        }
-        DEPROVISIONING => Some(Phase::DeprovisionWithCleaning),
-        POWERING_OFF => Some(Phase::PowerOff),
-        DELETING => Some(Phase::Delete),
-        _ => {
-            let status = host.status.as_ref()?;
-            let wish = wants_power(host);
-            (is_stable(host.state()) && wish != status.powered_on).then_some(match wish {
-                true => Phase::PowerOn,
-                false => Phase::PowerOff,
-            })
-        }
-    }
-}
-
-/// Whether the config drive has to be made.
-pub(super) fn needs_drive(host: &BareMetalHost) -> bool {
-    let live_iso = host
-        .spec
-        .image
-        .as_ref()
-        .is_some_and(|i| i.format.as_deref() == Some("live-iso"));
-    host.state() == PROVISIONING
-        && host.metadata.annotation(HOST_PAUSED).is_none()
-        && !host.metadata.is_deleting()
-        && !is_cancelled(host)
-        && !live_iso
 }
 
 /// The next step.
@@ -317,55 +269,6 @@ fn delete(snapshot: &Snapshot) -> Plan {
         }),
         _ => enter(host, status, now, POWERING_OFF, |_| {}),
     }
-}
-
-fn is_stable(state: &str) -> bool {
-    matches!(state, AVAILABLE | READY | PROVISIONED | EXTERNALLY_PROVISIONED)
-}
-
-fn is_external(host: &BareMetalHost) -> bool {
-    host.spec.externally_provisioned.unwrap_or(false)
-}
-
-/// A reboot annotation turns the wish to off where an image runs.
-fn wants_power(host: &BareMetalHost) -> bool {
-    let reboot =
-        |key: &String| key == REBOOT || key.strip_prefix(REBOOT).is_some_and(|rest| rest.starts_with('/'));
-    let rebooting = host
-        .metadata
-        .annotations
-        .iter()
-        .flatten()
-        .any(|(key, _)| reboot(key));
-    let runs = matches!(host.state(), PROVISIONED | EXTERNALLY_PROVISIONED);
-    host.spec.online && !(runs && rebooting)
-}
-
-fn url(image: Option<&crate::kinds::Image>) -> Option<&str> {
-    image.map(|i| i.url.as_str()).filter(|url| !url.is_empty())
-}
-
-fn method(deploy: Option<&capm3_api::neighbours::HostCustomDeploy>) -> Option<&str> {
-    deploy.and_then(|d| d.method.as_deref()).filter(|m| !m.is_empty())
-}
-
-fn wants_deploy(host: &BareMetalHost) -> bool {
-    url(host.spec.image.as_ref()).is_some() || method(host.spec.custom_deploy.as_ref()).is_some()
-}
-
-/// Whether what is (being) put on the disk is no longer wanted. Only the URL of an image counts.
-fn is_cancelled(host: &BareMetalHost) -> bool {
-    let on_disk = host.status.as_ref().map(|s| &s.provisioning);
-    let image_on_disk = url(on_disk.and_then(|p| p.image.as_ref()));
-    let deploy_on_disk = method(on_disk.and_then(|p| p.custom_deploy.as_ref()));
-    let (image, deploy) = (
-        url(host.spec.image.as_ref()),
-        method(host.spec.custom_deploy.as_ref()),
-    );
-    let replaced = |there: Option<&str>, wanted: Option<&str>| there.is_some() && there != wanted;
-    (image.is_none() && deploy.is_none())
-        || replaced(image_on_disk, image)
-        || replaced(deploy_on_disk, deploy)
 }
 
 /// What `then` says once the present phase is over.

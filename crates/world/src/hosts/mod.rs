@@ -1,6 +1,6 @@
 //! The host operator: takes BareMetalHosts through their states.
 //!
-//! `decide` is the state machine, `hardware` what inspection finds, `drive` what a node finds on its config drive.
+//! `decide` is the state machine, `wish` what is wanted of a host, `hardware` what inspection finds, `drive` what a node finds on its config drive.
 //! It never touches consumers, labels or anything in a host's spec. Woken by the host itself and by the Secrets
 //! that its config drive needs.
 
@@ -8,14 +8,16 @@ mod decide;
 mod drive;
 mod hardware;
 mod status;
+mod wish;
 
 use std::{sync::Arc, time::Duration};
 
 use capm3_api::vocabulary::host_state::{PROVISIONED, PROVISIONING};
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Reader};
 
-use self::decide::{Drive, Snapshot, decide, needs_drive, phase};
+use self::decide::{Drive, Snapshot, decide};
 pub(crate) use self::drive::{Problem, read};
+use self::wish::{needs_drive, phase};
 use crate::{
     context::{self, Context},
     kinds::BareMetalHost,

@@ -1,1 +1,100 @@
-//! Tables.
+//! Joining as tables.
+
+use serde_json::Value;
+
+use super::*;
+
+fn snapshot<'a>(data: &'a NodeData, initialized: bool, leads: bool, powered: bool) -> Snapshot<'a> {
+    let labels = if leads {
+        json!({"cluster.x-k8s.io/control-plane": ""})
+    } else {
+        json!({})
+    };
+    let host = json!({"metadata": {"name": "host-1", "namespace": "metal3", "uid": "u-1"},
+        "status": {"poweredOn": powered, "provisioning": {"state": "provisioned"},
+            "hardware": {"nics": [{"ip": "172.22.0.9"}, {"name": "no-address"}]}}});
+    let cluster = json!({"metadata": {"name": "c"}, "status": {"initialization": {"controlPlaneInitialized": initialized}}});
+    let spec = json!({"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs":
+        {"node-labels": "metal3.io/uuid={{ ds.meta_data.uuid }}"}}}});
+    Snapshot {
+        running: Running {
+            host: Arc::new(serde_json::from_value(host).unwrap()),
+            consumer: Arc::new(
+                serde_json::from_value(json!({"metadata": {"name": "m", "labels": labels}})).unwrap(),
+            ),
+            cluster: Arc::new(serde_json::from_value(cluster).unwrap()),
+        },
+        registration: registration(spec.as_object().unwrap(), false),
+        data,
+        node: None,
+        now: "2026-08-01T00:00:00Z".to_owned(),
+    }
+}
+
+fn data() -> NodeData {
+    let meta_data =
+        [("uuid", "u-1"), ("local-hostname", "node-1")].map(|(k, v)| (k.to_owned(), Value::from(v)));
+    NodeData {
+        meta_data: meta_data.into(),
+        ..NodeData::default()
+    }
+}
+
+#[test]
+fn a_node_joins_when_the_control_plane_is_up_or_it_is_the_control_plane() {
+    let data = data();
+    let rows = [
+        ((false, false, true), "wait for the control plane"),
+        ((false, true, true), "create Node node-1\nlook again"),
+        ((true, false, true), "create Node node-1\nlook again"),
+        ((true, false, false), "wait for the host's power"),
+    ];
+    for ((initialized, leads, powered), expected) in rows {
+        let plan = decide(&snapshot(&data, initialized, leads, powered), || Duration::ZERO);
+        assert_eq!(plan.to_string(), expected);
+    }
+    let left = Duration::from_secs(3);
+    assert_eq!(
+        decide(&snapshot(&data, true, false, true), || left),
+        Plan::done().ending(End::After(left))
+    );
+}
+
+#[test]
+fn a_node_brings_its_labels_and_says_where_it_runs() {
+    let data = data();
+    let mut s = snapshot(&data, true, true, true);
+    let node = fresh(&s, true);
+    let labels = node.metadata.labels.clone().unwrap();
+    assert_eq!(labels["metal3.io/uuid"], "u-1");
+    assert_eq!(labels["kubernetes.io/hostname"], "node-1");
+    assert!(labels.contains_key("node-role.kubernetes.io/control-plane"));
+    s.node = Some(Arc::new(node));
+    let text = decide(&s, || Duration::ZERO).to_string();
+    for part in [
+        "\"systemUUID\":\"u-1\"",
+        "\"address\":\"172.22.0.9\"",
+        "\"type\":\"Ready\"",
+        "\"status\":\"True\"",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn a_node_is_quiet_once_it_has_said_everything_until_the_power_goes() {
+    let data = data();
+    let mut s = snapshot(&data, true, false, true);
+    let mut node = fresh(&s, false);
+    report(&s, &mut node, true);
+    s.node = Some(Arc::new(node.clone()));
+    s.now = "2026-08-01T01:00:00Z".to_owned();
+    assert!(decide(&s, || Duration::ZERO).is_quiet());
+    let mut dark = snapshot(&data, true, false, false);
+    dark.node = Some(Arc::new(node));
+    assert!(
+        decide(&dark, || Duration::ZERO)
+            .to_string()
+            .contains("\"status\":\"Unknown\"")
+    );
+}

@@ -150,22 +150,27 @@ fn shrink(mut plan: Plan, s: &Snapshot, cluster: &Cluster, up_to_date: &[bool]) 
 /// Which machine goes: outdated and marked, else marked, else outdated without node, else outdated, else any.
 fn surplus(s: &Snapshot, domains: &[String], up_to_date: &[bool]) -> Option<String> {
     let placed = placed(s, up_to_date);
-    let all: Vec<(&Arc<Machine>, &Placed)> = s.machines.iter().zip(&placed).collect();
-    let marked = |m: &Arc<Machine>| m.metadata.annotation(DELETE_FIRST).is_some();
-    let choices: [&dyn Fn(&Arc<Machine>, &Placed) -> bool; 5] = [
-        &|m, p| !p.up_to_date && marked(m),
-        &|m, _| marked(m),
-        &|m, p| !p.up_to_date && m.node_name().is_none(),
-        &|_, p| !p.up_to_date,
-        &|_, _| true,
-    ];
-    let chosen = |choice: &&dyn Fn(&Arc<Machine>, &Placed) -> bool| -> Vec<Placed> {
-        all.iter()
-            .filter(|(m, p)| choice(m, p))
-            .map(|(_, p)| (*p).clone())
-            .collect()
+    let rank = |machine: &Machine, outdated: bool| {
+        let marked = machine.metadata.annotation(DELETE_FIRST).is_some();
+        match (outdated, marked, machine.node_name().is_none()) {
+            (true, true, _) => 0,
+            (false, true, _) => 1,
+            (true, false, true) => 2,
+            (true, false, false) => 3,
+            (false, false, _) => 4,
+        }
     };
-    let candidates = choices.iter().map(chosen).find(|c| !c.is_empty())?;
+    let ranked = || {
+        s.machines
+            .iter()
+            .zip(&placed)
+            .map(|(m, p)| (rank(m, !p.up_to_date), p))
+    };
+    let first = ranked().map(|(rank, _)| rank).min()?;
+    let candidates: Vec<Placed> = ranked()
+        .filter(|(rank, _)| *rank == first)
+        .map(|(_, p)| p.clone())
+        .collect();
     domains::to_delete(domains, &candidates, &placed)
 }
 

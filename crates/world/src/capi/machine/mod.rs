@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::Node;
 use self::decide::decide;
 use crate::{
     context::{self, Context},
-    indexes::MACHINES_BY_CLUSTER,
+    indexes::LEADERS_BY_CLUSTER,
     kinds::{Cluster, KubeadmConfig, KubeadmControlPlane, Machine},
     metadata::{beside, controller_of, path},
     workloads::{NODES_BY_PROVIDER_ID, Workload},
@@ -107,7 +107,7 @@ fn observe(
 }
 
 fn is_last_of_control_plane(reader: &impl Reader, machine: &Machine) -> bool {
-    if !leads(machine) {
+    if machine.metadata.label(label::CONTROL_PLANE).is_none() {
         return false;
     }
     let owner = controller_of(&machine.metadata).map(|owner| beside(machine, &owner.name));
@@ -115,10 +115,5 @@ fn is_last_of_control_plane(reader: &impl Reader, machine: &Machine) -> bool {
         .and_then(|key| reader.get::<KubeadmControlPlane>(&key))
         .is_none_or(|c| c.metadata.is_deleting());
     let value = path(&machine.key().namespace, &machine.spec.cluster_name);
-    let all = reader.by_index(&MACHINES_BY_CLUSTER, &value);
-    going || all.iter().filter(|m| leads(m)).count() <= 1
-}
-
-fn leads(machine: &Machine) -> bool {
-    machine.metadata.label(label::CONTROL_PLANE).is_some()
+    going || reader.by_index(&LEADERS_BY_CLUSTER, &value).len() <= 1
 }
