@@ -5,9 +5,9 @@
 //! neighbours of a real installation would do, so that the provider under test meets the same objects in the same
 //! order. It imports none of the provider's rules: it must not mark our homework.
 //!
-//! [`hosts`] is the operator's state machine, [`capi`] is Cluster API with the kubeadm control plane and bootstrap,
-//! [`nodes`] are the kubelets and the cloud provider. Each controller decides purely (`decide`: snapshot in, plan
-//! out) and is woken by [`wake`]; only [`pace`] knows how long things take.
+//! `hosts` is the operator's state machine, `capi` is Cluster API with the kubeadm control plane and bootstrap,
+//! `nodes` are the kubelets and the cloud provider. Each controller decides purely (`decide`: snapshot in, plan
+//! out) and is woken by `wake`; only `pace` knows how long things take.
 
 mod book;
 mod capi;

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Weak};
 
 use capm3_api::{
+    conditions::find,
     metadata::MetadataExt,
     neighbours::SecretMetadata,
     v1beta2::{Metal3Cluster, Metal3Machine},
@@ -182,16 +183,15 @@ fn machine(wiring: &Wiring, change: &Change<Machine>, object: &Machine) {
             .as_ref()
             .map(|s| s.conditions.as_slice())
             .unwrap_or_default();
-        let hook = capm3_api::conditions::find(conditions, "Deleting").map(|c| c.reason.clone());
+        let hook = find(conditions, "Deleting").map(|c| c.reason.clone());
         let marks = m.metadata.annotations.as_ref().map_or(0, |a| a.len());
-        (
-            m.metadata.is_deleting(),
-            hook,
+        let health = (
             m.node_name().is_some(),
             m.says("Ready"),
             m.says("Available"),
-            marks,
-        )
+            m.is_given_up(),
+        );
+        (m.metadata.is_deleting(), hook, marks, health)
     };
     let matters = change.old.as_deref().map(seen) != change.new.as_deref().map(seen);
     if let Some(owner) = controller_of(&object.metadata).filter(|_| matters) {

@@ -1,6 +1,13 @@
 //! The world alone, with a plain store for an API server and a stand-in for the provider: a cluster comes up over
 //! three racks, its workers are scaled, and it goes again.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that meets what it did not expect fails"
+)]
+
 mod support;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -8,7 +15,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use capm3_engine::{ApiClient, Clock, ObjectKey};
 use capm3_world::{Options, Profile, WorkloadApis, World};
 use serde_json::{Value, json};
-use support::{provider, server::Server};
+use support::{provider, schema, server::Server};
 
 struct Apis(Server);
 
@@ -85,6 +92,17 @@ impl Lab {
             *states.entry(state).or_insert(0) += 1;
         }
         states
+    }
+
+    /// What an API server with the world's CRDs would not have taken.
+    fn complaints(&self) -> Vec<String> {
+        let judge = |crd: &Value| {
+            schema::complaints(
+                crd,
+                &self.server.all(crd["spec"]["names"]["plural"].as_str().unwrap()),
+            )
+        };
+        capm3_world::crds().iter().flat_map(judge).collect()
     }
 
     fn scale(&self, replicas: i32) {
@@ -188,6 +206,7 @@ async fn a_cluster_comes_up_whatever_the_order_of_its_manifests() {
             BTreeMap::from([("available".into(), 6), ("provisioned".into(), 6)])
         );
         assert!(lab.server.get("secrets", "my-cluster-kubeconfig").is_some());
+        assert_eq!(lab.complaints(), Vec::<String>::new());
     }
 }
 
@@ -298,4 +317,24 @@ async fn a_new_template_replaces_workers_and_control_plane() {
     );
     assert_eq!(lab.count("machinesets"), 1);
     assert_eq!(lab.states()["provisioned"], 6);
+}
+
+#[test]
+fn an_object_that_the_real_api_would_not_take_is_complained_about() {
+    let crds = capm3_world::crds();
+    let crd = crds
+        .iter()
+        .find(|c| c["spec"]["names"]["kind"] == "BareMetalHost")
+        .unwrap();
+    let host = json!({"spec": {"bootMACAddress": "x", "unknown": 1}, "status": {"errorType": "odd"}});
+    let complaints = schema::complaints(crd, &[host]).join("\n");
+    for part in [
+        "spec: online is missing",
+        "spec.unknown: would be dropped",
+        "spec.bootMACAddress: x does not match",
+        "status: poweredOn is missing",
+        "status.errorType: \"odd\" is not among",
+    ] {
+        assert!(complaints.contains(part), "{part} in {complaints}");
+    }
 }

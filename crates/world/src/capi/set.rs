@@ -86,6 +86,14 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     new.status = Some(status(s));
     plan.update(&**old, &new);
     adopt_templates(&mut plan, s, cluster);
+    let given_up = |m: &&Arc<Machine>| m.is_given_up() && !m.metadata.is_deleting();
+    if s.machines.iter().any(|m| given_up(&m)) {
+        s.machines
+            .iter()
+            .filter(given_up)
+            .for_each(|machine| plan.delete(&**machine));
+        return plan;
+    }
     let (there, wanted) = (s.machines.len(), usize::try_from(old.wanted()).unwrap_or(0));
     if there < wanted {
         return grow(plan, s, wanted - there, rng);

@@ -11,6 +11,10 @@ fn machine(name: &str, born: u32, kind: &str) -> Arc<Machine> {
         "going" => value["metadata"]["deletionTimestamp"] = json!("2026-08-09T00:00:00Z"),
         "marked" => value["metadata"]["annotations"] = json!({"cluster.x-k8s.io/delete-machine": ""}),
         "new" => value["status"] = Value::Null,
+        "given up" => {
+            let condition = json!({"type": "OwnerRemediated", "status": "False"});
+            value["status"]["deprecated"] = json!({"v1beta1": {"conditions": [condition]}});
+        }
         _ => {}
     }
     Arc::new(serde_json::from_value(value).unwrap())
@@ -122,6 +126,7 @@ fn the_least_useful_machines_go_first() {
         ("Random", "going", 3, ""),
         ("Random", "going", 2, "a"),
         ("Random", "", 4, ""),
+        ("Random", "given up", 4, "c"),
     ];
     for (order, kind, replicas, expected) in rows {
         assert_eq!(

@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions of the foreign kinds, so that an API server can serve them.
 //!
-//! The schemas stand beside this file in a short notation (see [`notation`]): the members that the real kinds have,
+//! The schemas stand beside this file in a short notation (see `notation`): the members that the real kinds have,
 //! without their descriptions. The kubeadm kinds are minimal and keep whatever else is in them.
 
 mod notation;
@@ -123,16 +123,18 @@ fn crd(kind: &Kind) -> Value {
             "labelSelectorPath": ".status.selector"});
         subresources.insert("scale".to_owned(), paths);
     }
-    let categories: &[&str] = if kind.group == METAL3_GROUP {
-        &[]
-    } else {
-        &["cluster-api"]
+    // Cluster API finds the version that follows its contract by this label.
+    let (categories, labels) = match kind.group {
+        METAL3_GROUP => (json!([]), json!({})),
+        _ => (
+            json!(["cluster-api"]),
+            json!({"cluster.x-k8s.io/v1beta2": kind.version}),
+        ),
     };
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{plural}.{}", kind.group),
-            "labels": {"cluster.x-k8s.io/v1beta2": kind.version}},
+        "metadata": {"name": format!("{plural}.{}", kind.group), "labels": labels},
         "spec": {
             "group": kind.group,
             "scope": "Namespaced",

@@ -146,6 +146,18 @@ impl Machine {
             .filter(|n| !n.is_empty())
     }
 
+    /// Whether remediation has failed and the owner has to replace the machine.
+    pub(crate) fn is_given_up(&self) -> bool {
+        let deprecated = self
+            .status
+            .as_ref()
+            .and_then(|s| s.deprecated.as_ref()?.v1beta1.as_ref());
+        let conditions = deprecated.map(|d| d.conditions.as_slice()).unwrap_or_default();
+        conditions
+            .iter()
+            .any(|c| c.type_ == "OwnerRemediated" && c.status == "False")
+    }
+
     /// Whether a condition of the Kubernetes form is `True`.
     pub(crate) fn says(&self, condition: &str) -> bool {
         self.status

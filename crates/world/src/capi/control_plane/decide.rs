@@ -110,7 +110,9 @@ fn operate(
     if s.machines.iter().any(|m| m.metadata.is_deleting()) {
         return plan.ending(End::WaitFor("a machine to go".to_owned()));
     }
-    if let Some(begun) = s.begun.first() {
+    if let Some(machine) = s.machines.iter().find(|m| m.is_given_up()) {
+        plan.delete(&**machine);
+    } else if let Some(begun) = s.begun.first() {
         make_one(&mut plan, s, cluster, template, begun.clone());
     } else if machines < room {
         if s.machines.iter().any(|m| m.node_name().is_none()) {

@@ -140,6 +140,14 @@ fn scaling_down_takes_the_oldest_of_the_fullest_domain_unless_one_is_marked() {
 }
 
 #[test]
+fn a_machine_that_remediation_gave_up_is_replaced() {
+    let condition = json!({"type": "OwnerRemediated", "status": "False"});
+    let given_up = json!({"status": {"deprecated": {"v1beta1": {"conditions": [condition]}}}});
+    let machines = vec![machine("m1", "a", json!({})), machine("m2", "b", given_up)];
+    assert_eq!(deleted(&look(&snapshot(2, machines))), ["m2"]);
+}
+
+#[test]
 fn an_outdated_machine_is_replaced_with_surge_first() {
     let machines = || {
         vec![
