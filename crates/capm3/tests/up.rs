@@ -1,0 +1,173 @@
+//! `capm3 up` as a person types it: exit codes, what goes where, and whether it can be understood.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn capm3(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_capm3"))
+        .args(args)
+        .env_remove("CAPM3_LOG")
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A copy of the example, changed file by file.
+fn changed_example(change: impl Fn(&str, String) -> String) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/three-racks");
+    for entry in fs::read_dir(example).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(folder.path().join(&name), change(&name, text)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn the_example_comes_up_with_one_row_a_machine() {
+    let output = capm3(&["up", "--once"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = stdout(&output);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 7, "{table}");
+    for word in [
+        "RACK",
+        "HOST",
+        "MACHINE",
+        "DATA TEMPLATE",
+        "INDEX",
+        "VLAN",
+        "ADDRESS",
+        "PROVIDER ID",
+    ] {
+        assert!(lines[0].contains(word), "{table}");
+    }
+    assert!(
+        stderr(&output).contains("6 of 6 machines are ready"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn json_is_one_document_and_nothing_else_on_stdout() {
+    let output = capm3(&["up", "--once", "-o", "json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let members: Vec<&String> = report.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["machines", "hosts", "elapsedMs"]);
+    assert_eq!(report["machines"].as_array().unwrap().len(), 6);
+    assert_eq!(report["hosts"].as_array().unwrap().len(), 12);
+    for machine in report["machines"].as_array().unwrap() {
+        let members: Vec<&String> = machine.as_object().unwrap().keys().collect();
+        let expected = [
+            "name",
+            "host",
+            "failureDomain",
+            "dataTemplate",
+            "data",
+            "index",
+            "vlans",
+            "addresses",
+            "providerID",
+            "ready",
+        ];
+        assert_eq!(members, expected);
+        let host = report["hosts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|h| h["name"] == machine["host"])
+            .unwrap();
+        assert_eq!(host["failureDomain"], machine["failureDomain"]);
+        assert_eq!(host["consumer"], machine["name"]);
+        assert_eq!(host["state"], "provisioned");
+    }
+}
+
+#[test]
+fn equal_seeds_print_equal_tables_and_other_seeds_other_names() {
+    let table = |seed: &str| stdout(&capm3(&["up", "--once", "--seed", seed]));
+    assert_eq!(table("3"), table("3"));
+    assert_ne!(table("3"), table("4"));
+}
+
+#[test]
+fn without_enough_hosts_it_ends_with_one_and_an_explanation() {
+    let folder = changed_example(|file, text| match file {
+        "20-hosts.yaml" => {
+            let documents: Vec<&str> = text
+                .split("---\n")
+                .filter(|d| !d.contains("name: rack3-host-1\n"))
+                .collect();
+            documents.join("---\n")
+        }
+        _ => text,
+    });
+    let output = capm3(&["up", "--once", "-f", folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let explanation = stderr(&output);
+    for part in [
+        "KubeadmControlPlane my-cluster-cp: 2 of 3 machines are ready",
+        "waits: no host is available: 11 hosts: 2 consumed, 9 label mismatch",
+        "rack1-host-1: consumed by Metal3Machine metal3/my-cluster-cp-",
+        "rack3-host-2: does not match hostSelector: cluster-role=control-plane, but the value is \"worker\"",
+    ] {
+        assert!(explanation.contains(part), "{part} is not in:\n{explanation}");
+    }
+}
+
+#[test]
+fn a_path_that_is_not_there_is_wrong_usage() {
+    let output = capm3(&["up", "--once", "-f", "no/such/folder"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stderr(&output), "error: no/such/folder: no such file or folder\n");
+}
+
+#[test]
+fn a_manifest_that_the_schema_refuses_is_named_with_file_object_and_field() {
+    let folder = changed_example(|file, text| match file {
+        "30-data-templates.yaml" => text.replace("vlanID: 200", "vlanID: 20000"),
+        _ => text,
+    });
+    let output = capm3(&["up", "--once", "-f", folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = stderr(&output);
+    for part in [
+        "30-data-templates.yaml: Metal3DataTemplate metal3/m3dt-rack2",
+        "spec.networkData.links.vlans[0].vlanID",
+        "4096",
+    ] {
+        assert!(message.contains(part), "{part} is not in:\n{message}");
+    }
+}
+
+#[test]
+fn help_teaches() {
+    let output = capm3(&["up", "--help"]);
+    let help = stdout(&output);
+    for part in ["Examples:", "--once", "three-rack", "-o, --output"] {
+        assert!(help.contains(part), "{help}");
+    }
+    assert_eq!(capm3(&["up"]).status.code(), Some(2), "--once is needed");
+}
