@@ -39,10 +39,8 @@ fn rows() -> Result<Vec<Row>> {
         let text = fs::read_to_string(&file)?;
         for found in pattern.captures_iter(&text) {
             let part = |n: usize| found.get(n).map(|m| m.as_str()).unwrap_or_default();
-            let words: Vec<&str> = part(1)
-                .lines()
-                .map(|l| l.trim().trim_start_matches("///").trim())
-                .collect();
+            let words: Vec<&str> =
+                part(1).lines().map(|l| l.trim().trim_start_matches("///").trim()).collect();
             rows.push(Row {
                 number: part(3).parse()?,
                 requirement: words.join(" ").replace('|', "\\|"),

@@ -14,10 +14,7 @@ pub fn run() -> Result<()> {
         command("cargo clippy --workspace --all-targets --locked -- -D warnings")
     })?;
     stage(&mut seconds, "generated files", || acceptance::generate(true))?;
-    for line in readme::commands()?
-        .into_iter()
-        .filter(|line| line.starts_with("cargo "))
-    {
+    for line in readme::commands()?.into_iter().filter(|line| line.starts_with("cargo ")) {
         stage(&mut seconds, &line.clone(), || command(&line))?;
     }
     println!("\nstages:");
@@ -38,13 +35,8 @@ fn stage(seconds: &mut Vec<(String, f64)>, name: &str, work: impl FnOnce() -> Re
 
 fn command(line: &str) -> Result<()> {
     let mut words = line.split_whitespace();
-    let Some(program) = words.next() else {
-        bail!("an empty command")
-    };
-    let status = Command::new(program)
-        .args(words)
-        .current_dir(repo::root())
-        .status()?;
+    let Some(program) = words.next() else { bail!("an empty command") };
+    let status = Command::new(program).args(words).current_dir(repo::root()).status()?;
     if !status.success() {
         bail!("`{line}` failed: {status}");
     }

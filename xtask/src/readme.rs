@@ -38,15 +38,7 @@ mod tests {
     #[test]
     fn the_readme_names_a_run_and_a_test_command() {
         let commands = commands().unwrap();
-        assert!(
-            commands
-                .iter()
-                .any(|c| c.starts_with("cargo run --release -- up --once")),
-            "{commands:?}"
-        );
-        assert!(
-            commands.iter().any(|c| c == "cargo test --workspace"),
-            "{commands:?}"
-        );
+        assert!(commands.iter().any(|c| c.starts_with("cargo run --release -- up --once")), "{commands:?}");
+        assert!(commands.iter().any(|c| c == "cargo test --workspace"), "{commands:?}");
     }
 }

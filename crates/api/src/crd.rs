@@ -24,11 +24,7 @@ pub fn all() -> Vec<Value> {
         json!({"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned"});
     let provider_id = json!({"name": "ProviderID", "type": "string", "jsonPath": ".spec.providerID"});
     let endpoint = json!({"name": "Endpoint", "type": "string", "jsonPath": ".spec.controlPlaneEndpoint"});
-    let m3 = |short, status, columns| Extras {
-        short_names: short,
-        status,
-        columns,
-    };
+    let m3 = |short, status, columns| Extras { short_names: short, status, columns };
     vec![
         crd::<v1beta2::Metal3ClusterSpec, v1beta2::Metal3ClusterStatus>(
             v1beta2::Metal3Cluster::API,
@@ -48,27 +44,15 @@ pub fn all() -> Vec<Value> {
         ),
         crd::<v1beta2::Metal3MachineTemplateSpec, ()>(
             v1beta2::Metal3MachineTemplate::API,
-            m3(
-                &["m3mt", "m3machinetemplate", "m3machinetemplates", "metal3mt"],
-                false,
-                json!([age]),
-            ),
+            m3(&["m3mt", "m3machinetemplate", "m3machinetemplates", "metal3mt"], false, json!([age])),
         ),
         crd::<v1beta2::Metal3DataTemplateSpec, v1beta2::Metal3DataTemplateStatus>(
             v1beta2::Metal3DataTemplate::API,
-            m3(
-                &["m3dt", "m3datatemplate", "m3datatemplates", "metal3dt"],
-                true,
-                json!([cluster, age]),
-            ),
+            m3(&["m3dt", "m3datatemplate", "m3datatemplates", "metal3dt"], true, json!([cluster, age])),
         ),
         crd::<v1beta2::Metal3DataClaimSpec, v1beta2::Metal3DataClaimStatus>(
             v1beta2::Metal3DataClaim::API,
-            m3(
-                &["m3dc", "m3dataclaim", "m3dataclaims", "metal3dc"],
-                true,
-                json!([age]),
-            ),
+            m3(&["m3dc", "m3dataclaim", "m3dataclaims", "metal3dc"], true, json!([age])),
         ),
         crd::<v1beta2::Metal3DataSpec, v1beta2::Metal3DataStatus>(
             v1beta2::Metal3Data::API,
@@ -76,27 +60,15 @@ pub fn all() -> Vec<Value> {
         ),
         crd::<ipam::IpPoolSpec, ipam::IpPoolStatus>(
             ipam::IpPool::API,
-            m3(
-                &["ipp", "m3ipp", "m3ippool", "m3ippools", "metal3ipp"],
-                true,
-                json!([cluster, age]),
-            ),
+            m3(&["ipp", "m3ipp", "m3ippool", "m3ippools", "metal3ipp"], true, json!([cluster, age])),
         ),
         crd::<ipam::IpClaimSpec, ipam::IpClaimStatus>(
             ipam::IpClaim::API,
-            m3(
-                &["ipc", "m3ipc", "m3ipclaim", "m3ipclaims", "metal3ipc"],
-                true,
-                json!([age]),
-            ),
+            m3(&["ipc", "m3ipc", "m3ipclaim", "m3ipclaims", "metal3ipc"], true, json!([age])),
         ),
         crd::<ipam::IpAddressSpec, ()>(
             ipam::IpAddress::API,
-            m3(
-                &["ipa", "m3ipa", "m3ipaddress", "m3ipaddresses", "metal3ipa"],
-                false,
-                json!([age]),
-            ),
+            m3(&["ipa", "m3ipa", "m3ipaddress", "m3ipaddresses", "metal3ipa"], false, json!([age])),
         ),
     ]
 }
@@ -156,22 +128,14 @@ fn normalise(schema: &mut Value) {
     for word in ["nullable", "title", "components", "$schema"] {
         map.remove(word);
     }
-    if map
-        .get("format")
-        .and_then(Value::as_str)
-        .is_some_and(|f| !KNOWN_FORMATS.contains(&f))
-    {
+    if map.get("format").and_then(Value::as_str).is_some_and(|f| !KNOWN_FORMATS.contains(&f)) {
         map.remove("format");
     }
     drop_serde_default(map);
     hoist_required(map);
     for (word, child) in map.iter_mut() {
         match word.as_str() {
-            "properties" => child
-                .as_object_mut()
-                .into_iter()
-                .flat_map(Map::values_mut)
-                .for_each(normalise),
+            "properties" => child.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(normalise),
             "items" | "additionalProperties" => normalise(child),
             _ => {}
         }
@@ -186,10 +150,7 @@ fn hoist_required(map: &mut Map<String, Value>) {
     };
     let mut required = Vec::new();
     for (name, property) in properties.iter_mut() {
-        if property
-            .as_object_mut()
-            .is_some_and(|p| p.remove("x-required").is_some())
-        {
+        if property.as_object_mut().is_some_and(|p| p.remove("x-required").is_some()) {
             required.push(Value::String(name.clone()));
         }
     }
@@ -221,14 +182,7 @@ mod tests {
     #[test]
     fn schemas_carry_no_words_that_an_api_server_refuses() {
         let text = serde_json::to_string(&all()).unwrap();
-        for word in [
-            "\"nullable\"",
-            "\"title\"",
-            "$ref",
-            "\"anyOf\"",
-            "\"default\":null",
-            "\"default\":[]",
-        ] {
+        for word in ["\"nullable\"", "\"title\"", "$ref", "\"anyOf\"", "\"default\":null", "\"default\":[]"] {
             assert!(!text.contains(word), "found {word}");
         }
     }
@@ -236,10 +190,7 @@ mod tests {
     #[test]
     fn bounds_defaults_and_required_members_come_from_the_types() {
         let crds = all();
-        let template = crds
-            .iter()
-            .find(|c| c["spec"]["names"]["kind"] == "Metal3DataTemplate")
-            .unwrap();
+        let template = crds.iter().find(|c| c["spec"]["names"]["kind"] == "Metal3DataTemplate").unwrap();
         let spec =
             &template["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
         let vlan = &spec["networkData"]["properties"]["links"]["properties"]["vlans"];

@@ -58,10 +58,7 @@ impl MetadataExt for ObjectMeta {
     }
 
     fn is_owned_by_uid(&self, uid: &str) -> bool {
-        self.owner_references
-            .iter()
-            .flatten()
-            .any(|owner| owner.uid == uid)
+        self.owner_references.iter().flatten().any(|owner| owner.uid == uid)
     }
 
     fn name_str(&self) -> &str {
@@ -101,10 +98,7 @@ mod tests {
             ]
         }))
         .unwrap();
-        assert_eq!(
-            meta.owner("cluster.x-k8s.io", "Machine").map(|o| o.name.as_str()),
-            Some("yes")
-        );
+        assert_eq!(meta.owner("cluster.x-k8s.io", "Machine").map(|o| o.name.as_str()), Some("yes"));
         assert!(meta.is_owned_by_uid("1"));
         assert!(!meta.is_owned_by_uid("3"));
     }

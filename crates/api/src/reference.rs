@@ -21,10 +21,7 @@ pub struct ObjectRef {
 impl ObjectRef {
     /// A reference with both parts.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            name: Some(name.into()),
-            namespace: Some(namespace.into()),
-        }
+        Self { name: Some(name.into()), namespace: Some(namespace.into()) }
     }
 
     /// The name, empty when there is none.
@@ -49,10 +46,7 @@ pub struct SecretRef {
 impl SecretRef {
     /// A reference with both parts.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            name: Some(name.into()),
-            namespace: Some(namespace.into()),
-        }
+        Self { name: Some(name.into()), namespace: Some(namespace.into()) }
     }
 
     /// The name, empty when there is none.
@@ -92,11 +86,7 @@ pub struct WideRef {
 impl WideRef {
     /// A reference with name and namespace only.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            name: Some(name.into()),
-            namespace: Some(namespace.into()),
-            ..Self::default()
-        }
+        Self { name: Some(name.into()), namespace: Some(namespace.into()), ..Self::default() }
     }
 
     /// The name, empty when there is none.

@@ -30,9 +30,8 @@ fn crd() -> Value {
 }
 
 fn host(index: usize) -> Value {
-    let disks: Vec<Value> = (0..20)
-        .map(|disk| json!({"name": format!("disk-{disk}"), "size": 960_197_124_096_u64}))
-        .collect();
+    let disks: Vec<Value> =
+        (0..20).map(|disk| json!({"name": format!("disk-{disk}"), "size": 960_197_124_096_u64})).collect();
     let nics: Vec<Value> = (0..20)
         .map(|nic| json!({"mac": format!("52:54:00:{:02x}:{:02x}:{nic:02x}", (index >> 8) & 255, index & 255), "ip": format!("10.0.{nic}.7")}))
         .collect();
@@ -43,37 +42,21 @@ fn host(index: usize) -> Value {
 }
 
 async fn post(server: &ApiServer, path: &str, body: Vec<u8>) -> usize {
-    let request = Request::post(path)
-        .header("user-agent", "bench")
-        .body(Full::<bytes::Bytes>::from(body));
+    let request = Request::post(path).header("user-agent", "bench").body(Full::<bytes::Bytes>::from(body));
     let Ok(request) = request else { return 0 };
     let Ok(response) = server.clone().oneshot(request).await;
     assert_eq!(response.status(), 201);
-    response
-        .into_body()
-        .collect()
-        .await
-        .map(|body| body.to_bytes().len())
-        .unwrap_or_default()
+    response.into_body().collect().await.map(|body| body.to_bytes().len()).unwrap_or_default()
 }
 
 #[tokio::main(flavor = "current_thread")]
 #[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 async fn main() {
-    let count = std::env::args()
-        .nth(1)
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(50_000);
+    let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(50_000);
     let server = ApiServer::new(Options::new(Arc::new(|| jiff::Timestamp::UNIX_EPOCH), 1));
-    post(
-        &server,
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-        crd().to_string().into_bytes(),
-    )
-    .await;
-    let bodies: Vec<Vec<u8>> = (0..count)
-        .map(|index| host(index).to_string().into_bytes())
-        .collect();
+    post(&server, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd().to_string().into_bytes())
+        .await;
+    let bodies: Vec<Vec<u8>> = (0..count).map(|index| host(index).to_string().into_bytes()).collect();
     let sent: usize = bodies.iter().map(Vec::len).sum();
     let start = Instant::now();
     let mut received = 0;

@@ -56,26 +56,9 @@ const KINDS: [Builtin; 11] = [
         selectable: &["status.phase"],
         ..CORE
     },
-    Builtin {
-        kind: "Secret",
-        plural: "secrets",
-        special: Special::Secret,
-        selectable: &["type"],
-        ..CORE
-    },
-    Builtin {
-        kind: "ConfigMap",
-        plural: "configmaps",
-        short_name: "cm",
-        ..CORE
-    },
-    Builtin {
-        kind: "Event",
-        plural: "events",
-        short_name: "ev",
-        selectable: EVENT_FIELDS,
-        ..CORE
-    },
+    Builtin { kind: "Secret", plural: "secrets", special: Special::Secret, selectable: &["type"], ..CORE },
+    Builtin { kind: "ConfigMap", plural: "configmaps", short_name: "cm", ..CORE },
+    Builtin { kind: "Event", plural: "events", short_name: "ev", selectable: EVENT_FIELDS, ..CORE },
     Builtin {
         kind: "Node",
         plural: "nodes",
@@ -94,25 +77,9 @@ const KINDS: [Builtin; 11] = [
         selectable: &["spec.nodeName", "status.phase"],
         ..CORE
     },
-    Builtin {
-        kind: "Service",
-        plural: "services",
-        short_name: "svc",
-        has_status: true,
-        ..CORE
-    },
-    Builtin {
-        kind: "ServiceAccount",
-        plural: "serviceaccounts",
-        short_name: "sa",
-        ..CORE
-    },
-    Builtin {
-        group: "coordination.k8s.io",
-        kind: "Lease",
-        plural: "leases",
-        ..CORE
-    },
+    Builtin { kind: "Service", plural: "services", short_name: "svc", has_status: true, ..CORE },
+    Builtin { kind: "ServiceAccount", plural: "serviceaccounts", short_name: "sa", ..CORE },
+    Builtin { group: "coordination.k8s.io", kind: "Lease", plural: "leases", ..CORE },
     Builtin {
         group: "events.k8s.io",
         kind: "Event",
@@ -148,11 +115,7 @@ fn resource(kind: &Builtin) -> Resource {
         api_version: api_version(kind.group, kind.version),
         served: true,
         has_status: kind.has_status,
-        selectable: kind
-            .selectable
-            .iter()
-            .map(|path| SelectableField::new(path))
-            .collect(),
+        selectable: kind.selectable.iter().map(|path| SelectableField::new(path)).collect(),
         schema: None,
     });
     Resource {

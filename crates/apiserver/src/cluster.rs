@@ -37,38 +37,24 @@ impl Cluster {
         let mut store = Store::new(env.log_capacity);
         builtin::resources().for_each(|resource| store.define(Arc::new(resource)));
         let ids = Ids::new(env.seed, id.as_deref().unwrap_or_default());
-        let cluster = Self {
-            id,
-            env,
-            state: Mutex::new(State { store, ids }),
-        };
+        let cluster = Self { id, env, state: Mutex::new(State { store, ids }) };
         cluster.create_first_namespaces();
         cluster
     }
 
     fn create_first_namespaces(&self) {
         self.with(|state| {
-            let Some(resource) = state
-                .store
-                .table(&ResourceKey::new("", "namespaces"))
-                .map(|it| Arc::clone(&it.resource))
+            let Some(resource) =
+                state.store.table(&ResourceKey::new("", "namespaces")).map(|it| Arc::clone(&it.resource))
             else {
                 return;
             };
             let version: Arc<Version> = Arc::clone(&resource.storage);
-            let place = Place {
-                resource,
-                version,
-                namespace: "".into(),
-                name: None,
-                status: false,
-            };
+            let place = Place { resource, version, namespace: "".into(), name: None, status: false };
             for name in FIRST_NAMESPACES {
                 let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
                 // Not a client's write, so neither counted nor recorded.
-                let _ = self
-                    .writer(state, Origin::server())
-                    .create(&place, body, WriteOptions::default());
+                let _ = self.writer(state, Origin::server()).create(&place, body, WriteOptions::default());
                 while state.store.next_change().is_some() {}
             }
         });
@@ -88,12 +74,7 @@ impl Cluster {
 
     /// The one who writes to a locked cluster.
     pub(crate) fn writer<'a>(&'a self, state: &'a mut State, origin: Origin<'a>) -> Writer<'a> {
-        Writer {
-            state,
-            env: &self.env,
-            cluster: self.id.as_deref(),
-            origin,
-        }
+        Writer { state, env: &self.env, cluster: self.id.as_deref(), origin }
     }
 
     /// Every stored object, ordered by resource, namespace and name.

@@ -25,17 +25,10 @@ const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 pub(crate) fn parse(object: &Value) -> Result<Resource, Vec<FieldError>> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let names = spec.get("names").unwrap_or(&Value::Null);
-    let (group, plural, kind) = (
-        str_at(spec, "group"),
-        str_at(names, "plural"),
-        str_at(names, "kind"),
-    );
+    let (group, plural, kind) = (str_at(spec, "group"), str_at(names, "plural"), str_at(names, "kind"));
     let mut errors = check_names(object, spec, names);
     let versions = versions(spec, group, &mut errors);
-    let storage = versions
-        .iter()
-        .find(|(_, storage)| *storage)
-        .map(|(version, _)| Arc::clone(version));
+    let storage = versions.iter().find(|(_, storage)| *storage).map(|(version, _)| Arc::clone(version));
     let Some(storage) = storage.filter(|_| errors.is_empty()) else {
         if errors.is_empty() {
             let detail = "must have exactly one version marked as storage version";
@@ -67,11 +60,7 @@ fn or(text: &str, other: impl FnOnce() -> String) -> String {
 
 fn strings(object: &Value, field: &str) -> Vec<String> {
     let list = object.get(field).and_then(Value::as_array);
-    list.into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
+    list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn check_names(object: &Value, spec: &Value, names: &Value) -> Vec<FieldError> {
@@ -87,11 +76,7 @@ fn check_names(object: &Value, spec: &Value, names: &Value) -> Vec<FieldError> {
     let expected = format!("{}.{}", str_at(names, "plural"), str_at(spec, "group"));
     if errors.is_empty() && meta::name(object) != expected {
         let detail = "must be spec.names.plural+\".\"+spec.group";
-        errors.push(FieldError::invalid(
-            "metadata.name",
-            &quote(meta::name(object)),
-            detail,
-        ));
+        errors.push(FieldError::invalid("metadata.name", &quote(meta::name(object)), detail));
     }
     let scope = str_at(spec, "scope");
     if !matches!(scope, "Namespaced" | "Cluster") {
@@ -102,18 +87,13 @@ fn check_names(object: &Value, spec: &Value, names: &Value) -> Vec<FieldError> {
 }
 
 fn versions(spec: &Value, group: &str, errors: &mut Vec<FieldError>) -> Vec<(Arc<Version>, bool)> {
-    let list = spec
-        .get("versions")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let list = spec.get("versions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut versions = Vec::with_capacity(list.len());
     for (index, version) in list.iter().enumerate() {
         match compiled(version, &format!("spec.versions[{index}].schema.openAPIV3Schema")) {
-            Ok(schema) => versions.push((
-                Arc::new(self::version(version, group, schema)),
-                flag(version, "storage"),
-            )),
+            Ok(schema) => {
+                versions.push((Arc::new(self::version(version, group, schema)), flag(version, "storage")))
+            }
             Err(error) => errors.push(error),
         }
     }
@@ -129,9 +109,7 @@ fn flag(object: &Value, field: &str) -> bool {
 }
 
 fn compiled(version: &Value, path: &str) -> Result<Schema, FieldError> {
-    let source = version
-        .get("schema")
-        .and_then(|schema| schema.get("openAPIV3Schema"));
+    let source = version.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
     let source = source.ok_or_else(|| FieldError::required(path, "schemas are required"))?;
     schema::compile(source, path).map_err(|error| FieldError::invalid(path, "{}", &error.to_string()))
 }
@@ -143,9 +121,7 @@ fn version(version: &Value, group: &str, schema: Schema) -> Version {
         name: name.to_owned(),
         api_version: api_version(group, name),
         served: flag(version, "served"),
-        has_status: version
-            .get("subresources")
-            .is_some_and(|it| it.get("status").is_some()),
+        has_status: version.get("subresources").is_some_and(|it| it.get("status").is_some()),
         selectable: fields
             .into_iter()
             .flatten()
@@ -165,17 +141,10 @@ pub(crate) fn prepare(object: &mut Value, now: &str) {
     let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message});
     let conditions = json!([
         condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-        condition(
-            "Established",
-            "InitialNamesAccepted",
-            "the initial names have been accepted"
-        ),
+        condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
     ]);
     if let Some(fields) = object.as_object_mut() {
-        fields.insert(
-            "status".to_owned(),
-            json!({"conditions": conditions, "storedVersions": []}),
-        );
+        fields.insert("status".to_owned(), json!({"conditions": conditions, "storedVersions": []}));
     }
     refresh(object);
 }
@@ -185,30 +154,19 @@ pub(crate) fn refresh(object: &mut Value) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
-    spec.entry("conversion")
-        .or_insert_with(|| json!({"strategy": "None"}));
+    spec.entry("conversion").or_insert_with(|| json!({"strategy": "None"}));
     let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
         return;
     };
-    let kind = names
-        .get("kind")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    names
-        .entry("singular")
-        .or_insert_with(|| json!(kind.to_lowercase()));
-    names
-        .entry("listKind")
-        .or_insert_with(|| json!(format!("{kind}List")));
+    let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    names.entry("singular").or_insert_with(|| json!(kind.to_lowercase()));
+    names.entry("listKind").or_insert_with(|| json!(format!("{kind}List")));
     let names = Value::Object(names.clone());
     let storage = storage_version(spec);
     let Some(fields) = object.as_object_mut() else {
         return;
     };
-    let status = fields
-        .entry("status")
-        .or_insert_with(|| Value::Object(Map::new()));
+    let status = fields.entry("status").or_insert_with(|| Value::Object(Map::new()));
     let Some(status) = status.as_object_mut() else {
         return;
     };
@@ -223,11 +181,7 @@ pub(crate) fn refresh(object: &mut Value) {
 
 fn storage_version(spec: &Map<String, Value>) -> Option<Value> {
     let versions = spec.get("versions")?.as_array()?;
-    versions
-        .iter()
-        .find(|version| flag(version, "storage"))?
-        .get("name")
-        .cloned()
+    versions.iter().find(|version| flag(version, "storage"))?.get("name").cloned()
 }
 
 /// Reacts to a write: serves a definition, closes one that is going, ends one whose last object went.
@@ -245,10 +199,7 @@ pub(crate) fn react(writer: &mut Writer<'_>, change: &Change) {
             (None, None) => {}
         }
     } else if change.new.is_none()
-        && let Some(table) = writer
-            .store()
-            .table(&change.key.resource)
-            .filter(|table| table.closing)
+        && let Some(table) = writer.store().table(&change.key.resource).filter(|table| table.closing)
     {
         let name = format!("{}.{}", table.resource.plural, table.resource.group);
         release(writer, &ObjectKey::new(&crds, "", &name), &change.key.resource);
@@ -257,10 +208,7 @@ pub(crate) fn react(writer: &mut Writer<'_>, change: &Change) {
 
 fn resource_key(crd: &Value) -> ResourceKey {
     let spec = crd.get("spec").unwrap_or(&Value::Null);
-    ResourceKey::new(
-        str_at(spec, "group"),
-        spec.get("names").map_or("", |names| str_at(names, "plural")),
-    )
+    ResourceKey::new(str_at(spec, "group"), spec.get("names").map_or("", |names| str_at(names, "plural")))
 }
 
 /// Takes no new objects and deletes those that are there.
@@ -271,9 +219,7 @@ fn close(writer: &mut Writer<'_>, crd: &ObjectKey, object: &Value) {
         let first_time = !std::mem::replace(&mut table.closing, true);
         if first_time {
             objects.extend(
-                table
-                    .iter(None)
-                    .map(|(namespace, name, _)| ObjectKey::new(&resource, namespace, name)),
+                table.iter(None).map(|(namespace, name, _)| ObjectKey::new(&resource, namespace, name)),
             );
         }
     }
@@ -285,18 +231,11 @@ fn close(writer: &mut Writer<'_>, crd: &ObjectKey, object: &Value) {
 
 /// Lets the definition go once its table is empty.
 fn release(writer: &mut Writer<'_>, crd: &ObjectKey, resource: &ResourceKey) {
-    if writer
-        .store()
-        .table(resource)
-        .is_some_and(|table| !table.is_empty())
-    {
+    if writer.store().table(resource).is_some_and(|table| !table.is_empty()) {
         return;
     }
     writer.rewrite(crd, |crd| {
-        let kept = meta::finalizers(crd)
-            .filter(|it| *it != CLEANUP)
-            .map(str::to_owned)
-            .collect();
+        let kept = meta::finalizers(crd).filter(|it| *it != CLEANUP).map(str::to_owned).collect();
         meta::set_finalizers(crd, kept);
     });
 }
@@ -318,15 +257,9 @@ mod tests {
 
     #[test]
     fn a_good_definition_is_read() {
-        let resource = parse(&crd(
-            "things.x.io",
-            json!([v1(json!({"subresources": {"status": {}}}))]),
-        ))
-        .unwrap();
-        assert_eq!(
-            (resource.singular.as_str(), resource.list_kind.as_str()),
-            ("thing", "ThingList")
-        );
+        let resource =
+            parse(&crd("things.x.io", json!([v1(json!({"subresources": {"status": {}}}))]))).unwrap();
+        assert_eq!((resource.singular.as_str(), resource.list_kind.as_str()), ("thing", "ThingList"));
         assert_eq!(resource.storage.api_version, "x.io/v1");
         assert!(resource.storage.has_status && resource.namespaced);
     }
@@ -335,23 +268,14 @@ mod tests {
     fn what_keeps_a_definition_from_being_served_is_named() {
         let table = [
             (crd("other", json!([v1(json!({}))])), "metadata.name"),
-            (
-                crd("things.x.io", json!([v1(json!({"storage": false}))])),
-                "spec.versions",
-            ),
-            (
-                crd("things.x.io", json!([v1(json!({})), v1(json!({"name": "v2"}))])),
-                "spec.versions",
-            ),
+            (crd("things.x.io", json!([v1(json!({"storage": false}))])), "spec.versions"),
+            (crd("things.x.io", json!([v1(json!({})), v1(json!({"name": "v2"}))])), "spec.versions"),
             (
                 crd("things.x.io", json!([v1(json!({"schema": null}))])),
                 "spec.versions[0].schema.openAPIV3Schema",
             ),
             (
-                crd(
-                    "things.x.io",
-                    json!([v1(json!({"schema": {"openAPIV3Schema": {"pattern": "("}}}))]),
-                ),
+                crd("things.x.io", json!([v1(json!({"schema": {"openAPIV3Schema": {"pattern": "("}}}))])),
                 "spec.versions[0].schema.openAPIV3Schema",
             ),
         ];

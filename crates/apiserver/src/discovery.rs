@@ -9,16 +9,7 @@ use crate::{
     store::Store,
 };
 
-const VERBS: [&str; 8] = [
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-];
+const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 /// `/version`.
 pub(crate) fn version() -> Value {
@@ -33,10 +24,8 @@ pub(crate) fn core_versions() -> Value {
 
 /// `/apis`.
 pub(crate) fn groups(store: &Store) -> Value {
-    let groups: Vec<Value> = served(store)
-        .iter()
-        .map(|(group, versions)| describe(group, versions))
-        .collect();
+    let groups: Vec<Value> =
+        served(store).iter().map(|(group, versions)| describe(group, versions)).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
@@ -60,20 +49,14 @@ fn served(store: &Store) -> BTreeMap<String, Vec<String>> {
             .iter()
             .filter(|version| version.served)
             .map(|version| version.name.clone());
-        groups
-            .entry(table.resource.group.clone())
-            .or_default()
-            .extend(versions);
+        groups.entry(table.resource.group.clone()).or_default().extend(versions);
     }
     let ordered = |versions: BTreeSet<String>| {
         let mut versions: Vec<String> = versions.into_iter().collect();
         versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
         versions
     };
-    groups
-        .into_iter()
-        .map(|(group, versions)| (group, ordered(versions)))
-        .collect()
+    groups.into_iter().map(|(group, versions)| (group, ordered(versions))).collect()
 }
 
 /// Kubernetes prefers general availability over beta over alpha, then the larger numbers.

@@ -48,11 +48,7 @@ impl std::fmt::Display for FieldError {
 
 impl FieldError {
     fn new(path: impl Into<String>, reason: FieldReason, body: String) -> Self {
-        Self {
-            path: path.into(),
-            reason,
-            body,
-        }
+        Self { path: path.into(), reason, body }
     }
 
     pub(crate) fn required(path: impl Into<String>, detail: &str) -> Self {
@@ -61,19 +57,11 @@ impl FieldError {
 
     /// `shown` is the value as [`show`] prints it.
     pub(crate) fn invalid(path: impl Into<String>, shown: &str, detail: &str) -> Self {
-        Self::new(
-            path,
-            FieldReason::Invalid,
-            with_detail(&format!("Invalid value: {shown}"), detail),
-        )
+        Self::new(path, FieldReason::Invalid, with_detail(&format!("Invalid value: {shown}"), detail))
     }
 
     pub(crate) fn type_invalid(path: impl Into<String>, shown: &str, detail: &str) -> Self {
-        Self::new(
-            path,
-            FieldReason::TypeInvalid,
-            with_detail(&format!("Invalid value: {shown}"), detail),
-        )
+        Self::new(path, FieldReason::TypeInvalid, with_detail(&format!("Invalid value: {shown}"), detail))
     }
 
     pub(crate) fn immutable(path: impl Into<String>, shown: &str) -> Self {
@@ -90,41 +78,23 @@ impl FieldError {
 
     pub(crate) fn not_supported(path: impl Into<String>, shown: &str, supported: &[Value]) -> Self {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let listed: Vec<String> = supported
-            .iter()
-            .map(|value| format!("{:?}", text(value)))
-            .collect();
-        let body = format!(
-            "Unsupported value: {shown}: supported values: {}",
-            listed.join(", ")
-        );
+        let listed: Vec<String> = supported.iter().map(|value| format!("{:?}", text(value))).collect();
+        let body = format!("Unsupported value: {shown}: supported values: {}", listed.join(", "));
         Self::new(path, FieldReason::NotSupported, body)
     }
 
     pub(crate) fn too_long(path: impl Into<String>, bytes: u64) -> Self {
-        Self::new(
-            path,
-            FieldReason::TooLong,
-            format!("Too long: may not be more than {bytes} bytes"),
-        )
+        Self::new(path, FieldReason::TooLong, format!("Too long: may not be more than {bytes} bytes"))
     }
 
     pub(crate) fn too_many(path: impl Into<String>, actual: u64, max: u64) -> Self {
         let items = if max == 1 { "item" } else { "items" };
-        Self::new(
-            path,
-            FieldReason::TooMany,
-            format!("Too many: {actual}: must have at most {max} {items}"),
-        )
+        Self::new(path, FieldReason::TooMany, format!("Too many: {actual}: must have at most {max} {items}"))
     }
 }
 
 fn with_detail(text: &str, detail: &str) -> String {
-    if detail.is_empty() {
-        text.to_owned()
-    } else {
-        format!("{text}: {detail}")
-    }
+    if detail.is_empty() { text.to_owned() } else { format!("{text}: {detail}") }
 }
 
 /// A value as Kubernetes prints it in a field error: strings quoted, containers in Go's notation.
@@ -136,10 +106,8 @@ pub(crate) fn show(value: &Value) -> String {
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Value::Object(fields) => {
-            let fields: Vec<String> = fields
-                .iter()
-                .map(|(key, value)| format!("{key:?}:{}", show(value)))
-                .collect();
+            let fields: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key:?}:{}", show(value))).collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }
         scalar => scalar.to_string(),
@@ -160,10 +128,7 @@ mod tests {
     fn every_error_reads_as_in_kubernetes() {
         let table = [
             (FieldError::required("a.b", ""), "a.b: Required value"),
-            (
-                FieldError::invalid("a", "\"x\"", "is wrong"),
-                "a: Invalid value: \"x\": is wrong",
-            ),
+            (FieldError::invalid("a", "\"x\"", "is wrong"), "a: Invalid value: \"x\": is wrong"),
             (
                 FieldError::not_supported("a", "\"x\"", &[json!("p"), json!(1)]),
                 "a: Unsupported value: \"x\": supported values: \"p\", \"1\"",
@@ -172,14 +137,8 @@ mod tests {
                 FieldError::duplicate("a[1]", &show(&json!({"k": "v"}))),
                 "a[1]: Duplicate value: map[string]interface {}{\"k\":\"v\"}",
             ),
-            (
-                FieldError::too_long("a", 3),
-                "a: Too long: may not be more than 3 bytes",
-            ),
-            (
-                FieldError::too_many("a", 2, 1),
-                "a: Too many: 2: must have at most 1 item",
-            ),
+            (FieldError::too_long("a", 3), "a: Too long: may not be more than 3 bytes"),
+            (FieldError::too_many("a", 2, 1), "a: Too many: 2: must have at most 1 item"),
             (FieldError::forbidden("a", "no"), "a: Forbidden: no"),
         ];
         for (error, text) in table {

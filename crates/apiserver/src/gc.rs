@@ -49,12 +49,8 @@ fn awaits_orphaning(object: &Value) -> bool {
 
 /// The owners of `object` that wait for their dependents to go.
 fn waiting_owners(writer: &Writer<'_>, object: &Value) -> Vec<ObjectKey> {
-    let waits = |key: &&ObjectKey| {
-        writer
-            .store()
-            .get(key)
-            .is_some_and(|owner| meta::awaits_dependents(&owner.head))
-    };
+    let waits =
+        |key: &&ObjectKey| writer.store().get(key).is_some_and(|owner| meta::awaits_dependents(&owner.head));
     meta::owners(object)
         .filter_map(|owner| writer.store().index.find(owner.uid))
         .filter(waits)
@@ -147,33 +143,17 @@ fn release_when_alone(writer: &mut Writer<'_>, key: &ObjectKey, object: &Value, 
         let dependent = writer.store().get(key);
         dependent.is_some_and(|it| meta::owners(&it.head).any(|owner| owner.uid == uid && owner.blocks))
     };
-    let blocking: Vec<ObjectKey> = writer
-        .store()
-        .index
-        .dependents(uid)
-        .filter(blocks)
-        .cloned()
-        .collect();
+    let blocking: Vec<ObjectKey> = writer.store().index.dependents(uid).filter(blocks).cloned().collect();
     if blocking.is_empty() {
         return drop_finalizer(writer, key, meta::FOREGROUND);
     }
-    let idle = |key: &ObjectKey| {
-        writer
-            .store()
-            .get(key)
-            .is_some_and(|it| !meta::is_deleting(&it.head))
-    };
+    let idle = |key: &ObjectKey| writer.store().get(key).is_some_and(|it| !meta::is_deleting(&it.head));
     suspects.extend(blocking.into_iter().filter(idle));
 }
 
 /// Two objects that own each other would wait for each other for ever: the second one stops blocking.
 fn unblock_if_cyclic(writer: &mut Writer<'_>, key: &ObjectKey, uid: &str) {
-    let waits = |key: &ObjectKey| {
-        writer
-            .store()
-            .get(key)
-            .is_some_and(|it| meta::awaits_dependents(&it.head))
-    };
+    let waits = |key: &ObjectKey| writer.store().get(key).is_some_and(|it| meta::awaits_dependents(&it.head));
     if writer.store().index.dependents(uid).any(waits) {
         writer.rewrite(key, |object| {
             for owner in owner_list(object).into_iter().flatten() {
@@ -202,10 +182,7 @@ fn drop_owners(writer: &mut Writer<'_>, key: &ObjectKey, uids: &[String]) {
 
 fn drop_finalizer(writer: &mut Writer<'_>, key: &ObjectKey, finalizer: &str) {
     writer.rewrite(key, |object| {
-        let kept = meta::finalizers(object)
-            .filter(|it| *it != finalizer)
-            .map(str::to_owned)
-            .collect();
+        let kept = meta::finalizers(object).filter(|it| *it != finalizer).map(str::to_owned).collect();
         meta::set_finalizers(object, kept);
     });
 }

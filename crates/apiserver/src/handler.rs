@@ -35,23 +35,12 @@ pub(crate) fn handle(
         Some(Route::Objects(target)) => {
             let key = ResourceKey::new(&target.group, &target.plural);
             let (verb, answer) = objects(cluster, &target, &key, parts, body, user_agent);
-            (
-                verb,
-                key.as_str().to_owned(),
-                target.subresource.unwrap_or_default(),
-                answer,
-            )
+            (verb, key.as_str().to_owned(), target.subresource.unwrap_or_default(), answer)
         }
         other => ("get", path.to_owned(), String::new(), about(cluster, other)),
     };
     let response = answer.unwrap_or_else(|error| response::error(&error));
-    cluster.env.counters.add(
-        user_agent,
-        verb,
-        &resource,
-        &subresource,
-        response.status().as_u16(),
-    );
+    cluster.env.counters.add(user_agent, verb, &resource, &subresource, response.status().as_u16());
     response
 }
 
@@ -72,9 +61,7 @@ fn about(cluster: &Cluster, route: Option<Route>) -> Answer {
         }
         Some(Route::Objects(_)) | None => None,
     };
-    found
-        .map(|body| response::value(200, &body))
-        .ok_or(ApiError::NoSuchResource)
+    found.map(|body| response::value(200, &body)).ok_or(ApiError::NoSuchResource)
 }
 
 /// What a request does; the names are those of audit logs.
@@ -156,12 +143,8 @@ fn objects<'a>(
     };
     let answer = resolve(cluster, target, key, verb).and_then(|place| {
         let accept = header_text(&parts.headers, header::ACCEPT);
-        let origin = Origin {
-            user_agent,
-            verb: verb.name(),
-            subresource: target.subresource.as_deref(),
-            body,
-        };
+        let origin =
+            Origin { user_agent, verb: verb.name(), subresource: target.subresource.as_deref(), body };
         let call = Call {
             cluster,
             target,
@@ -181,9 +164,7 @@ fn objects<'a>(
 fn resolve(cluster: &Cluster, target: &Target, key: &ResourceKey, verb: Verb) -> ApiResult<Place> {
     let resource = cluster.with(|state| state.store.table(key).map(|table| Arc::clone(&table.resource)));
     let resource = resource.ok_or(ApiError::NoSuchResource)?;
-    let version = resource
-        .version(&target.version)
-        .ok_or(ApiError::NoSuchResource)?;
+    let version = resource.version(&target.version).ok_or(ApiError::NoSuchResource)?;
     let status = match target.subresource.as_deref() {
         None => false,
         Some("status") if version.has_status => true,
@@ -199,13 +180,7 @@ fn resolve(cluster: &Cluster, target: &Target, key: &ResourceKey, verb: Verb) ->
         _ => {}
     }
     let namespace = target.namespace.as_deref().unwrap_or_default().into();
-    Ok(Place {
-        resource,
-        version,
-        namespace,
-        name: target.name.as_deref().map(Into::into),
-        status,
-    })
+    Ok(Place { resource, version, namespace, name: target.name.as_deref().map(Into::into), status })
 }
 
 impl Call<'_> {
@@ -224,12 +199,7 @@ impl Call<'_> {
 
     fn view(&self) -> View {
         let resource = &self.place.resource;
-        View::new(
-            &resource.kind,
-            &resource.list_kind,
-            Arc::clone(&self.place.version),
-            self.shape,
-        )
+        View::new(&resource.kind, &resource.list_kind, Arc::clone(&self.place.version), self.shape)
     }
 
     fn filter(&self) -> ApiResult<Filter> {
@@ -239,11 +209,7 @@ impl Call<'_> {
         }
         // Cluster-scoped objects live in the empty namespace, which is also a quick way to find them by name.
         let namespace = match self.place.resource.namespaced {
-            true => self
-                .target
-                .namespace
-                .as_ref()
-                .map(|_| Arc::clone(&self.place.namespace)),
+            true => self.target.namespace.as_ref().map(|_| Arc::clone(&self.place.namespace)),
             false => Some(Arc::clone(&self.place.namespace)),
         };
         Filter::new(namespace, &query, &self.place.version)
@@ -255,23 +221,16 @@ impl Call<'_> {
             .cluster
             .with(|state| state.store.get(&key).cloned())
             .ok_or_else(|| self.place.not_found())?;
-        self.view()
-            .object(&self.cluster.env, &stored)
-            .map(|body| response::json(200, body))
+        self.view().object(&self.cluster.env, &stored).map(|body| response::json(200, body))
     }
 
     fn list(self) -> Answer {
         let filter = self.filter()?;
         let page = self.cluster.with(|state| {
-            let table = state
-                .store
-                .table(&self.place.resource.key)
-                .ok_or(ApiError::NoSuchResource)?;
+            let table = state.store.table(&self.place.resource.key).ok_or(ApiError::NoSuchResource)?;
             read::list(table, state.store.revision(), &filter, &self.query)
         })?;
-        let body = self
-            .view()
-            .list(&self.cluster.env, &page.metadata, &page.objects)?;
+        let body = self.view().list(&self.cluster.env, &page.metadata, &page.objects)?;
         Ok(response::json(200, body))
     }
 
@@ -280,9 +239,7 @@ impl Call<'_> {
         let initial_events = query.send_initial_events.unwrap_or_default();
         if query.send_initial_events.is_some() && query.resource_version_match != "NotOlderThan" {
             let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            return Err(ApiError::BadRequest(format!(
-                "resourceVersionMatch: Forbidden: {detail}"
-            )));
+            return Err(ApiError::BadRequest(format!("resourceVersionMatch: Forbidden: {detail}")));
         }
         let options = WatchOptions {
             revision: read::parse_revision(&query.resource_version)?,
@@ -290,21 +247,13 @@ impl Call<'_> {
             bookmarks: query.allow_bookmarks,
             initial_events,
         };
-        let watch = Watch::open(
-            self.cluster,
-            self.place.resource.key.clone(),
-            self.filter()?,
-            self.view(),
-            &options,
-        );
+        let watch =
+            Watch::open(self.cluster, self.place.resource.key.clone(), self.filter()?, self.view(), &options);
         watch.map(response::watch).ok_or(ApiError::NoSuchResource)
     }
 
     fn write_options(&self) -> WriteOptions {
-        WriteOptions {
-            dry_run: self.query.dry_run,
-            strict: self.query.strict,
-        }
+        WriteOptions { dry_run: self.query.dry_run, strict: self.query.strict }
     }
 
     fn decode(&self) -> ApiResult<Value> {
@@ -335,25 +284,15 @@ impl Call<'_> {
                 ),
                 Err(error) => (None, error.code()),
             };
-            let name = result
-                .as_ref()
-                .map_or(name, |outcome| meta::name(&outcome.object.head));
-            writer.record_named(
-                &self.place.resource.key,
-                &self.place.namespace,
-                name,
-                revision,
-                code,
-            );
+            let name = result.as_ref().map_or(name, |outcome| meta::name(&outcome.object.head));
+            writer.record_named(&self.place.resource.key, &self.place.namespace, name, revision, code);
             writer.settle();
             result
         })
     }
 
     fn show(&self, code: u16, outcome: &Outcome) -> Answer {
-        self.view()
-            .object(&self.cluster.env, &outcome.object)
-            .map(|body| response::json(code, body))
+        self.view().object(&self.cluster.env, &outcome.object).map(|body| response::json(code, body))
     }
 
     fn create(self) -> Answer {
@@ -367,8 +306,7 @@ impl Call<'_> {
     fn update(self) -> Answer {
         let options = self.write_options();
         let outcome = self.write(self.place.name(), |writer| {
-            self.decode()
-                .and_then(|object| writer.update(&self.place, object, options))
+            self.decode().and_then(|object| writer.update(&self.place, object, options))
         })?;
         self.show(200, &outcome)
     }
@@ -385,10 +323,8 @@ impl Call<'_> {
 
     fn delete_options(&self) -> ApiResult<DeleteOptions> {
         let mut options = DeleteOptions::parse(self.body)?;
-        let asked = DeleteOptions::policy(
-            self.query.propagation_policy.as_deref(),
-            self.query.orphan_dependents,
-        )?;
+        let asked =
+            DeleteOptions::policy(self.query.propagation_policy.as_deref(), self.query.orphan_dependents)?;
         options.policy = options.policy.or(asked);
         options.dry_run |= self.query.dry_run;
         Ok(options)
@@ -396,51 +332,33 @@ impl Call<'_> {
 
     fn delete(self) -> Answer {
         let outcome = self.write(self.place.name(), |writer| {
-            self.delete_options()
-                .and_then(|options| writer.delete(&self.place, &options))
+            self.delete_options().and_then(|options| writer.delete(&self.place, &options))
         })?;
         if !outcome.removed {
             return self.show(200, &outcome);
         }
         let subject = self.place.resource.subject(self.place.name());
-        Ok(response::value(
-            200,
-            &status::deleted(&subject, meta::uid(&outcome.object.head)),
-        ))
+        Ok(response::value(200, &status::deleted(&subject, meta::uid(&outcome.object.head))))
     }
 
     fn delete_collection(self) -> Answer {
         let (filter, options) = (self.filter()?, self.delete_options()?);
         let page = self.cluster.with(|state| {
-            let table = state
-                .store
-                .table(&self.place.resource.key)
-                .ok_or(ApiError::NoSuchResource)?;
+            let table = state.store.table(&self.place.resource.key).ok_or(ApiError::NoSuchResource)?;
             let page = read::list(table, state.store.revision(), &filter, &self.query)?;
             let mut writer = self.cluster.writer(state, self.origin);
             for object in &page.objects {
-                let place = Place {
-                    name: Some(meta::name(&object.head).into()),
-                    ..self.place.clone()
-                };
+                let place = Place { name: Some(meta::name(&object.head).into()), ..self.place.clone() };
                 // An object that the collector took meanwhile is what was asked for.
                 let result = writer.delete(&place, &options);
                 let code = result.as_ref().map_or_else(ApiError::code, |_| 200);
                 let revision = result.ok().map(|outcome| outcome.object.revision);
-                writer.record_named(
-                    &place.resource.key,
-                    &place.namespace,
-                    place.name(),
-                    revision,
-                    code,
-                );
+                writer.record_named(&place.resource.key, &place.namespace, place.name(), revision, code);
                 writer.settle();
             }
             Ok(page)
         })?;
-        let body = self
-            .view()
-            .list(&self.cluster.env, &page.metadata, &page.objects)?;
+        let body = self.view().list(&self.cluster.env, &page.metadata, &page.objects)?;
         Ok(response::json(200, body))
     }
 }

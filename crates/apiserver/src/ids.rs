@@ -51,9 +51,9 @@ impl Ids {
 
 /// FNV-1a, 64 bits: enough to tell request bodies apart in a log, and free of dependencies.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -66,14 +66,8 @@ mod tests {
         for _ in 0..100 {
             let uid = ids.uid();
             let parts: Vec<&str> = uid.split('-').collect();
-            assert_eq!(
-                parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
-                [8, 4, 4, 4, 12]
-            );
-            assert!(
-                parts[2].starts_with('4') && "89ab".contains(&parts[3][..1]),
-                "{uid}"
-            );
+            assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
+            assert!(parts[2].starts_with('4') && "89ab".contains(&parts[3][..1]), "{uid}");
         }
     }
 
@@ -88,9 +82,6 @@ mod tests {
     fn a_suffix_has_five_letters_of_the_alphabet() {
         let suffix = Ids::new(3, "").suffix();
         assert_eq!(suffix.len(), 5);
-        assert!(
-            suffix.bytes().all(|byte| SUFFIX_ALPHABET.contains(&byte)),
-            "{suffix}"
-        );
+        assert!(suffix.bytes().all(|byte| SUFFIX_ALPHABET.contains(&byte)), "{suffix}");
     }
 }

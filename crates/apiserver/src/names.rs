@@ -88,10 +88,7 @@ mod tests {
         for bad in ["", "A", "-a", "a-", "a..b", "a_b", "a.", "ä"] {
             assert!(subdomain(bad).is_some(), "{bad}");
         }
-        assert_eq!(
-            subdomain(&"a".repeat(254)).unwrap(),
-            "must be no more than 253 bytes"
-        );
+        assert_eq!(subdomain(&"a".repeat(254)).unwrap(), "must be no more than 253 bytes");
         assert!(label("a.b").is_some());
     }
 

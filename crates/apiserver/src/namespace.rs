@@ -38,10 +38,7 @@ pub(crate) fn prepare(object: &mut Value) {
 
 /// Whether a namespace waits for its content to go; false for every other object.
 pub(crate) fn is_held(object: &Value) -> bool {
-    let finalizers = object
-        .get("spec")
-        .and_then(|spec| spec.get("finalizers"))
-        .and_then(Value::as_array);
+    let finalizers = object.get("spec").and_then(|spec| spec.get("finalizers")).and_then(Value::as_array);
     is_namespace(object) && finalizers.is_some_and(|finalizers| !finalizers.is_empty())
 }
 
@@ -58,20 +55,13 @@ pub(crate) fn set_terminating(object: &mut Value) {
 pub(crate) fn react(writer: &mut Writer<'_>, change: &Change) {
     let namespaces = ResourceKey::new("", "namespaces");
     if change.key.resource == namespaces {
-        if change
-            .new
-            .as_ref()
-            .is_some_and(|new| meta::is_deleting(&new.head) && is_held(&new.value()))
-        {
+        if change.new.as_ref().is_some_and(|new| meta::is_deleting(&new.head) && is_held(&new.value())) {
             empty(writer, &change.key.name);
             finish(writer, &change.key);
         }
     } else if change.new.is_none() && !change.key.namespace.is_empty() {
         let key = ObjectKey::new(&namespaces, "", &change.key.namespace);
-        let terminating = writer
-            .store()
-            .get(&key)
-            .is_some_and(|it| meta::is_deleting(&it.head));
+        let terminating = writer.store().get(&key).is_some_and(|it| meta::is_deleting(&it.head));
         if terminating {
             finish(writer, &key);
         }
@@ -94,11 +84,7 @@ fn empty(writer: &mut Writer<'_>, namespace: &str) {
 }
 
 fn finish(writer: &mut Writer<'_>, key: &ObjectKey) {
-    if writer
-        .store()
-        .tables()
-        .any(|table| table.has_namespace(&key.name))
-    {
+    if writer.store().tables().any(|table| table.has_namespace(&key.name)) {
         return;
     }
     writer.rewrite(key, |namespace| {

@@ -41,9 +41,7 @@ fn media_range(range: &str) -> Option<Shape> {
 
 /// Whether a body of this type can be read as JSON; no header means JSON.
 pub(crate) fn is_json(content_type: Option<&str>) -> bool {
-    content_type
-        .map(essence)
-        .is_none_or(|essence| matches!(essence, "" | "application/json" | "*/*"))
+    content_type.map(essence).is_none_or(|essence| matches!(essence, "" | "application/json" | "*/*"))
 }
 
 /// The patch type of a `Content-Type`.
@@ -71,18 +69,9 @@ mod tests {
             (None, Some(Shape::Full)),
             (Some("*/*"), Some(Shape::Full)),
             (Some("application/json"), Some(Shape::Full)),
-            (
-                Some("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"),
-                Some(Shape::Metadata),
-            ),
-            (
-                Some("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
-                Some(Shape::Metadata),
-            ),
-            (
-                Some("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),
-                Some(Shape::Full),
-            ),
+            (Some("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"), Some(Shape::Metadata)),
+            (Some("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"), Some(Shape::Metadata)),
+            (Some("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Some(Shape::Full)),
             (Some("application/vnd.kubernetes.protobuf"), None),
         ];
         for (accept, expected) in table {
@@ -92,10 +81,7 @@ mod tests {
 
     #[test]
     fn patches_are_told_apart_by_content_type() {
-        assert_eq!(
-            patch_type(Some("application/merge-patch+json; charset=utf-8")),
-            Some(PatchType::Merge)
-        );
+        assert_eq!(patch_type(Some("application/merge-patch+json; charset=utf-8")), Some(PatchType::Merge));
         assert_eq!(patch_type(Some("application/json")), None);
         assert_eq!(patch_type(None), None);
     }

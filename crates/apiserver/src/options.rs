@@ -18,10 +18,7 @@ pub struct Options {
     pub seed: u64,
     /// Called for every write, attempted ones included, in the order in which the server decided them. It is
     /// called with no lock held and may read the server.
-    #[allow(
-        clippy::type_complexity,
-        reason = "spelled out, because callers build exactly this"
-    )]
+    #[allow(clippy::type_complexity, reason = "spelled out, because callers build exactly this")]
     pub observer: Option<Arc<dyn Fn(&WriteRecord) + Send + Sync>>,
     /// How many events are kept for watches, for each resource of each cluster.
     pub log_capacity: usize,
@@ -30,12 +27,7 @@ pub struct Options {
 impl Options {
     /// Options without an observer and with the usual log capacity.
     pub fn new(now: Arc<dyn Fn() -> Timestamp + Send + Sync>, seed: u64) -> Self {
-        Self {
-            now,
-            seed,
-            observer: None,
-            log_capacity: DEFAULT_LOG_CAPACITY,
-        }
+        Self { now, seed, observer: None, log_capacity: DEFAULT_LOG_CAPACITY }
     }
 }
 

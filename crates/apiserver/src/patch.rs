@@ -23,11 +23,7 @@ pub(crate) enum Patch {
 impl Patch {
     /// Reads a patch body of the given type for a resource.
     pub(crate) fn parse(kind: Option<PatchType>, resource: &Resource, body: &[u8]) -> ApiResult<Self> {
-        let accepted = if resource.is_custom() {
-            FOR_CUSTOM
-        } else {
-            FOR_BUILTINS
-        };
+        let accepted = if resource.is_custom() { FOR_CUSTOM } else { FOR_BUILTINS };
         match kind {
             Some(PatchType::Json) => serde_json::from_slice(body).map(Self::Json).map_err(undecodable),
             Some(PatchType::Merge) => merge(body),
@@ -75,11 +71,8 @@ mod tests {
     use serde_json::json;
 
     fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<i32>().prop_map(Value::from),
-            "[a-c]".prop_map(Value::from)
-        ];
+        let leaf =
+            prop_oneof![Just(Value::Null), any::<i32>().prop_map(Value::from), "[a-c]".prop_map(Value::from)];
         leaf.prop_recursive(3, 20, 3, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
@@ -115,10 +108,7 @@ mod tests {
             {"op": "add", "path": "/b", "value": 2}, {"op": "test", "path": "/a", "value": 9}]))
         .unwrap();
         let mut object = json!({"a": 1});
-        assert_eq!(
-            Patch::Json(patch).apply(&mut object),
-            Err(ApiError::Unprocessable)
-        );
+        assert_eq!(Patch::Json(patch).apply(&mut object), Err(ApiError::Unprocessable));
         assert_eq!(object, json!({"a": 1}));
     }
 }

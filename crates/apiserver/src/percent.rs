@@ -27,9 +27,7 @@ pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
 }
 
 fn hex(byte: u8) -> Option<u8> {
-    char::from(byte)
-        .to_digit(16)
-        .and_then(|digit| u8::try_from(digit).ok())
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 #[cfg(test)]

@@ -28,11 +28,7 @@ impl Filter {
         let refused = |error: crate::selector::SelectorError| ApiError::bad_request(error.to_string());
         let labels = LabelSelector::parse(&query.label_selector).map_err(refused)?;
         let fields = FieldSelector::parse(&query.field_selector, &version.selectable).map_err(refused)?;
-        Ok(Self {
-            namespace,
-            labels,
-            fields,
-        })
+        Ok(Self { namespace, labels, fields })
     }
 
     /// Whether an object of the right namespace is wanted.
@@ -50,16 +46,9 @@ impl Filter {
     /// The wanted objects in key order.
     pub(crate) fn objects<'t>(&'t self, table: &'t Table) -> Vec<Arc<Stored>> {
         if let (Some(namespace), Some(name)) = (self.namespace.as_deref(), self.fields.exact_name()) {
-            return table
-                .get(namespace, name)
-                .filter(|it| self.selects(it))
-                .cloned()
-                .into_iter()
-                .collect();
+            return table.get(namespace, name).filter(|it| self.selects(it)).cloned().into_iter().collect();
         }
-        let wanted = table
-            .iter(self.namespace.as_deref())
-            .filter(|(_, _, object)| self.selects(object));
+        let wanted = table.iter(self.namespace.as_deref()).filter(|(_, _, object)| self.selects(object));
         wanted.map(|(_, _, object)| Arc::clone(object)).collect()
     }
 }
@@ -104,18 +93,14 @@ impl Token {
 
 /// Lists what `filter` wants, at most `query.limit` objects, as of the revision the caller is bound to.
 pub(crate) fn list(table: &Table, current: u64, filter: &Filter, query: &Query) -> ApiResult<Page> {
-    let token = (!query.continue_token.is_empty())
-        .then(|| Token::decode(&query.continue_token))
-        .transpose()?;
+    let token =
+        (!query.continue_token.is_empty()).then(|| Token::decode(&query.continue_token)).transpose()?;
     let revision = match &token {
         Some(token) => token.revision,
         None => asked_revision(query, current)?,
     };
-    let mut objects = if revision == current {
-        filter.objects(table)
-    } else {
-        as_of(table, revision, filter)?
-    };
+    let mut objects =
+        if revision == current { filter.objects(table) } else { as_of(table, revision, filter)? };
     if let Some(token) = &token {
         let seen = objects.partition_point(|object| key(object) <= (&token.namespace, &token.name));
         objects.drain(..seen);
@@ -126,11 +111,7 @@ pub(crate) fn list(table: &Table, current: u64, filter: &Filter, query: &Query) 
         objects.truncate(limit);
         if let (Some(last), Some(fields)) = (objects.last(), metadata.as_object_mut()) {
             let (namespace, name) = key(last);
-            let next = Token {
-                revision,
-                namespace: namespace.to_owned(),
-                name: name.to_owned(),
-            };
+            let next = Token { revision, namespace: namespace.to_owned(), name: name.to_owned() };
             fields.insert("continue".to_owned(), json!(next.encode()));
             if query.label_selector.is_empty() && query.field_selector.is_empty() {
                 fields.insert("remainingItemCount".to_owned(), json!(remaining));
@@ -141,10 +122,7 @@ pub(crate) fn list(table: &Table, current: u64, filter: &Filter, query: &Query) 
 }
 
 fn key(object: &Stored) -> (&str, &str) {
-    (
-        crate::meta::namespace(&object.head),
-        crate::meta::name(&object.head),
-    )
+    (crate::meta::namespace(&object.head), crate::meta::name(&object.head))
 }
 
 /// Lists are always up to date, which satisfies "any" and "not older than"; only "exact" looks back.
@@ -153,11 +131,7 @@ fn asked_revision(query: &Query, current: u64) -> ApiResult<u64> {
     if asked > current {
         return Err(ApiError::TooLargeResourceVersion { asked, current });
     }
-    Ok(if query.resource_version_match == "Exact" && asked > 0 {
-        asked
-    } else {
-        current
-    })
+    Ok(if query.resource_version_match == "Exact" && asked > 0 { asked } else { current })
 }
 
 /// A revision in a query; absent means 0.
@@ -181,11 +155,8 @@ fn as_of(table: &Table, revision: u64, filter: &Filter) -> ApiResult<Vec<Arc<Sto
                 .to_owned(),
         )
     };
-    let events = table
-        .log
-        .after(revision)
-        .and_then(|position| table.log.since(position))
-        .ok_or_else(expired)?;
+    let events =
+        table.log.after(revision).and_then(|position| table.log.since(position)).ok_or_else(expired)?;
     let mut objects: BTreeMap<(String, String), Arc<Stored>> = BTreeMap::new();
     let owned = |object: &Stored| {
         let (namespace, name) = key(object);
@@ -202,10 +173,7 @@ fn as_of(table: &Table, revision: u64, filter: &Filter) -> ApiResult<Vec<Arc<Sto
         };
     }
     let wanted = |object: &Arc<Stored>| {
-        filter
-            .namespace
-            .as_deref()
-            .is_none_or(|namespace| key(object).0 == namespace)
+        filter.namespace.as_deref().is_none_or(|namespace| key(object).0 == namespace)
             && filter.selects(object)
     };
     Ok(objects.into_values().filter(wanted).collect())
@@ -217,11 +185,7 @@ mod tests {
 
     #[test]
     fn a_token_survives_the_way_to_the_client_and_back() {
-        let token = Token {
-            revision: 7,
-            namespace: "n".into(),
-            name: "x".into(),
-        };
+        let token = Token { revision: 7, namespace: "n".into(), name: "x".into() };
         assert_eq!(Token::decode(&token.encode()), Ok(token));
         assert!(Token::decode("???").is_err());
     }

@@ -110,11 +110,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(observer: Option<Observer>) -> Self {
-        Self {
-            observer,
-            queue: Mutex::default(),
-            delivering: Mutex::default(),
-        }
+        Self { observer, queue: Mutex::default(), delivering: Mutex::default() }
     }
 
     /// Whether anybody listens: building records for nobody would cost every write.

@@ -34,11 +34,8 @@ pub(crate) struct Target {
 
 /// Reads a path that no longer has a cluster prefix.
 pub(crate) fn route(path: &str) -> Option<Route> {
-    let segments: Vec<String> = path
-        .split('/')
-        .filter(|part| !part.is_empty())
-        .map(|part| decode(part, false))
-        .collect();
+    let segments: Vec<String> =
+        path.split('/').filter(|part| !part.is_empty()).map(|part| decode(part, false)).collect();
     let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
     match parts.as_slice() {
         ["healthz" | "readyz" | "livez", ..] => Some(Route::Health),
@@ -46,14 +43,10 @@ pub(crate) fn route(path: &str) -> Option<Route> {
         ["api"] => Some(Route::CoreVersions),
         ["apis"] => Some(Route::Groups),
         ["apis", group] => Some(Route::Group((*group).to_owned())),
-        ["api", version] => Some(Route::Resources {
-            group: String::new(),
-            version: (*version).to_owned(),
-        }),
-        ["apis", group, version] => Some(Route::Resources {
-            group: (*group).to_owned(),
-            version: (*version).to_owned(),
-        }),
+        ["api", version] => Some(Route::Resources { group: String::new(), version: (*version).to_owned() }),
+        ["apis", group, version] => {
+            Some(Route::Resources { group: (*group).to_owned(), version: (*version).to_owned() })
+        }
         ["api", version, rest @ ..] => target("", version, rest).map(Route::Objects),
         ["apis", group, version, rest @ ..] => target(group, version, rest).map(Route::Objects),
         _ => None,
@@ -75,14 +68,7 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Target> {
         _ => return None,
     };
     let (group, version, plural) = (group.to_owned(), version.to_owned(), plural.to_owned());
-    Some(Target {
-        group,
-        version,
-        plural,
-        namespace,
-        name,
-        subresource,
-    })
+    Some(Target { group, version, plural, namespace, name, subresource })
 }
 
 /// The query parameters the server understands; others are ignored, as upstream does.
@@ -136,9 +122,7 @@ impl Query {
                 "All" => self.dry_run = true,
                 "" => {}
                 other => {
-                    return Err(format!(
-                        "dryRun: Unsupported value: {other:?}: supported values: \"All\""
-                    ));
+                    return Err(format!("dryRun: Unsupported value: {other:?}: supported values: \"All\""));
                 }
             },
             "fieldValidation" => self.strict = value == "Strict",
@@ -176,32 +160,11 @@ mod tests {
     fn paths_name_what_kubernetes_says_they_name() {
         let table = [
             ("/api/v1/nodes", "", "nodes", None, None, None),
-            (
-                "/api/v1/nodes/n/status",
-                "",
-                "nodes",
-                None,
-                Some("n"),
-                Some("status"),
-            ),
+            ("/api/v1/nodes/n/status", "", "nodes", None, Some("n"), Some("status")),
             ("/api/v1/namespaces", "", "namespaces", None, None, None),
             ("/api/v1/namespaces/x", "", "namespaces", None, Some("x"), None),
-            (
-                "/api/v1/namespaces/x/status",
-                "",
-                "namespaces",
-                None,
-                Some("x"),
-                Some("status"),
-            ),
-            (
-                "/api/v1/namespaces/x/secrets",
-                "",
-                "secrets",
-                Some("x"),
-                None,
-                None,
-            ),
+            ("/api/v1/namespaces/x/status", "", "namespaces", None, Some("x"), Some("status")),
+            ("/api/v1/namespaces/x/secrets", "", "secrets", Some("x"), None, None),
             (
                 "/apis/metal3.io/v1alpha1/namespaces/x/baremetalhosts/h",
                 "metal3.io",
@@ -210,14 +173,7 @@ mod tests {
                 Some("h"),
                 None,
             ),
-            (
-                "/apis/metal3.io/v1alpha1/baremetalhosts",
-                "metal3.io",
-                "baremetalhosts",
-                None,
-                None,
-                None,
-            ),
+            ("/apis/metal3.io/v1alpha1/baremetalhosts", "metal3.io", "baremetalhosts", None, None, None),
             ("/api/v1/nodes/a%3Ab", "", "nodes", None, Some("a:b"), None),
         ];
         for (path, group, plural, namespace, name, subresource) in table {
@@ -242,10 +198,7 @@ mod tests {
         let query =
             Query::parse("labelSelector=a%3Db%2Cc&watch=true&limit=5&timeoutSeconds=290&unknown=1").unwrap();
         assert_eq!(query.label_selector, "a=b,c");
-        assert_eq!(
-            (query.watch, query.limit, query.timeout_seconds),
-            (true, Some(5), Some(290))
-        );
+        assert_eq!((query.watch, query.limit, query.timeout_seconds), (true, Some(5), Some(290)));
         assert!(Query::parse("limit=x").is_err());
     }
 }

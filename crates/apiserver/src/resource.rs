@@ -85,10 +85,7 @@ impl Resource {
 
     /// A served version by name.
     pub(crate) fn version(&self, name: &str) -> Option<Arc<Version>> {
-        self.versions
-            .iter()
-            .find(|version| version.served && version.name == name)
-            .cloned()
+        self.versions.iter().find(|version| version.served && version.name == name).cloned()
     }
 
     pub(crate) fn is_custom(&self) -> bool {
@@ -98,9 +95,5 @@ impl Resource {
 
 /// `group/version`, or the bare version for core.
 pub(crate) fn api_version(group: &str, version: &str) -> String {
-    if group.is_empty() {
-        version.to_owned()
-    } else {
-        format!("{group}/{version}")
-    }
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }

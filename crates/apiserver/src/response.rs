@@ -52,10 +52,9 @@ impl Body for ResponseBody {
 impl std::fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Inner::Whole(body) => f
-                .debug_tuple("ResponseBody")
-                .field(&body.as_ref().map(Bytes::len))
-                .finish(),
+            Inner::Whole(body) => {
+                f.debug_tuple("ResponseBody").field(&body.as_ref().map(Bytes::len)).finish()
+            }
             Inner::Watch(_) => f.write_str("ResponseBody(watch)"),
         }
     }
@@ -64,10 +63,7 @@ impl std::fmt::Debug for ResponseBody {
 fn respond(code: u16, body: Inner) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody(body));
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/json"),
-    );
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
     response
 }
 
@@ -81,10 +77,9 @@ pub(crate) fn value(code: u16, body: &Value) -> Response<ResponseBody> {
 
 pub(crate) fn text(body: &'static str) -> Response<ResponseBody> {
     let mut response = json(200, Bytes::from_static(body.as_bytes()));
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 

@@ -73,9 +73,7 @@ fn split_outside_parentheses(text: &str) -> Result<Vec<&str>, SelectorError> {
     let mut inside = false;
     for symbol in text.chars().filter(|symbol| matches!(symbol, '(' | ')')) {
         if inside == (symbol == '(') {
-            return Err(SelectorError::Label(format!(
-                "found '{symbol}', expected: ',' or 'end of string'"
-            )));
+            return Err(SelectorError::Label(format!("found '{symbol}', expected: ',' or 'end of string'")));
         }
         inside = symbol == '(';
     }
@@ -126,10 +124,7 @@ fn set_requirement(head: &str, list: &str) -> Result<(String, Test), SelectorErr
         .trim_end()
         .strip_suffix(')')
         .ok_or_else(|| SelectorError::Label(format!("found {list:?}, expected: ')'")))?;
-    let values = values
-        .split(',')
-        .map(|value| label_value(value.trim()))
-        .collect::<Result<Vec<_>, _>>()?;
+    let values = values.split(',').map(|value| label_value(value.trim())).collect::<Result<Vec<_>, _>>()?;
     let mut words = head.split_whitespace();
     match (words.next(), words.next(), words.next()) {
         (Some(key), Some("in"), None) => Ok((label_key(key)?, Test::In(values))),
@@ -145,22 +140,14 @@ fn label_key(key: &str) -> Result<String, SelectorError> {
     let key = key.trim();
     names::qualified(key).map_or_else(
         || Ok(key.to_owned()),
-        |complaint| {
-            Err(SelectorError::Label(format!(
-                "<nil>: Invalid value: {key:?}: {complaint}"
-            )))
-        },
+        |complaint| Err(SelectorError::Label(format!("<nil>: Invalid value: {key:?}: {complaint}"))),
     )
 }
 
 fn label_value(value: &str) -> Result<String, SelectorError> {
     names::label_value(value).map_or_else(
         || Ok(value.to_owned()),
-        |complaint| {
-            Err(SelectorError::Label(format!(
-                "values[0]: Invalid value: {value:?}: {complaint}"
-            )))
-        },
+        |complaint| Err(SelectorError::Label(format!("values[0]: Invalid value: {value:?}: {complaint}"))),
     )
 }
 
@@ -211,23 +198,16 @@ impl FieldSelector {
     /// Reads the text; besides `metadata.name` and `metadata.namespace` only `selectable` fields are known.
     pub(crate) fn parse(text: &str, selectable: &[SelectableField]) -> Result<Self, SelectorError> {
         let parts = text.split(',').filter(|part| !part.trim().is_empty());
-        parts
-            .map(|part| field_test(part, selectable))
-            .collect::<Result<_, _>>()
-            .map(Self)
+        parts.map(|part| field_test(part, selectable)).collect::<Result<_, _>>().map(Self)
     }
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
-        self.0
-            .iter()
-            .all(|test| (test.field.read(object) == test.value) == test.equal)
+        self.0.iter().all(|test| (test.field.read(object) == test.value) == test.equal)
     }
 
     /// Whether something outside `metadata` is selected.
     pub(crate) fn need_body(&self) -> bool {
-        self.0
-            .iter()
-            .any(|test| !test.field.label.starts_with("metadata."))
+        self.0.iter().any(|test| !test.field.label.starts_with("metadata."))
     }
 
     /// The one name that can match, which makes a list a lookup.
@@ -238,10 +218,7 @@ impl FieldSelector {
 }
 
 fn field_test(part: &str, selectable: &[SelectableField]) -> Result<FieldTest, SelectorError> {
-    let split = |operator, equal| {
-        part.split_once(operator)
-            .map(|(label, value)| (label, value, equal))
-    };
+    let split = |operator, equal| part.split_once(operator).map(|(label, value)| (label, value, equal));
     let (label, value, equal) = split("!=", false)
         .or_else(|| split("==", true))
         .or_else(|| split("=", true))
@@ -255,11 +232,7 @@ fn field_test(part: &str, selectable: &[SelectableField]) -> Result<FieldTest, S
             .cloned()
             .ok_or_else(|| SelectorError::Unsupported(other.to_owned()))?,
     };
-    Ok(FieldTest {
-        field,
-        value: value.trim().to_owned(),
-        equal,
-    })
+    Ok(FieldTest { field, value: value.trim().to_owned(), equal })
 }
 
 #[cfg(test)]
@@ -269,9 +242,7 @@ mod tests {
     use serde_json::json;
 
     fn selected(selector: &str, labels: Value) -> bool {
-        LabelSelector::parse(selector)
-            .unwrap()
-            .matches(&json!({"metadata": {"labels": labels}}))
+        LabelSelector::parse(selector).unwrap().matches(&json!({"metadata": {"labels": labels}}))
     }
 
     #[test]
@@ -295,27 +266,13 @@ mod tests {
             ("x.io/a=b,c=d", json!({"x.io/a": "b", "c": "d"}), true),
         ];
         for (selector, labels, expected) in table {
-            assert_eq!(
-                selected(selector, labels.clone()),
-                expected,
-                "{selector} on {labels}"
-            );
+            assert_eq!(selected(selector, labels.clone()), expected, "{selector} on {labels}");
         }
     }
 
     #[test]
     fn malformed_label_selectors_are_refused() {
-        for selector in [
-            "a=b=c d",
-            "a in b",
-            "a in (b",
-            "=",
-            "a b",
-            "in (a)",
-            "a in (b))",
-            "!",
-            "n>x",
-        ] {
+        for selector in ["a=b=c d", "a in b", "a in (b", "=", "a b", "in (a)", "a in (b))", "!", "n>x"] {
             assert!(LabelSelector::parse(selector).is_err(), "{selector}");
         }
     }
@@ -332,22 +289,13 @@ mod tests {
             ("spec.count!=3", false),
         ];
         for (text, expected) in table {
-            assert_eq!(
-                FieldSelector::parse(text, &fields).unwrap().matches(&object),
-                expected,
-                "{text}"
-            );
+            assert_eq!(FieldSelector::parse(text, &fields).unwrap().matches(&object), expected, "{text}");
         }
         assert_eq!(
-            FieldSelector::parse("spec.other=1", &fields)
-                .unwrap_err()
-                .to_string(),
+            FieldSelector::parse("spec.other=1", &fields).unwrap_err().to_string(),
             "field label not supported: spec.other"
         );
-        assert_eq!(
-            FieldSelector::parse("metadata.name=a", &[]).unwrap().exact_name(),
-            Some("a")
-        );
+        assert_eq!(FieldSelector::parse("metadata.name=a", &[]).unwrap().exact_name(), Some("a"));
     }
 
     proptest! {

@@ -53,26 +53,15 @@ impl ApiServer {
     pub fn new(options: Options) -> Self {
         let env = Arc::new(Env::new(options));
         let management = Arc::new(Cluster::new(None, Arc::clone(&env)));
-        let shared = Shared {
-            env,
-            management,
-            workload: RwLock::default(),
-        };
-        Self {
-            shared: Arc::new(shared),
-            scope: None,
-        }
+        let shared = Shared { env, management, workload: RwLock::default() };
+        Self { shared: Arc::new(shared), scope: None }
     }
 
     /// Adds another, empty API under `/clusters/<id>/`. Does nothing if it is there already. The id may contain
     /// slashes, as in `metal3/my-cluster`.
     pub fn add_cluster(&self, id: &str) {
         let create = || Arc::new(Cluster::new(Some(id.to_owned()), Arc::clone(&self.shared.env)));
-        self.shared
-            .workload
-            .write()
-            .entry(id.to_owned())
-            .or_insert_with(create);
+        self.shared.workload.write().entry(id.to_owned()).or_insert_with(create);
     }
 
     /// Removes a cluster and ends its watches; requests to it are answered with 503 from then on.
@@ -86,10 +75,7 @@ impl ApiServer {
     /// This server as seen by a client of one workload cluster: paths need no prefix.
     #[must_use]
     pub fn cluster(&self, id: &str) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-            scope: Some(id.into()),
-        }
+        Self { shared: Arc::clone(&self.shared), scope: Some(id.into()) }
     }
 
     /// Installs rules that may change or refuse writes, in all clusters.
@@ -121,27 +107,22 @@ impl ApiServer {
         let unreachable = |id: &str| ApiError::Unavailable(format!("cluster {id:?} is not reachable"));
         let workload = self.shared.workload.read();
         if let Some(id) = &self.scope {
-            return workload
-                .get(&**id)
-                .map(|it| (Arc::clone(it), path))
-                .ok_or_else(|| unreachable(id));
+            return workload.get(&**id).map(|it| (Arc::clone(it), path)).ok_or_else(|| unreachable(id));
         }
         let Some(rest) = path.strip_prefix(CLUSTERS_PREFIX) else {
             return Ok((Arc::clone(&self.shared.management), path));
         };
         // Ids may contain slashes, so the longest known one wins.
         let candidates = rest.match_indices('/').rev().map(|(at, _)| rest.split_at(at));
-        let found = candidates
-            .into_iter()
-            .find_map(|(id, path)| workload.get(id).map(|it| (Arc::clone(it), path)));
+        let found =
+            candidates.into_iter().find_map(|(id, path)| workload.get(id).map(|it| (Arc::clone(it), path)));
         found.ok_or_else(|| unreachable(rest))
     }
 
     fn answer(&self, parts: &http::request::Parts, body: Result<Bytes, ApiError>) -> Response<ResponseBody> {
         let path = parts.uri.path();
         let result = body.and_then(|body| {
-            self.find(path)
-                .map(|(cluster, path)| handler::handle(&cluster, path, parts, &body))
+            self.find(path).map(|(cluster, path)| handler::handle(&cluster, path, parts, &body))
         });
         result.unwrap_or_else(|error| response::error(&error))
     }

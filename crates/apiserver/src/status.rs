@@ -19,19 +19,11 @@ pub(crate) struct Subject {
 
 impl Subject {
     pub(crate) fn new(group: &str, kind: &str, name: &str) -> Self {
-        Self {
-            group: group.to_owned(),
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-        }
+        Self { group: group.to_owned(), kind: kind.to_owned(), name: name.to_owned() }
     }
 
     fn qualified(&self) -> String {
-        if self.group.is_empty() {
-            self.kind.clone()
-        } else {
-            format!("{}.{}", self.kind, self.group)
-        }
+        if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
     }
 
     fn details(&self) -> Map<String, Value> {
@@ -120,12 +112,9 @@ impl ApiError {
             Self::AlreadyExists(it) => format!("{} {:?} already exists", it.qualified(), it.name),
             Self::Modified(it) => conflict(it, MODIFIED),
             Self::Conflict(it, reason) => conflict(it, reason),
-            Self::Invalid(it, errors) => format!(
-                "{} {:?} is invalid: {}",
-                it.qualified(),
-                it.name,
-                aggregate(errors)
-            ),
+            Self::Invalid(it, errors) => {
+                format!("{} {:?} is invalid: {}", it.qualified(), it.name, aggregate(errors))
+            }
             Self::Forbidden(it, reason) => format!("{} {:?} is forbidden: {reason}", it.qualified(), it.name),
             Self::NamespaceTerminating(it, namespace) => format!(
                 "{} {:?} is forbidden: unable to create new content in namespace {namespace} because it is being terminated",
@@ -203,11 +192,7 @@ impl ApiError {
 }
 
 fn conflict(subject: &Subject, reason: &str) -> String {
-    format!(
-        "Operation cannot be fulfilled on {} {:?}: {reason}",
-        subject.qualified(),
-        subject.name
-    )
+    format!("Operation cannot be fulfilled on {} {:?}: {reason}", subject.qualified(), subject.name)
 }
 
 /// One error stands alone, several are a bracketed list without repetitions.
@@ -219,11 +204,7 @@ fn aggregate(errors: &[FieldError]) -> String {
             texts.push(text);
         }
     }
-    if texts.len() == 1 {
-        texts.concat()
-    } else {
-        format!("[{}]", texts.join(", "))
-    }
+    if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) }
 }
 
 /// The answer to a deletion that removed the object.
@@ -251,18 +232,12 @@ mod tests {
             "Operation cannot be fulfilled on baremetalhosts.metal3.io \"h\": the object has been modified; please apply \
              your changes to the latest version and try again"
         );
-        assert_eq!(
-            status["details"],
-            json!({"name": "h", "group": "metal3.io", "kind": "baremetalhosts"})
-        );
+        assert_eq!(status["details"], json!({"name": "h", "group": "metal3.io", "kind": "baremetalhosts"}));
     }
 
     #[test]
     fn several_field_errors_are_a_bracketed_list_with_one_cause_each() {
-        let errors = vec![
-            FieldError::required("spec.a", ""),
-            FieldError::required("spec.b", ""),
-        ];
+        let errors = vec![FieldError::required("spec.a", ""), FieldError::required("spec.b", "")];
         let status = ApiError::Invalid(Box::new(Subject::new("", "Secret", "s")), errors).to_status();
         assert_eq!(
             status["message"],

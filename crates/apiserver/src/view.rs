@@ -32,12 +32,7 @@ impl View {
             Shape::Full => (kind, list_kind),
             Shape::Metadata => ("PartialObjectMetadata", "PartialObjectMetadataList"),
         };
-        Self {
-            version,
-            shape,
-            kind: kind.to_owned(),
-            list_kind: list_kind.to_owned(),
-        }
+        Self { version, shape, kind: kind.to_owned(), list_kind: list_kind.to_owned() }
     }
 
     fn api_version(&self) -> &str {
@@ -51,16 +46,12 @@ impl View {
     pub(crate) fn object(&self, env: &Env, stored: &Stored) -> ApiResult<Bytes> {
         if self.shape == Shape::Metadata {
             let metadata = meta::of(&stored.head);
-            return Ok(bytes(
-                &json!({"kind": self.kind, "apiVersion": METADATA_API, "metadata": metadata}),
-            ));
+            return Ok(bytes(&json!({"kind": self.kind, "apiVersion": METADATA_API, "metadata": metadata})));
         }
         if meta::str_at(&stored.head, "apiVersion") == self.version.api_version {
             return Ok(stored.json.clone());
         }
-        let converted = env
-            .conversion()
-            .convert(stored.value(), &self.version.api_version);
+        let converted = env.conversion().convert(stored.value(), &self.version.api_version);
         converted.map(|object| bytes(&object)).map_err(ApiError::Internal)
     }
 
@@ -85,10 +76,7 @@ impl View {
     pub(crate) fn bookmark(&self, revision: u64, ends_initial_events: bool) -> Value {
         let mut metadata = json!({"resourceVersion": revision.to_string(), "creationTimestamp": null});
         if ends_initial_events && let Some(fields) = metadata.as_object_mut() {
-            fields.insert(
-                "annotations".to_owned(),
-                json!({"k8s.io/initial-events-end": "true"}),
-            );
+            fields.insert("annotations".to_owned(), json!({"k8s.io/initial-events-end": "true"}));
         }
         json!({"kind": self.kind, "apiVersion": self.api_version(), "metadata": metadata})
     }

@@ -90,17 +90,10 @@ impl Watch {
         let (id, epoch, initial, position, current) = cluster.with(|state| {
             let (id, current) = (state.store.new_watcher(), state.store.revision());
             let table = state.store.table(&resource)?;
-            let initial = if present {
-                filter.objects(table).into()
-            } else {
-                VecDeque::new()
-            };
+            let initial = if present { filter.objects(table).into() } else { VecDeque::new() };
             // An expired revision has no position; the first one has been dropped by then, so reading it says so.
-            let position = if present {
-                table.log.end()
-            } else {
-                table.log.after(options.revision).unwrap_or_default()
-            };
+            let position =
+                if present { table.log.end() } else { table.log.after(options.revision).unwrap_or_default() };
             Some((id, table.epoch, initial, position, current))
         })?;
         Some(Self {
@@ -164,10 +157,7 @@ impl Watch {
         let cluster = Arc::clone(&self.cluster);
         let events = cluster.with(|state| {
             let revision = state.store.revision();
-            let Some(table) = state
-                .store
-                .table(&self.resource)
-                .filter(|table| table.epoch == self.epoch)
+            let Some(table) = state.store.table(&self.resource).filter(|table| table.epoch == self.epoch)
             else {
                 return Err(News::Gone);
             };
@@ -183,12 +173,7 @@ impl Watch {
                 wanted.extend(self.transition(event));
             }
             if wanted.is_empty() {
-                state.store.sleep(
-                    &self.resource,
-                    self.id,
-                    self.filter.namespace.as_ref(),
-                    context.waker(),
-                );
+                state.store.sleep(&self.resource, self.id, self.filter.namespace.as_ref(), context.waker());
             }
             Ok((Ok(wanted), revision))
         });
@@ -201,9 +186,8 @@ impl Watch {
             }
             Ok((Ok(wanted), revision)) if wanted.is_empty() => News::Nothing { revision },
             Ok((Ok(wanted), _)) => {
-                let lines = wanted
-                    .iter()
-                    .flat_map(|(kind, object)| shown(&self.cluster, &self.view, kind, object));
+                let lines =
+                    wanted.iter().flat_map(|(kind, object)| shown(&self.cluster, &self.view, kind, object));
                 News::Chunk(lines.collect::<Vec<u8>>().into())
             }
         }
@@ -213,18 +197,11 @@ impl Watch {
     fn transition(&self, event: &Event) -> Option<(&'static str, Arc<Stored>)> {
         let object = &event.object;
         if object.revision <= self.floor
-            || self
-                .filter
-                .namespace
-                .as_deref()
-                .is_some_and(|it| it != crate::meta::namespace(&object.head))
+            || self.filter.namespace.as_deref().is_some_and(|it| it != crate::meta::namespace(&object.head))
         {
             return None;
         }
-        let before = event
-            .previous
-            .as_ref()
-            .is_some_and(|previous| self.filter.selects(previous));
+        let before = event.previous.as_ref().is_some_and(|previous| self.filter.selects(previous));
         let after = event.kind != EventKind::Deleted && self.filter.selects(object);
         let kind = match (before, after) {
             (false, true) => "ADDED",
@@ -234,10 +211,7 @@ impl Watch {
         };
         if kind == "DELETED" && event.kind == EventKind::Modified {
             // Leaving the selector looks like a deletion of the last state that matched, at the new revision.
-            let last = event
-                .previous
-                .as_ref()
-                .map(|previous| Stored::new(previous.value(), object.revision));
+            let last = event.previous.as_ref().map(|previous| Stored::new(previous.value(), object.revision));
             return last.map(|last| (kind, Arc::new(last)));
         }
         Some((kind, Arc::clone(object)))
@@ -262,9 +236,7 @@ impl Watch {
 
     fn poll_bookmark(&mut self, revision: u64, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let due = self.bookmarks
-            && self
-                .timers()
-                .is_some_and(|timers| timers.bookmark.as_mut().poll(context).is_ready());
+            && self.timers().is_some_and(|timers| timers.bookmark.as_mut().poll(context).is_ready());
         if !due {
             return Poll::Pending;
         }
@@ -275,11 +247,7 @@ impl Watch {
     }
 
     fn bookmark(&self, revision: u64) -> Bytes {
-        line(
-            "BOOKMARK",
-            &bytes(&self.view.bookmark(revision.max(self.floor), false)),
-        )
-        .into()
+        line("BOOKMARK", &bytes(&self.view.bookmark(revision.max(self.floor), false))).into()
     }
 
     fn finish(&mut self, last: Option<Bytes>) -> Poll<Option<Bytes>> {
@@ -290,9 +258,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let waker = self
-            .cluster
-            .with(|state| state.store.table_mut(&self.resource)?.forget(self.id));
+        let waker = self.cluster.with(|state| state.store.table_mut(&self.resource)?.forget(self.id));
         drop(waker);
     }
 }

@@ -1,10 +1,5 @@
 //! CRDs: pruning, defaults, validation on the wire, versions, changes of the definition, admission, conversion.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -23,10 +18,7 @@ async fn unknown_fields_are_dropped_and_defaults_are_stored() {
     sent["spec"]["bogus"] = json!({"deep": true});
     sent["extra"] = json!(1);
     let created = ok(&server, "POST", WIDGETS, Some(sent.clone())).await;
-    assert_eq!(
-        (&created["spec"], created.get("extra")),
-        (&json!({"size": 1, "color": "red"}), None)
-    );
+    assert_eq!((&created["spec"], created.get("extra")), (&json!({"size": 1, "color": "red"}), None));
     let (code, status) = call(
         &server,
         "POST",
@@ -36,10 +28,7 @@ async fn unknown_fields_are_dropped_and_defaults_are_stored() {
     .await;
     assert_eq!(
         (code, &status["message"]),
-        (
-            400,
-            &json!("strict decoding error: unknown field \"extra\", unknown field \"spec.bogus\"")
-        )
+        (400, &json!("strict decoding error: unknown field \"extra\", unknown field \"spec.bogus\""))
     );
 }
 
@@ -62,27 +51,13 @@ async fn an_invalid_object_names_every_field() {
     assert_eq!(status["details"]["causes"][1]["reason"], "FieldValueNotSupported");
     ok(&server, "POST", WIDGETS, Some(widget("w", 1))).await;
     let path = format!("{WIDGETS}/w");
+    assert_eq!(merge_patch(&server, &path, json!({"spec": {"tags": ["a", "a"]}})).await.0, 422);
     assert_eq!(
-        merge_patch(&server, &path, json!({"spec": {"tags": ["a", "a"]}}))
-            .await
-            .0,
-        422
-    );
-    assert_eq!(
-        merge_patch(
-            &server,
-            &format!("{path}/status"),
-            json!({"status": {"ready": "yes"}})
-        )
-        .await
-        .0,
+        merge_patch(&server, &format!("{path}/status"), json!({"status": {"ready": "yes"}})).await.0,
         422
     );
     let (_, cleared) = merge_patch(&server, &path, json!({"spec": {"color": null}})).await;
-    assert_eq!(
-        cleared["spec"]["color"], "red",
-        "what is removed falls back to its default"
-    );
+    assert_eq!(cleared["spec"]["color"], "red", "what is removed falls back to its default");
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,15 +74,9 @@ async fn every_served_version_shows_the_same_object() {
         (&json!("test.io/v1beta1"), &json!(2))
     );
     let (_, seen) = get(&server, &format!("{WIDGETS}/w")).await;
-    assert_eq!(
-        (&seen["apiVersion"], &seen["spec"]["size"]),
-        (&json!("test.io/v1"), &json!(2))
-    );
+    assert_eq!((&seen["apiVersion"], &seen["spec"]["size"]), (&json!("test.io/v1"), &json!(2)));
     let mut watch = Stream::open(&server, &format!("{old}?watch=true")).await;
-    assert_eq!(
-        watch.next().await.unwrap()["object"]["apiVersion"],
-        "test.io/v1beta1"
-    );
+    assert_eq!(watch.next().await.unwrap()["object"]["apiVersion"], "test.io/v1beta1");
     assert_eq!(get(&server, &WIDGETS.replace("/v1/", "/v2/")).await.0, 404);
 }
 
@@ -129,16 +98,9 @@ async fn a_changed_definition_keeps_the_objects() {
     )
     .await;
     assert_eq!((code, &crd["metadata"]["generation"]), (200, &json!(2)));
-    let (_, patched) = merge_patch(
-        &server,
-        &format!("{WIDGETS}/w"),
-        json!({"spec": {"size": 40, "fresh": "x"}}),
-    )
-    .await;
-    assert_eq!(
-        (&patched["spec"]["size"], &patched["spec"]["fresh"]),
-        (&json!(40), &json!("x"))
-    );
+    let (_, patched) =
+        merge_patch(&server, &format!("{WIDGETS}/w"), json!({"spec": {"size": 40, "fresh": "x"}})).await;
+    assert_eq!((&patched["spec"]["size"], &patched["spec"]["fresh"]), (&json!(40), &json!("x")));
     assert_eq!(watch.brief().await, ("MODIFIED".into(), "w".into()));
 }
 
@@ -146,13 +108,8 @@ async fn a_changed_definition_keeps_the_objects() {
 async fn a_definition_that_cannot_be_served_is_refused() {
     let server = server();
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let (code, status) = call(
-        &server,
-        "POST",
-        crds,
-        Some(with_meta(widget_crd(), json!({"name": "gadgets.test.io"}))),
-    )
-    .await;
+    let (code, status) =
+        call(&server, "POST", crds, Some(with_meta(widget_crd(), json!({"name": "gadgets.test.io"})))).await;
     assert_eq!(code, 422);
     assert_eq!(
         status["details"]["causes"][0]["message"],
@@ -166,13 +123,7 @@ async fn a_cluster_scoped_kind_has_no_namespace() {
     let server = server();
     let mut crd = widget_crd();
     crd["spec"]["scope"] = json!("Cluster");
-    ok(
-        &server,
-        "POST",
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-        Some(crd),
-    )
-    .await;
+    ok(&server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Some(crd)).await;
     let created = ok(
         &server,
         "POST",
@@ -204,15 +155,7 @@ impl Admission for PaintItBlue {
             Operation::Create => false,
         };
         let message = format!("admission denied {} {}", request.resource, request.name);
-        if refused {
-            Err(Denial {
-                code: 403,
-                reason: "Forbidden".to_owned(),
-                message,
-            })
-        } else {
-            Ok(())
-        }
+        if refused { Err(Denial { code: 403, reason: "Forbidden".to_owned(), message }) } else { Ok(()) }
     }
 }
 
@@ -224,16 +167,8 @@ async fn admission_may_change_and_refuse() {
     assert_eq!(created["spec"], json!({"size": 1, "color": "blue"}));
     let path = format!("{WIDGETS}/precious");
     let (code, status) = merge_patch(&server, &path, json!({"spec": {"size": 2}})).await;
-    assert_eq!(
-        (code, &status["message"]),
-        (403, &json!("admission denied widgets precious"))
-    );
-    assert_eq!(
-        merge_patch(&server, &path, json!({"spec": {"color": "red"}}))
-            .await
-            .0,
-        200
-    );
+    assert_eq!((code, &status["message"]), (403, &json!("admission denied widgets precious")));
+    assert_eq!(merge_patch(&server, &path, json!({"spec": {"color": "red"}})).await.0, 200);
     assert_eq!(call(&server, "DELETE", &path, None).await.0, 403);
 }
 
@@ -242,11 +177,7 @@ struct Rename;
 
 impl Conversion for Rename {
     fn convert(&self, mut object: Value, api_version: &str) -> Result<Value, String> {
-        let note = if api_version.ends_with("v1beta1") {
-            "old"
-        } else {
-            "new"
-        };
+        let note = if api_version.ends_with("v1beta1") { "old" } else { "new" };
         if object["metadata"]["name"] == "broken" && note == "old" {
             return Err("cannot be told in the old words".to_owned());
         }
@@ -268,17 +199,11 @@ async fn conversion_stands_between_the_versions() {
         (&created["apiVersion"], &created["spec"]["note"]),
         (&json!("test.io/v1beta1"), &json!("old"))
     );
-    assert_eq!(
-        get(&server, &format!("{WIDGETS}/w")).await.1["spec"]["note"],
-        "new"
-    );
+    assert_eq!(get(&server, &format!("{WIDGETS}/w")).await.1["spec"]["note"], "new");
     ok(&server, "POST", WIDGETS, Some(widget("broken", 1))).await;
     let (code, status) = get(&server, &format!("{old}/broken")).await;
     assert_eq!(
         (code, &status["message"]),
-        (
-            500,
-            &json!("Internal error occurred: cannot be told in the old words")
-        )
+        (500, &json!("Internal error occurred: cannot be told in the old words"))
     );
 }

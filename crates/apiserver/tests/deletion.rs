@@ -1,10 +1,5 @@
 //! Deletion: finalizers, preconditions, propagation, the garbage collector, namespaces.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -37,10 +32,7 @@ async fn an_object_without_finalizers_goes_at_once() {
         (200, &json!("Success"), &created["metadata"]["uid"])
     );
     let (code, status) = delete_map(&server, "a", json!({})).await;
-    assert_eq!(
-        (code, &status["message"]),
-        (404, &json!("configmaps \"a\" not found"))
-    );
+    assert_eq!((code, &status["message"]), (404, &json!("configmaps \"a\" not found")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -50,31 +42,22 @@ async fn a_finalizer_holds_the_object_until_it_is_taken() {
         &server,
         "POST",
         WIDGETS,
-        Some(with_meta(
-            widget("w", 1),
-            json!({"finalizers": ["x.io/a", "x.io/b"]}),
-        )),
+        Some(with_meta(widget("w", 1), json!({"finalizers": ["x.io/a", "x.io/b"]}))),
     )
     .await;
     let path = format!("{WIDGETS}/w");
     let (code, marked) = call(&server, "DELETE", &path, None).await;
     assert_eq!(code, 200);
     assert_eq!(
-        (
-            &marked["metadata"]["deletionTimestamp"],
-            &marked["metadata"]["deletionGracePeriodSeconds"]
-        ),
+        (&marked["metadata"]["deletionTimestamp"], &marked["metadata"]["deletionGracePeriodSeconds"]),
         (&json!(NOW), &json!(0))
     );
     assert_eq!(marked["metadata"]["generation"], 2);
     assert_eq!(call(&server, "DELETE", &path, None).await, (200, marked));
 
-    let (code, status) = merge_patch(
-        &server,
-        &path,
-        json!({"metadata": {"finalizers": ["x.io/a", "x.io/b", "x.io/c"]}}),
-    )
-    .await;
+    let (code, status) =
+        merge_patch(&server, &path, json!({"metadata": {"finalizers": ["x.io/a", "x.io/b", "x.io/c"]}}))
+            .await;
     assert_eq!(code, 422);
     assert_eq!(
         status["details"]["causes"][0]["message"],
@@ -99,27 +82,16 @@ async fn preconditions_must_hold() {
             .unwrap()
             .contains("the UID in the precondition (other) does not match the UID in record")
     );
-    assert_eq!(
-        delete_map(&server, "a", json!({"preconditions": {"resourceVersion": "1"}}))
-            .await
-            .0,
-        409
-    );
+    assert_eq!(delete_map(&server, "a", json!({"preconditions": {"resourceVersion": "1"}})).await.0, 409);
     let exact =
         json!({"uid": created["metadata"]["uid"], "resourceVersion": created["metadata"]["resourceVersion"]});
-    assert_eq!(
-        delete_map(&server, "a", json!({"preconditions": exact})).await.0,
-        200
-    );
+    assert_eq!(delete_map(&server, "a", json!({"preconditions": exact})).await.0, 200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn dependents_go_with_their_last_owner_and_take_theirs_along() {
     let server = server();
-    let (a, b) = (
-        create_map(&server, "a", json!({})).await,
-        create_map(&server, "b", json!({})).await,
-    );
+    let (a, b) = (create_map(&server, "a", json!({})).await, create_map(&server, "b", json!({})).await);
     let child = map_owned_by(&server, "child", &[&a]).await;
     map_owned_by(&server, "grandchild", &[&child]).await;
     map_owned_by(&server, "shared", &[&a, &b]).await;
@@ -139,12 +111,7 @@ async fn dependents_go_with_their_last_owner_and_take_theirs_along() {
 async fn a_dependent_with_a_finalizer_is_marked_and_waits() {
     let server = server();
     let a = create_map(&server, "a", json!({})).await;
-    create_map(
-        &server,
-        "child",
-        json!({"ownerReferences": [owned_by(&a)], "finalizers": ["x.io/a"]}),
-    )
-    .await;
+    create_map(&server, "child", json!({"ownerReferences": [owned_by(&a)], "finalizers": ["x.io/a"]})).await;
     delete_map(&server, "a", json!({})).await;
     let (_, child) = get(&server, &format!("{MAPS}/child")).await;
     assert_eq!(child["metadata"]["deletionTimestamp"], NOW);
@@ -179,13 +146,8 @@ async fn an_owner_of_a_kind_that_is_not_served_cannot_be_called_dead() {
 #[tokio::test(start_paused = true)]
 async fn an_owner_in_another_namespace_counts_as_dead() {
     let server = server();
-    let owner = ok(
-        &server,
-        "POST",
-        "/api/v1/namespaces/kube-system/configmaps",
-        Some(configmap("owner")),
-    )
-    .await;
+    let owner =
+        ok(&server, "POST", "/api/v1/namespaces/kube-system/configmaps", Some(configmap("owner"))).await;
     map_owned_by(&server, "child", &[&owner]).await;
     assert!(!exists(&server, &format!("{MAPS}/child")).await);
 }
@@ -194,21 +156,11 @@ async fn an_owner_in_another_namespace_counts_as_dead() {
 async fn foreground_deletion_removes_dependents_first() {
     let server = server();
     let a = create_map(&server, "a", json!({})).await;
-    create_map(
-        &server,
-        "child",
-        json!({"ownerReferences": [owned_by(&a)], "finalizers": ["x.io/a"]}),
-    )
-    .await;
+    create_map(&server, "child", json!({"ownerReferences": [owned_by(&a)], "finalizers": ["x.io/a"]})).await;
     let (_, marked) = delete_map(&server, "a", json!({"propagationPolicy": "Foreground"})).await;
     assert_eq!(marked["metadata"]["finalizers"], json!(["foregroundDeletion"]));
     assert_eq!(names(&server, MAPS).await, ["a", "child"]);
-    merge_patch(
-        &server,
-        &format!("{MAPS}/child"),
-        json!({"metadata": {"finalizers": null}}),
-    )
-    .await;
+    merge_patch(&server, &format!("{MAPS}/child"), json!({"metadata": {"finalizers": null}})).await;
     assert_eq!(names(&server, MAPS).await, Vec::<String>::new());
 }
 
@@ -218,12 +170,7 @@ async fn foreground_deletion_does_not_wait_for_dependents_that_do_not_block() {
     let a = create_map(&server, "a", json!({})).await;
     let mut owner = owned_by(&a);
     owner["blockOwnerDeletion"] = json!(false);
-    create_map(
-        &server,
-        "child",
-        json!({"ownerReferences": [owner], "finalizers": ["x.io/a"]}),
-    )
-    .await;
+    create_map(&server, "child", json!({"ownerReferences": [owner], "finalizers": ["x.io/a"]})).await;
     delete_map(&server, "a", json!({"propagationPolicy": "Foreground"})).await;
     assert_eq!(names(&server, MAPS).await, ["child"]);
 }
@@ -233,12 +180,8 @@ async fn objects_that_own_each_other_can_be_deleted_in_the_foreground() {
     let server = server();
     let a = create_map(&server, "a", json!({})).await;
     let b = map_owned_by(&server, "b", &[&a]).await;
-    merge_patch(
-        &server,
-        &format!("{MAPS}/a"),
-        json!({"metadata": {"ownerReferences": [owned_by(&b)]}}),
-    )
-    .await;
+    merge_patch(&server, &format!("{MAPS}/a"), json!({"metadata": {"ownerReferences": [owned_by(&b)]}}))
+        .await;
     delete_map(&server, "a", json!({"propagationPolicy": "Foreground"})).await;
     assert_eq!(names(&server, MAPS).await, Vec::<String>::new());
 }
@@ -248,18 +191,9 @@ async fn orphaned_dependents_stay_without_their_owner() {
     let server = server();
     let a = create_map(&server, "a", json!({})).await;
     map_owned_by(&server, "child", &[&a]).await;
-    call(
-        &server,
-        "DELETE",
-        &format!("{MAPS}/a?propagationPolicy=Orphan"),
-        None,
-    )
-    .await;
+    call(&server, "DELETE", &format!("{MAPS}/a?propagationPolicy=Orphan"), None).await;
     assert_eq!(names(&server, MAPS).await, ["child"]);
-    assert_eq!(
-        get(&server, &format!("{MAPS}/child")).await.1["metadata"].get("ownerReferences"),
-        None
-    );
+    assert_eq!(get(&server, &format!("{MAPS}/child")).await.1["metadata"].get("ownerReferences"), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -270,10 +204,7 @@ async fn a_collection_is_deleted_by_selector() {
     }
     let deleted = ok(&server, "DELETE", &format!("{MAPS}?labelSelector=l%3Dx"), None).await;
     assert_eq!(
-        (
-            deleted["kind"].as_str(),
-            deleted["items"].as_array().map(Vec::len)
-        ),
+        (deleted["kind"].as_str(), deleted["items"].as_array().map(Vec::len)),
         (Some("ConfigMapList"), Some(2))
     );
     assert_eq!(names(&server, MAPS).await, ["b"]);
@@ -295,13 +226,7 @@ async fn a_namespace_takes_its_content_along() {
     create_namespace(&server, "team").await;
     let maps = "/api/v1/namespaces/team/configmaps";
     ok(&server, "POST", maps, Some(configmap("a"))).await;
-    ok(
-        &server,
-        "POST",
-        maps,
-        Some(with_meta(configmap("held"), json!({"finalizers": ["x.io/a"]}))),
-    )
-    .await;
+    ok(&server, "POST", maps, Some(with_meta(configmap("held"), json!({"finalizers": ["x.io/a"]})))).await;
     let (_, marked) = call(&server, "DELETE", "/api/v1/namespaces/team", None).await;
     assert_eq!(marked["status"]["phase"], "Terminating");
     assert_eq!(names(&server, maps).await, ["held"]);
@@ -314,18 +239,10 @@ async fn a_namespace_takes_its_content_along() {
     );
     assert_eq!(status["details"]["causes"][0]["reason"], "NamespaceTerminating");
 
-    merge_patch(
-        &server,
-        &format!("{maps}/held"),
-        json!({"metadata": {"finalizers": null}}),
-    )
-    .await;
+    merge_patch(&server, &format!("{maps}/held"), json!({"metadata": {"finalizers": null}})).await;
     assert!(!exists(&server, "/api/v1/namespaces/team").await);
     let (code, status) = call(&server, "POST", maps, Some(configmap("new"))).await;
-    assert_eq!(
-        (code, &status["message"]),
-        (404, &json!("namespaces \"team\" not found"))
-    );
+    assert_eq!((code, &status["message"]), (404, &json!("namespaces \"team\" not found")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -333,17 +250,11 @@ async fn an_empty_namespace_goes_at_once_and_the_first_ones_never() {
     let server = server();
     create_namespace(&server, "team").await;
     call(&server, "DELETE", "/api/v1/namespaces/team", None).await;
-    assert_eq!(
-        names(&server, "/api/v1/namespaces").await,
-        ["default", "kube-system"]
-    );
+    assert_eq!(names(&server, "/api/v1/namespaces").await, ["default", "kube-system"]);
     let (code, status) = call(&server, "DELETE", "/api/v1/namespaces/default", None).await;
     assert_eq!(
         (code, &status["message"]),
-        (
-            403,
-            &json!("namespaces \"default\" is forbidden: this namespace may not be deleted")
-        )
+        (403, &json!("namespaces \"default\" is forbidden: this namespace may not be deleted"))
     );
 }
 
@@ -351,32 +262,15 @@ async fn an_empty_namespace_goes_at_once_and_the_first_ones_never() {
 async fn a_definition_takes_its_objects_along_and_its_watches_end() {
     let server = widget_server().await;
     ok(&server, "POST", WIDGETS, Some(widget("a", 1))).await;
-    ok(
-        &server,
-        "POST",
-        WIDGETS,
-        Some(with_meta(widget("held", 1), json!({"finalizers": ["x.io/a"]}))),
-    )
-    .await;
-    let mut watch = Stream::open(
-        &server,
-        &format!("{WIDGETS}?watch=true&fieldSelector=metadata.name%3Dheld"),
-    )
-    .await;
+    ok(&server, "POST", WIDGETS, Some(with_meta(widget("held", 1), json!({"finalizers": ["x.io/a"]})))).await;
+    let mut watch =
+        Stream::open(&server, &format!("{WIDGETS}?watch=true&fieldSelector=metadata.name%3Dheld")).await;
     assert_eq!(watch.brief().await, ("ADDED".into(), "held".into()));
     let crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.test.io";
     call(&server, "DELETE", crd, None).await;
     assert_eq!(names(&server, WIDGETS).await, ["held"]);
-    assert_eq!(
-        call(&server, "POST", WIDGETS, Some(widget("new", 1))).await.0,
-        405
-    );
-    merge_patch(
-        &server,
-        &format!("{WIDGETS}/held"),
-        json!({"metadata": {"finalizers": null}}),
-    )
-    .await;
+    assert_eq!(call(&server, "POST", WIDGETS, Some(widget("new", 1))).await.0, 405);
+    merge_patch(&server, &format!("{WIDGETS}/held"), json!({"metadata": {"finalizers": null}})).await;
     assert!(!exists(&server, crd).await);
     assert_eq!(get(&server, WIDGETS).await.0, 404);
     while let Some(event) = watch.next().await {

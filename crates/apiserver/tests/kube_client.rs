@@ -1,10 +1,5 @@
 //! The server as `kube::Client` sees it: typed objects, patches, watches.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -40,40 +35,15 @@ fn typed<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
 #[tokio::test(start_paused = true)]
 async fn a_typed_object_lives_through_create_get_list_patch_and_delete() {
     let api: Api<ConfigMap> = Api::default_namespaced(client(&server()));
-    let created = api
-        .create(&PostParams::default(), &typed(configmap("a")))
-        .await
-        .unwrap();
-    assert_eq!(
-        created
-            .metadata
-            .creation_timestamp
-            .as_ref()
-            .unwrap()
-            .0
-            .to_string(),
-        NOW
-    );
+    let created = api.create(&PostParams::default(), &typed(configmap("a"))).await.unwrap();
+    assert_eq!(created.metadata.creation_timestamp.as_ref().unwrap().0.to_string(), NOW);
     assert_eq!(api.get("a").await.unwrap(), created);
-    let patched = api
-        .patch(
-            "a",
-            &PatchParams::default(),
-            &Patch::Merge(json!({"data": {"k": "w"}})),
-        )
-        .await
-        .unwrap();
+    let patched =
+        api.patch("a", &PatchParams::default(), &Patch::Merge(json!({"data": {"k": "w"}}))).await.unwrap();
     assert_eq!(patched.data.unwrap()["k"], "w");
-    assert_ne!(
-        patched.metadata.resource_version,
-        created.metadata.resource_version
-    );
+    assert_ne!(patched.metadata.resource_version, created.metadata.resource_version);
     assert_eq!(api.list(&ListParams::default()).await.unwrap().items.len(), 1);
-    api.delete("a", &DeleteParams::default())
-        .await
-        .unwrap()
-        .right()
-        .unwrap();
+    api.delete("a", &DeleteParams::default()).await.unwrap().right().unwrap();
     assert!(api.get_opt("a").await.unwrap().is_none());
 }
 
@@ -81,20 +51,12 @@ async fn a_typed_object_lives_through_create_get_list_patch_and_delete() {
 async fn a_crd_is_served_as_soon_as_it_is_created() {
     let client = client(&server());
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let crd = crds
-        .create(&PostParams::default(), &typed(widget_crd()))
-        .await
-        .unwrap();
+    let crd = crds.create(&PostParams::default(), &typed(widget_crd())).await.unwrap();
     let conditions = crd.status.unwrap().conditions.unwrap();
     assert!(
-        conditions
-            .iter()
-            .any(|condition| condition.type_ == "Established" && condition.status == "True")
+        conditions.iter().any(|condition| condition.type_ == "Established" && condition.status == "True")
     );
-    let widget = widgets(&client)
-        .create(&PostParams::default(), &typed(widget("w", 3)))
-        .await
-        .unwrap();
+    let widget = widgets(&client).create(&PostParams::default(), &typed(widget("w", 3))).await.unwrap();
     assert_eq!(widget.data["spec"], json!({"size": 3, "color": "red"}));
     assert_eq!(widget.metadata.generation, Some(1));
 }
@@ -102,9 +64,7 @@ async fn a_crd_is_served_as_soon_as_it_is_created() {
 #[tokio::test(start_paused = true)]
 async fn a_typed_error_carries_reason_code_and_details() {
     let api: Api<Secret> = Api::default_namespaced(client(&server()));
-    let kube::Error::Api(status) = api.get("missing").await.unwrap_err() else {
-        panic!("not an API error")
-    };
+    let kube::Error::Api(status) = api.get("missing").await.unwrap_err() else { panic!("not an API error") };
     assert_eq!(
         (status.code, status.reason.as_str(), status.message.as_str()),
         (404, "NotFound", "secrets \"missing\" not found")
@@ -121,18 +81,8 @@ async fn a_watch_sees_what_another_client_writes() {
         .await
         .unwrap()
         .boxed();
-    writer
-        .create(&PostParams::default(), &typed(widget("w", 1)))
-        .await
-        .unwrap();
-    writer
-        .patch(
-            "w",
-            &PatchParams::default(),
-            &Patch::Merge(json!({"spec": {"size": 2}})),
-        )
-        .await
-        .unwrap();
+    writer.create(&PostParams::default(), &typed(widget("w", 1))).await.unwrap();
+    writer.patch("w", &PatchParams::default(), &Patch::Merge(json!({"spec": {"size": 2}}))).await.unwrap();
     writer.delete("w", &DeleteParams::default()).await.unwrap();
     let mut seen = Vec::new();
     while seen.len() < 3 {
@@ -150,15 +100,9 @@ async fn a_watch_sees_what_another_client_writes() {
 async fn the_status_is_patched_through_its_own_endpoint() {
     let server = widget_server().await;
     let api = widgets(&client(&server));
-    api.create(&PostParams::default(), &typed(widget("w", 1)))
-        .await
-        .unwrap();
+    api.create(&PostParams::default(), &typed(widget("w", 1))).await.unwrap();
     let patched = api
-        .patch_status(
-            "w",
-            &PatchParams::default(),
-            &Patch::Merge(json!({"status": {"ready": true}})),
-        )
+        .patch_status("w", &PatchParams::default(), &Patch::Merge(json!({"status": {"ready": true}})))
         .await
         .unwrap();
     assert_eq!(patched.data["status"], json!({"ready": true}));
@@ -171,26 +115,10 @@ async fn metadata_alone_can_be_read_listed_and_watched() {
     let api: Api<Secret> = Api::default_namespaced(client);
     let secret = json!({"metadata": {"name": "s", "labels": {"a": "b"}}, "stringData": {"password": "x"}});
     api.create(&PostParams::default(), &typed(secret)).await.unwrap();
-    assert_eq!(
-        api.get_metadata("s").await.unwrap().metadata.labels.unwrap()["a"],
-        "b"
-    );
-    assert_eq!(
-        api.list_metadata(&ListParams::default())
-            .await
-            .unwrap()
-            .items
-            .len(),
-        1
-    );
-    let mut events = api
-        .watch_metadata(&WatchParams::default(), "0")
-        .await
-        .unwrap()
-        .boxed();
-    let Some(WatchEvent::Added(object)) = events.try_next().await.unwrap() else {
-        panic!("no event")
-    };
+    assert_eq!(api.get_metadata("s").await.unwrap().metadata.labels.unwrap()["a"], "b");
+    assert_eq!(api.list_metadata(&ListParams::default()).await.unwrap().items.len(), 1);
+    let mut events = api.watch_metadata(&WatchParams::default(), "0").await.unwrap().boxed();
+    let Some(WatchEvent::Added(object)) = events.try_next().await.unwrap() else { panic!("no event") };
     assert_eq!(object.metadata.name.as_deref(), Some("s"));
 }
 
@@ -200,17 +128,11 @@ async fn a_workload_cluster_is_another_api() {
     server.add_cluster("metal3/one");
     let nodes: Api<Node> = Api::all(client(&server.cluster("metal3/one")));
     nodes
-        .create(
-            &PostParams::default(),
-            &typed(json!({"metadata": {"name": "n"}, "status": {"phase": "x"}})),
-        )
+        .create(&PostParams::default(), &typed(json!({"metadata": {"name": "n"}, "status": {"phase": "x"}})))
         .await
         .unwrap();
     let here: Api<Node> = Api::all(client(&server));
     assert!(here.list(&ListParams::default()).await.unwrap().items.is_empty());
     let namespaces: Api<Namespace> = Api::all(client(&server.cluster("metal3/one")));
-    assert_eq!(
-        namespaces.list(&ListParams::default()).await.unwrap().items.len(),
-        2
-    );
+    assert_eq!(namespaces.list(&ListParams::default()).await.unwrap().items.len(), 2);
 }

@@ -1,10 +1,5 @@
 //! Create and update: names, system metadata, generations, no-op writes, optimistic locking, the status split.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -12,11 +7,7 @@ use common::*;
 use serde_json::{Value, json};
 
 fn version(object: &Value) -> u64 {
-    object["metadata"]["resourceVersion"]
-        .as_str()
-        .unwrap()
-        .parse()
-        .unwrap()
+    object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,12 +46,7 @@ async fn what_cannot_be_created_is_refused_with_the_reason_kubernetes_gives() {
     let server = widget_server().await;
     ok(&server, "POST", WIDGETS, Some(widget("taken", 1))).await;
     let table = [
-        (
-            widget("taken", 1),
-            409,
-            "AlreadyExists",
-            "widgets.test.io \"taken\" already exists",
-        ),
+        (widget("taken", 1), 409, "AlreadyExists", "widgets.test.io \"taken\" already exists"),
         (
             widget("", 1),
             422,
@@ -85,12 +71,7 @@ async fn what_cannot_be_created_is_refused_with_the_reason_kubernetes_gives() {
             "BadRequest",
             "Gadget in version \"v1\" cannot be handled as a Widget",
         ),
-        (
-            json!([]),
-            400,
-            "BadRequest",
-            "the request body must be a JSON object",
-        ),
+        (json!([]), 400, "BadRequest", "the request body must be a JSON object"),
         (
             with_meta(widget("w", 1), json!({"labels": {"a": 1}})),
             400,
@@ -101,11 +82,7 @@ async fn what_cannot_be_created_is_refused_with_the_reason_kubernetes_gives() {
     for (body, code, reason, message) in table {
         let (found, status) = call(&server, "POST", WIDGETS, Some(body.clone())).await;
         assert_eq!(
-            (
-                found,
-                status["reason"].as_str().unwrap(),
-                status["message"].as_str().unwrap()
-            ),
+            (found, status["reason"].as_str().unwrap(), status["message"].as_str().unwrap()),
             (code, reason, message),
             "{body}"
         );
@@ -115,23 +92,13 @@ async fn what_cannot_be_created_is_refused_with_the_reason_kubernetes_gives() {
         );
     }
     let (code, status) = call(&server, "POST", WIDGETS, Some(widget("Bad_Name", 1))).await;
-    assert_eq!(
-        (code, &status["details"]["causes"][0]["field"]),
-        (422, &json!("metadata.name"))
-    );
-    let (code, status) = call(
-        &server,
-        "POST",
-        WIDGETS,
-        Some(with_meta(widget("w", 1), json!({"resourceVersion": "5"}))),
-    )
-    .await;
+    assert_eq!((code, &status["details"]["causes"][0]["field"]), (422, &json!("metadata.name")));
+    let (code, status) =
+        call(&server, "POST", WIDGETS, Some(with_meta(widget("w", 1), json!({"resourceVersion": "5"}))))
+            .await;
     assert_eq!(
         (code, &status["message"]),
-        (
-            500,
-            &json!("resourceVersion should not be set on objects to be created")
-        )
+        (500, &json!("resourceVersion should not be set on objects to be created"))
     );
 }
 
@@ -151,25 +118,15 @@ async fn the_generation_counts_spec_changes_only() {
         let (_, patched) = merge_patch(&server, &path, patch.clone()).await;
         assert_eq!(patched["metadata"]["generation"], generation, "{patch}");
     }
-    let (_, patched) = merge_patch(
-        &server,
-        &format!("{path}/status"),
-        json!({"status": {"ready": true}}),
-    )
-    .await;
+    let (_, patched) =
+        merge_patch(&server, &format!("{path}/status"), json!({"status": {"ready": true}})).await;
     assert_eq!(patched["metadata"]["generation"], 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn built_in_kinds_have_no_generation() {
     let server = server();
-    let created = ok(
-        &server,
-        "POST",
-        "/api/v1/namespaces/default/configmaps",
-        Some(configmap("a")),
-    )
-    .await;
+    let created = ok(&server, "POST", "/api/v1/namespaces/default/configmaps", Some(configmap("a"))).await;
     assert_eq!(created["metadata"].get("generation"), None);
 }
 
@@ -185,16 +142,9 @@ async fn a_write_that_changes_nothing_keeps_the_version() {
         json!({"metadata": {"labels": {}}}),
         json!({"status": {"ready": true}}),
     ] {
-        assert_eq!(
-            merge_patch(&server, &path, patch.clone()).await,
-            (200, created.clone()),
-            "{patch}"
-        );
+        assert_eq!(merge_patch(&server, &path, patch.clone()).await, (200, created.clone()), "{patch}");
     }
-    assert_eq!(
-        call(&server, "PUT", &path, Some(created.clone())).await,
-        (200, created)
-    );
+    assert_eq!(call(&server, "PUT", &path, Some(created.clone())).await, (200, created));
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,12 +168,9 @@ async fn an_update_must_know_the_latest_version() {
         "widgets.test.io \"w\" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update"
     );
     let stale = created["metadata"]["resourceVersion"].clone();
-    let (code, _) = merge_patch(
-        &server,
-        &path,
-        json!({"metadata": {"resourceVersion": stale}, "spec": {"size": 5}}),
-    )
-    .await;
+    let (code, _) =
+        merge_patch(&server, &path, json!({"metadata": {"resourceVersion": stale}, "spec": {"size": 5}}))
+            .await;
     assert_eq!(code, 409);
     let (code, _) = merge_patch(&server, &path, json!({"spec": {"size": 5}})).await;
     assert_eq!(code, 200);
@@ -241,19 +188,11 @@ async fn built_in_kinds_may_be_overwritten_unconditionally_except_leases() {
     let server = server();
     let path = "/api/v1/namespaces/default/configmaps";
     ok(&server, "POST", path, Some(configmap("a"))).await;
-    assert_eq!(
-        call(&server, "PUT", &format!("{path}/a"), Some(configmap("a")))
-            .await
-            .0,
-        200
-    );
+    assert_eq!(call(&server, "PUT", &format!("{path}/a"), Some(configmap("a"))).await.0, 200);
     let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}, "spec": {"holderIdentity": "a"}});
     ok(&server, "POST", leases, Some(lease.clone())).await;
-    assert_eq!(
-        call(&server, "PUT", &format!("{leases}/l"), Some(lease)).await.0,
-        422
-    );
+    assert_eq!(call(&server, "PUT", &format!("{leases}/l"), Some(lease)).await.0, 422);
 }
 
 #[tokio::test(start_paused = true)]
@@ -262,45 +201,22 @@ async fn immutable_metadata_is_restored_or_refused() {
     let created = ok(&server, "POST", WIDGETS, Some(widget("w", 1))).await;
     let path = format!("{WIDGETS}/w");
     let restored = json!({"metadata": {"creationTimestamp": null, "generation": 77, "uid": null}});
-    assert_eq!(
-        merge_patch(&server, &path, restored).await,
-        (200, created.clone())
-    );
+    assert_eq!(merge_patch(&server, &path, restored).await, (200, created.clone()));
     for (patch, field) in [
         (json!({"metadata": {"uid": "other"}}), "metadata.uid"),
         (json!({"metadata": {"name": "other"}}), "metadata.name"),
-        (
-            json!({"metadata": {"deletionTimestamp": NOW}}),
-            "metadata.deletionTimestamp",
-        ),
+        (json!({"metadata": {"deletionTimestamp": NOW}}), "metadata.deletionTimestamp"),
     ] {
         let (code, status) = merge_patch(&server, &path, patch).await;
-        assert_eq!(
-            (code, &status["details"]["causes"][0]["field"]),
-            (422, &json!(field))
-        );
+        assert_eq!((code, &status["details"]["causes"][0]["field"]), (422, &json!(field)));
     }
-    let (code, status) = call(
-        &server,
-        "PUT",
-        &path,
-        Some(with_meta(created.clone(), json!({"name": "other"}))),
-    )
-    .await;
+    let (code, status) =
+        call(&server, "PUT", &path, Some(with_meta(created.clone(), json!({"name": "other"})))).await;
     assert_eq!(
         (code, &status["message"]),
-        (
-            400,
-            &json!("the name of the object (other) does not match the name on the URL (w)")
-        )
+        (400, &json!("the name of the object (other) does not match the name on the URL (w)"))
     );
-    let (code, status) = call(
-        &server,
-        "PUT",
-        &path,
-        Some(with_meta(created, json!({"uid": "other"}))),
-    )
-    .await;
+    let (code, status) = call(&server, "PUT", &path, Some(with_meta(created, json!({"uid": "other"})))).await;
     assert_eq!(code, 409, "{status}");
 }
 
@@ -315,10 +231,7 @@ async fn the_status_is_split_from_the_rest_both_ways() {
     let both = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"size": 5}, "status": {"ready": true}});
     let path = format!("{WIDGETS}/w");
     let (_, status_only) = merge_patch(&server, &format!("{path}/status"), both.clone()).await;
-    assert_eq!(
-        (&status_only["spec"]["size"], &status_only["status"]),
-        (&json!(1), &json!({"ready": true}))
-    );
+    assert_eq!((&status_only["spec"]["size"], &status_only["status"]), (&json!(1), &json!({"ready": true})));
     assert_eq!(status_only["metadata"].get("labels"), None);
 
     let (_, rest) = merge_patch(
@@ -328,18 +241,11 @@ async fn the_status_is_split_from_the_rest_both_ways() {
     )
     .await;
     assert_eq!(
-        (
-            &rest["spec"]["size"],
-            &rest["status"],
-            &rest["metadata"]["labels"]["a"]
-        ),
+        (&rest["spec"]["size"], &rest["status"], &rest["metadata"]["labels"]["a"]),
         (&json!(5), &json!({"ready": true}), &json!("b"))
     );
     assert_eq!(get(&server, &format!("{path}/status")).await.1, rest);
-    assert_eq!(
-        call(&server, "DELETE", &format!("{path}/status"), None).await.0,
-        405
-    );
+    assert_eq!(call(&server, "DELETE", &format!("{path}/status"), None).await.0, 405);
 }
 
 #[tokio::test(start_paused = true)]
@@ -355,10 +261,7 @@ async fn a_node_keeps_the_status_it_registers_with() {
     )
     .await;
     assert_eq!(
-        (
-            &patched["spec"]["providerID"],
-            &patched["status"]["nodeInfo"]["machineID"]
-        ),
+        (&patched["spec"]["providerID"], &patched["status"]["nodeInfo"]["machineID"]),
         (&json!("p"), &json!("m"))
     );
 }
@@ -375,39 +278,19 @@ async fn the_string_data_of_a_secret_becomes_data() {
     );
     let (_, patched) = merge_patch(&server, &format!("{path}/s"), json!({"stringData": {"a": "hi"}})).await;
     assert_eq!(patched["data"]["a"], "aGk=");
-    assert_eq!(
-        merge_patch(&server, &format!("{path}/s"), json!({"data": {"a": "***"}}))
-            .await
-            .0,
-        400
-    );
-    assert_eq!(
-        merge_patch(&server, &format!("{path}/s"), json!({"type": "other"}))
-            .await
-            .0,
-        422
-    );
+    assert_eq!(merge_patch(&server, &format!("{path}/s"), json!({"data": {"a": "***"}})).await.0, 400);
+    assert_eq!(merge_patch(&server, &format!("{path}/s"), json!({"type": "other"})).await.0, 422);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dry_run_answers_but_stores_nothing() {
     let server = widget_server().await;
-    let created = ok(
-        &server,
-        "POST",
-        &format!("{WIDGETS}?dryRun=All"),
-        Some(widget("w", 1)),
-    )
-    .await;
+    let created = ok(&server, "POST", &format!("{WIDGETS}?dryRun=All"), Some(widget("w", 1))).await;
     assert_eq!(created["spec"]["color"], "red");
     assert!(!exists(&server, &format!("{WIDGETS}/w")).await);
     let stored = ok(&server, "POST", WIDGETS, Some(widget("w", 1))).await;
-    let (_, patched) = merge_patch(
-        &server,
-        &format!("{WIDGETS}/w?dryRun=All"),
-        json!({"spec": {"size": 7}}),
-    )
-    .await;
+    let (_, patched) =
+        merge_patch(&server, &format!("{WIDGETS}/w?dryRun=All"), json!({"spec": {"size": 7}})).await;
     assert_eq!(patched["spec"]["size"], 7);
     ok(&server, "DELETE", &format!("{WIDGETS}/w?dryRun=All"), None).await;
     assert_eq!(get(&server, &format!("{WIDGETS}/w")).await.1, stored);

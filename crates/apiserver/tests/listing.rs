@@ -1,10 +1,5 @@
 //! Lists: order, selectors, pages, revisions, shapes.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -16,20 +11,11 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 async fn filled() -> ApiServer {
     let server = server();
-    for (namespace, name, label) in [
-        ("default", "b", "x"),
-        ("default", "a", "y"),
-        ("kube-system", "c", "x"),
-        ("default", "d", "x"),
-    ] {
+    for (namespace, name, label) in
+        [("default", "b", "x"), ("default", "a", "y"), ("kube-system", "c", "x"), ("default", "d", "x")]
+    {
         let path = format!("/api/v1/namespaces/{namespace}/configmaps");
-        ok(
-            &server,
-            "POST",
-            &path,
-            Some(with_meta(configmap(name), json!({"labels": {"l": label}}))),
-        )
-        .await;
+        ok(&server, "POST", &path, Some(with_meta(configmap(name), json!({"labels": {"l": label}})))).await;
     }
     server
 }
@@ -38,18 +24,8 @@ async fn filled() -> ApiServer {
 async fn a_list_is_ordered_by_namespace_and_name_and_has_kind_and_version() {
     let server = filled().await;
     let list = ok(&server, "GET", "/api/v1/configmaps", None).await;
-    assert_eq!(
-        (&list["kind"], &list["apiVersion"]),
-        (&json!("ConfigMapList"), &json!("v1"))
-    );
-    assert!(
-        list["metadata"]["resourceVersion"]
-            .as_str()
-            .unwrap()
-            .parse::<u64>()
-            .unwrap()
-            > 0
-    );
+    assert_eq!((&list["kind"], &list["apiVersion"]), (&json!("ConfigMapList"), &json!("v1")));
+    assert!(list["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap() > 0);
     assert_eq!(list["items"][0]["kind"], "ConfigMap");
     assert_eq!(names(&server, "/api/v1/configmaps").await, ["a", "b", "d", "c"]);
     assert_eq!(names(&server, MAPS).await, ["a", "b", "d"]);
@@ -67,20 +43,12 @@ async fn selectors_choose_and_unknown_fields_are_refused() {
         ("fieldSelector=metadata.name%3Dd&labelSelector=l%3Dy", &[]),
     ];
     for (query, expected) in table {
-        assert_eq!(
-            names(&server, &format!("{MAPS}?{query}")).await,
-            expected,
-            "{query}"
-        );
+        assert_eq!(names(&server, &format!("{MAPS}?{query}")).await, expected, "{query}");
     }
     let (code, status) = get(&server, &format!("{MAPS}?fieldSelector=spec.x%3Dy")).await;
     assert_eq!(
         (code, &status["reason"], &status["message"]),
-        (
-            400,
-            &json!("BadRequest"),
-            &json!("field label not supported: spec.x")
-        )
+        (400, &json!("BadRequest"), &json!("field label not supported: spec.x"))
     );
     assert_eq!(get(&server, &format!("{MAPS}?labelSelector=a%20b")).await.0, 400);
 }
@@ -92,20 +60,11 @@ async fn a_definition_can_make_fields_selectable() {
     let mut blue = widget("blue", 1);
     blue["spec"]["color"] = json!("blue");
     ok(&server, "POST", WIDGETS, Some(blue)).await;
-    assert_eq!(
-        names(&server, &format!("{WIDGETS}?fieldSelector=spec.color%3Dblue")).await,
-        ["blue"]
-    );
+    assert_eq!(names(&server, &format!("{WIDGETS}?fieldSelector=spec.color%3Dblue")).await, ["blue"]);
 }
 
 async fn page(server: &ApiServer, token: &str) -> (Vec<String>, Value) {
-    let list = ok(
-        server,
-        "GET",
-        &format!("/api/v1/configmaps?limit=2&continue={token}"),
-        None,
-    )
-    .await;
+    let list = ok(server, "GET", &format!("/api/v1/configmaps?limit=2&continue={token}"), None).await;
     let names = list["items"]
         .as_array()
         .unwrap()
@@ -118,34 +77,19 @@ async fn page(server: &ApiServer, token: &str) -> (Vec<String>, Value) {
 async fn pages_show_one_revision_whatever_happens_between_them() {
     let server = filled().await;
     let (first, metadata) = page(&server, "").await;
-    assert_eq!(
-        (first, &metadata["remainingItemCount"]),
-        (vec!["a".to_owned(), "b".to_owned()], &json!(2))
-    );
-    ok(
-        &server,
-        "DELETE",
-        "/api/v1/namespaces/kube-system/configmaps/c",
-        None,
-    )
-    .await;
+    assert_eq!((first, &metadata["remainingItemCount"]), (vec!["a".to_owned(), "b".to_owned()], &json!(2)));
+    ok(&server, "DELETE", "/api/v1/namespaces/kube-system/configmaps/c", None).await;
     ok(&server, "POST", MAPS, Some(configmap("e"))).await;
     merge_patch(&server, &format!("{MAPS}/d"), json!({"data": {"k": "w"}})).await;
     let (second, rest) = page(&server, metadata["continue"].as_str().unwrap()).await;
     assert_eq!(second, ["d", "c"]);
-    assert_eq!(
-        (&rest["resourceVersion"], rest.get("continue")),
-        (&metadata["resourceVersion"], None)
-    );
+    assert_eq!((&rest["resourceVersion"], rest.get("continue")), (&metadata["resourceVersion"], None));
     assert_eq!(get(&server, "/api/v1/configmaps?continue=nonsense").await.0, 400);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_page_of_a_forgotten_revision_is_gone() {
-    let server = ApiServer::new(Options {
-        log_capacity: 1,
-        ..options()
-    });
+    let server = ApiServer::new(Options { log_capacity: 1, ..options() });
     for name in ["a", "b", "c"] {
         ok(&server, "POST", MAPS, Some(configmap(name))).await;
     }
@@ -164,16 +108,9 @@ async fn a_revision_may_be_old_exact_or_too_large() {
     let list = ok(&server, "GET", MAPS, None).await;
     let revision = list["metadata"]["resourceVersion"].as_str().unwrap();
     ok(&server, "DELETE", &format!("{MAPS}/a"), None).await;
+    assert_eq!(names(&server, &format!("{MAPS}?resourceVersion=0")).await, ["b", "d"]);
     assert_eq!(
-        names(&server, &format!("{MAPS}?resourceVersion=0")).await,
-        ["b", "d"]
-    );
-    assert_eq!(
-        names(
-            &server,
-            &format!("{MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact")
-        )
-        .await,
+        names(&server, &format!("{MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact")).await,
         ["a", "b", "d"]
     );
     let (code, status) = get(&server, &format!("{MAPS}?resourceVersion=9999")).await;
@@ -185,32 +122,18 @@ async fn a_revision_may_be_old_exact_or_too_large() {
 async fn metadata_alone_is_shown_on_request() {
     let server = filled().await;
     let accept = |kind: &str| format!("application/json;as={kind};g=meta.k8s.io;v=v1");
-    let (_, one) = raw(
-        &server,
-        "GET",
-        &format!("{MAPS}/a"),
-        &[("accept", &accept("PartialObjectMetadata"))],
-        vec![],
-    )
-    .await;
+    let (_, one) =
+        raw(&server, "GET", &format!("{MAPS}/a"), &[("accept", &accept("PartialObjectMetadata"))], vec![])
+            .await;
     assert_eq!(
         (&one["kind"], &one["apiVersion"], one.get("data")),
         (&json!("PartialObjectMetadata"), &json!("meta.k8s.io/v1"), None)
     );
     assert_eq!(one["metadata"]["name"], "a");
-    let (_, list) = raw(
-        &server,
-        "GET",
-        MAPS,
-        &[("accept", &accept("PartialObjectMetadataList"))],
-        vec![],
-    )
-    .await;
+    let (_, list) =
+        raw(&server, "GET", MAPS, &[("accept", &accept("PartialObjectMetadataList"))], vec![]).await;
     assert_eq!(
         (&list["kind"], &list["items"][0]["kind"]),
-        (
-            &json!("PartialObjectMetadataList"),
-            &json!("PartialObjectMetadata")
-        )
+        (&json!("PartialObjectMetadataList"), &json!("PartialObjectMetadata"))
     );
 }

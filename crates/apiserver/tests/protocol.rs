@@ -1,10 +1,5 @@
 //! HTTP: media types, sizes, methods, discovery, patch formats, and what the server remembers about requests.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -26,14 +21,7 @@ async fn whatever_is_sent_the_answer_is_a_status() {
         ("POST", WIDGETS, json, b"{".to_vec(), 400, "BadRequest"),
         ("POST", WIDGETS, json, b"\xff\xfe".to_vec(), 400, "BadRequest"),
         ("POST", WIDGETS, json, Vec::new(), 400, "BadRequest"),
-        (
-            "POST",
-            WIDGETS,
-            json,
-            vec![b' '; 3 * 1024 * 1024 + 1],
-            413,
-            "RequestEntityTooLarge",
-        ),
+        ("POST", WIDGETS, json, vec![b' '; 3 * 1024 * 1024 + 1], 413, "RequestEntityTooLarge"),
         (
             "POST",
             WIDGETS,
@@ -42,23 +30,9 @@ async fn whatever_is_sent_the_answer_is_a_status() {
             415,
             "UnsupportedMediaType",
         ),
-        (
-            "PUT",
-            &one,
-            "application/yaml",
-            b"a: b".to_vec(),
-            415,
-            "UnsupportedMediaType",
-        ),
+        ("PUT", &one, "application/yaml", b"a: b".to_vec(), 415, "UnsupportedMediaType"),
         ("PATCH", &one, json, b"{}".to_vec(), 415, "UnsupportedMediaType"),
-        (
-            "PATCH",
-            &one,
-            "application/apply-patch+yaml",
-            b"{}".to_vec(),
-            415,
-            "UnsupportedMediaType",
-        ),
+        ("PATCH", &one, "application/apply-patch+yaml", b"{}".to_vec(), 415, "UnsupportedMediaType"),
         (
             "PATCH",
             &one,
@@ -67,22 +41,8 @@ async fn whatever_is_sent_the_answer_is_a_status() {
             415,
             "UnsupportedMediaType",
         ),
-        (
-            "PATCH",
-            &one,
-            "application/merge-patch+json",
-            b"[]".to_vec(),
-            400,
-            "BadRequest",
-        ),
-        (
-            "PATCH",
-            &one,
-            "application/json-patch+json",
-            b"{}".to_vec(),
-            400,
-            "BadRequest",
-        ),
+        ("PATCH", &one, "application/merge-patch+json", b"[]".to_vec(), 400, "BadRequest"),
+        ("PATCH", &one, "application/json-patch+json", b"{}".to_vec(), 400, "BadRequest"),
         (
             "PATCH",
             &one,
@@ -103,94 +63,27 @@ async fn whatever_is_sent_the_answer_is_a_status() {
         ("POST", &one, json, b"{}".to_vec(), 405, "MethodNotAllowed"),
         ("PUT", WIDGETS, json, b"{}".to_vec(), 405, "MethodNotAllowed"),
         ("BREW", WIDGETS, json, b"{}".to_vec(), 405, "MethodNotAllowed"),
-        (
-            "POST",
-            "/apis/test.io/v1/widgets",
-            json,
-            b"{}".to_vec(),
-            405,
-            "MethodNotAllowed",
-        ),
-        (
-            "GET",
-            "/apis/test.io/v1/widgets/w",
-            json,
-            Vec::new(),
-            404,
-            "NotFound",
-        ),
-        (
-            "GET",
-            "/apis/test.io/v1/namespaces/default/gadgets",
-            json,
-            Vec::new(),
-            404,
-            "NotFound",
-        ),
-        (
-            "GET",
-            "/api/v1/namespaces/default/nodes",
-            json,
-            Vec::new(),
-            404,
-            "NotFound",
-        ),
-        (
-            "GET",
-            "/apis/test.io/v1/namespaces/default/widgets/w/scale",
-            json,
-            Vec::new(),
-            404,
-            "NotFound",
-        ),
-        (
-            "GET",
-            "/apis/test.io/v1/namespaces/default/widgets/w/log/x",
-            json,
-            Vec::new(),
-            404,
-            "NotFound",
-        ),
+        ("POST", "/apis/test.io/v1/widgets", json, b"{}".to_vec(), 405, "MethodNotAllowed"),
+        ("GET", "/apis/test.io/v1/widgets/w", json, Vec::new(), 404, "NotFound"),
+        ("GET", "/apis/test.io/v1/namespaces/default/gadgets", json, Vec::new(), 404, "NotFound"),
+        ("GET", "/api/v1/namespaces/default/nodes", json, Vec::new(), 404, "NotFound"),
+        ("GET", "/apis/test.io/v1/namespaces/default/widgets/w/scale", json, Vec::new(), 404, "NotFound"),
+        ("GET", "/apis/test.io/v1/namespaces/default/widgets/w/log/x", json, Vec::new(), 404, "NotFound"),
         ("GET", "/nonsense", json, Vec::new(), 404, "NotFound"),
-        (
-            "GET",
-            "/clusters/none/api/v1/nodes",
-            json,
-            Vec::new(),
-            503,
-            "ServiceUnavailable",
-        ),
-        (
-            "GET",
-            "/api/v1/nodes?limit=many",
-            json,
-            Vec::new(),
-            400,
-            "BadRequest",
-        ),
+        ("GET", "/clusters/none/api/v1/nodes", json, Vec::new(), 503, "ServiceUnavailable"),
+        ("GET", "/api/v1/nodes?limit=many", json, Vec::new(), 400, "BadRequest"),
     ];
     for (method, path, content_type, body, code, reason) in table {
         let (found, status) = raw(&server, method, path, &[("content-type", content_type)], body).await;
-        let seen = (
-            found,
-            status["kind"].as_str(),
-            status["reason"].as_str(),
-            status["code"].as_u64(),
-        );
+        let seen = (found, status["kind"].as_str(), status["reason"].as_str(), status["code"].as_u64());
         assert_eq!(
             seen,
             (code, Some("Status"), Some(reason), Some(u64::from(code))),
             "{method} {path} {content_type}: {status}"
         );
     }
-    let (code, _) = raw(
-        &server,
-        "GET",
-        WIDGETS,
-        &[("accept", "application/vnd.kubernetes.protobuf")],
-        vec![],
-    )
-    .await;
+    let (code, _) =
+        raw(&server, "GET", WIDGETS, &[("accept", "application/vnd.kubernetes.protobuf")], vec![]).await;
     assert_eq!(code, 406);
 }
 
@@ -243,25 +136,13 @@ async fn discovery_tells_what_is_served() {
     assert_eq!(ok(&server, "GET", "/version", None).await["major"], "1");
     assert_eq!(ok(&server, "GET", "/api", None).await["versions"], json!(["v1"]));
     let groups = ok(&server, "GET", "/apis", None).await;
-    let group = groups["groups"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|group| group["name"] == "test.io")
-        .unwrap()
-        .clone();
+    let group =
+        groups["groups"].as_array().unwrap().iter().find(|group| group["name"] == "test.io").unwrap().clone();
     assert_eq!(group["preferredVersion"]["groupVersion"], "test.io/v1");
-    assert_eq!(
-        ok(&server, "GET", "/apis/test.io", None).await["kind"],
-        "APIGroup"
-    );
+    assert_eq!(ok(&server, "GET", "/apis/test.io", None).await["kind"], "APIGroup");
     let resources = ok(&server, "GET", "/apis/test.io/v1", None).await;
-    let names: Vec<&str> = resources["resources"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<&str> =
+        resources["resources"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["widgets", "widgets/status"]);
     assert_eq!(get(&server, "/apis/none/v1").await.0, 404);
 }
@@ -270,13 +151,7 @@ fn observed() -> (ApiServer, Arc<Mutex<Vec<WriteRecord>>>) {
     let records: Arc<Mutex<Vec<WriteRecord>>> = Arc::default();
     let seen = Arc::clone(&records);
     let observer = Arc::new(move |record: &WriteRecord| seen.lock().unwrap().push(record.clone()));
-    (
-        ApiServer::new(Options {
-            observer: Some(observer),
-            ..options()
-        }),
-        records,
-    )
+    (ApiServer::new(Options { observer: Some(observer), ..options() }), records)
 }
 
 #[tokio::test(start_paused = true)]
@@ -288,10 +163,7 @@ async fn every_write_is_observed_in_order_also_the_refused_and_the_idle() {
         &server,
         "POST",
         MAPS,
-        Some(with_meta(
-            configmap("child"),
-            json!({"ownerReferences": [owned_by(&owner)]}),
-        )),
+        Some(with_meta(configmap("child"), json!({"ownerReferences": [owned_by(&owner)]}))),
     )
     .await;
     call(&server, "POST", MAPS, Some(configmap("a"))).await;
@@ -305,19 +177,11 @@ async fn every_write_is_observed_in_order_also_the_refused_and_the_idle() {
     .await;
     get(&server, MAPS).await;
     ok(&server, "DELETE", &format!("{MAPS}/a"), None).await;
-    ok(
-        &server,
-        "POST",
-        "/clusters/c/api/v1/nodes",
-        Some(json!({"metadata": {"name": "n"}})),
-    )
-    .await;
+    ok(&server, "POST", "/clusters/c/api/v1/nodes", Some(json!({"metadata": {"name": "n"}}))).await;
 
     let records = records.lock().unwrap();
-    let brief: Vec<(&str, &str, u16)> = records
-        .iter()
-        .map(|it| (it.verb.as_str(), it.name.as_str(), it.code))
-        .collect();
+    let brief: Vec<(&str, &str, u16)> =
+        records.iter().map(|it| (it.verb.as_str(), it.name.as_str(), it.code)).collect();
     assert_eq!(
         brief,
         [
@@ -331,23 +195,11 @@ async fn every_write_is_observed_in_order_also_the_refused_and_the_idle() {
             ("create", "n", 201),
         ]
     );
-    assert_eq!(
-        records.iter().map(|it| it.sequence).collect::<Vec<_>>(),
-        (1..=8).collect::<Vec<u64>>()
-    );
-    assert_eq!(
-        records[3].resource_version, records[0].resource_version,
-        "an idle write keeps the version"
-    );
+    assert_eq!(records.iter().map(|it| it.sequence).collect::<Vec<_>>(), (1..=8).collect::<Vec<u64>>());
+    assert_eq!(records[3].resource_version, records[0].resource_version, "an idle write keeps the version");
     assert_eq!(records[2].resource_version, None);
-    assert_eq!(
-        (records[0].resource.as_str(), records[0].user_agent.as_str()),
-        ("/configmaps", "test")
-    );
-    assert_eq!(
-        (records[7].cluster.as_deref(), records[7].namespace.as_deref()),
-        (Some("c"), None)
-    );
+    assert_eq!((records[0].resource.as_str(), records[0].user_agent.as_str()), ("/configmaps", "test"));
+    assert_eq!((records[7].cluster.as_deref(), records[7].namespace.as_deref()), (Some("c"), None));
     assert_eq!(records[0].body_digest.len(), 16);
     assert_ne!(records[0].body_digest, records[1].body_digest);
 }
@@ -359,14 +211,9 @@ async fn an_observer_may_read_the_server_that_tells_it() {
     let (seen, inner) = (Arc::clone(&counts), Arc::clone(&slot));
     let observer = Arc::new(move |_: &WriteRecord| {
         let server = inner.lock().unwrap().clone();
-        seen.lock()
-            .unwrap()
-            .extend(server.map(|server| server.objects(None).len()));
+        seen.lock().unwrap().extend(server.map(|server| server.objects(None).len()));
     });
-    let server = ApiServer::new(Options {
-        observer: Some(observer),
-        ..options()
-    });
+    let server = ApiServer::new(Options { observer: Some(observer), ..options() });
     *slot.lock().unwrap() = Some(server.clone());
     ok(&server, "POST", MAPS, Some(configmap("a"))).await;
     ok(&server, "DELETE", &format!("{MAPS}/a"), None).await;
@@ -393,11 +240,7 @@ async fn requests_are_counted_by_caller_verb_resource_and_code() {
         counts.iter().find(matches).map(|it| it.count)
     };
     assert_eq!(
-        (
-            find("create", "", 201),
-            find("get", "status", 200),
-            find("get", "", 404)
-        ),
+        (find("create", "", 201), find("get", "status", 200), find("get", "", 404)),
         (Some(1), Some(3), Some(1))
     );
 }
@@ -409,11 +252,7 @@ async fn story(seed: u64) -> Vec<Value> {
     for _ in 0..5 {
         ok(&server, "POST", WIDGETS, Some(generated.clone())).await;
     }
-    server
-        .objects(None)
-        .iter()
-        .map(|object| (**object).clone())
-        .collect()
+    server.objects(None).iter().map(|object| (**object).clone()).collect()
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,10 +1,5 @@
 //! Watches: where they start, what selectors make of events, bookmarks, ends.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -15,20 +10,11 @@ use serde_json::{Value, json};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 async fn create(server: &ApiServer, name: &str, labels: Value) -> Value {
-    ok(
-        server,
-        "POST",
-        MAPS,
-        Some(with_meta(configmap(name), json!({"labels": labels}))),
-    )
-    .await
+    ok(server, "POST", MAPS, Some(with_meta(configmap(name), json!({"labels": labels})))).await
 }
 
 async fn revision(server: &ApiServer) -> String {
-    ok(server, "GET", MAPS, None).await["metadata"]["resourceVersion"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    ok(server, "GET", MAPS, None).await["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
 }
 
 fn brief(kind: &str, name: &str) -> (String, String) {
@@ -57,10 +43,7 @@ async fn from_a_version_only_what_came_later_is_seen() {
     assert!(watch.is_quiet().await);
     merge_patch(&server, &format!("{MAPS}/a"), json!({"data": {"k": "w"}})).await;
     let event = watch.next().await.unwrap();
-    assert_eq!(
-        (&event["type"], &event["object"]["data"]["k"]),
-        (&json!("MODIFIED"), &json!("w"))
-    );
+    assert_eq!((&event["type"], &event["object"]["data"]["k"]), (&json!("MODIFIED"), &json!("w")));
     let deleted = ok(&server, "DELETE", &format!("{MAPS}/a"), None).await;
     let event = watch.next().await.unwrap();
     assert_eq!(
@@ -78,11 +61,9 @@ async fn from_a_version_only_what_came_later_is_seen() {
 async fn a_write_that_changes_nothing_is_no_event() {
     let server = server();
     create(&server, "a", json!({})).await;
-    let mut watch = Stream::open(
-        &server,
-        &format!("{MAPS}?watch=true&resourceVersion={}", revision(&server).await),
-    )
-    .await;
+    let mut watch =
+        Stream::open(&server, &format!("{MAPS}?watch=true&resourceVersion={}", revision(&server).await))
+            .await;
     merge_patch(&server, &format!("{MAPS}/a"), json!({"data": {"k": "v"}})).await;
     assert!(watch.is_quiet().await);
 }
@@ -91,11 +72,7 @@ async fn a_write_that_changes_nothing_is_no_event() {
 async fn a_version_from_the_future_waits_until_it_is_passed() {
     let server = server();
     let start: u64 = revision(&server).await.parse().unwrap();
-    let mut watch = Stream::open(
-        &server,
-        &format!("{MAPS}?watch=true&resourceVersion={}", start + 1),
-    )
-    .await;
+    let mut watch = Stream::open(&server, &format!("{MAPS}?watch=true&resourceVersion={}", start + 1)).await;
     create(&server, "a", json!({})).await;
     assert!(watch.is_quiet().await);
     create(&server, "b", json!({})).await;
@@ -108,10 +85,7 @@ async fn entering_and_leaving_a_selector_look_like_creation_and_deletion() {
     create(&server, "a", json!({"l": "x"})).await;
     let mut watch = Stream::open(
         &server,
-        &format!(
-            "{MAPS}?watch=true&labelSelector=l%3Dy&resourceVersion={}",
-            revision(&server).await
-        ),
+        &format!("{MAPS}?watch=true&labelSelector=l%3Dy&resourceVersion={}", revision(&server).await),
     )
     .await;
     let label = |value: &str| json!({"metadata": {"labels": {"l": value}}});
@@ -127,34 +101,16 @@ async fn entering_and_leaving_a_selector_look_like_creation_and_deletion() {
         (&json!("DELETED"), &left["metadata"]["resourceVersion"])
     );
     ok(&server, "DELETE", &path, None).await;
-    assert!(
-        watch.is_quiet().await,
-        "what was not selected is not reported when it goes"
-    );
+    assert!(watch.is_quiet().await, "what was not selected is not reported when it goes");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_sees_its_namespace_its_resource_and_its_name_only() {
     let server = server();
-    let mut watch = Stream::open(
-        &server,
-        &format!("{MAPS}?watch=true&fieldSelector=metadata.name%3Db"),
-    )
-    .await;
-    ok(
-        &server,
-        "POST",
-        "/api/v1/namespaces/kube-system/configmaps",
-        Some(configmap("b")),
-    )
-    .await;
-    ok(
-        &server,
-        "POST",
-        "/api/v1/namespaces/default/secrets",
-        Some(json!({"metadata": {"name": "b"}})),
-    )
-    .await;
+    let mut watch =
+        Stream::open(&server, &format!("{MAPS}?watch=true&fieldSelector=metadata.name%3Db")).await;
+    ok(&server, "POST", "/api/v1/namespaces/kube-system/configmaps", Some(configmap("b"))).await;
+    ok(&server, "POST", "/api/v1/namespaces/default/secrets", Some(json!({"metadata": {"name": "b"}}))).await;
     create(&server, "a", json!({})).await;
     assert!(watch.is_quiet().await);
     create(&server, "b", json!({})).await;
@@ -168,10 +124,7 @@ async fn a_watch_sees_its_namespace_its_resource_and_its_name_only() {
 
 #[tokio::test(start_paused = true)]
 async fn too_old_a_version_is_expired() {
-    let server = ApiServer::new(Options {
-        log_capacity: 2,
-        ..options()
-    });
+    let server = ApiServer::new(Options { log_capacity: 2, ..options() });
     let start = revision(&server).await;
     let mut slow = Stream::open(&server, &format!("{MAPS}?watch=true&resourceVersion={start}")).await;
     for name in ["a", "b", "c"] {
@@ -181,19 +134,10 @@ async fn too_old_a_version_is_expired() {
     for watch in [&mut slow, &mut late] {
         let event = watch.next().await.unwrap();
         assert_eq!(
-            (
-                &event["type"],
-                &event["object"]["code"],
-                &event["object"]["reason"]
-            ),
+            (&event["type"], &event["object"]["code"], &event["object"]["reason"]),
             (&json!("ERROR"), &json!(410), &json!("Expired"))
         );
-        assert!(
-            event["object"]["message"]
-                .as_str()
-                .unwrap()
-                .starts_with("too old resource version")
-        );
+        assert!(event["object"]["message"].as_str().unwrap().starts_with("too old resource version"));
         assert_eq!(watch.next().await, None);
     }
 }
@@ -207,23 +151,11 @@ async fn bookmarks_come_every_minute_and_before_the_end() {
     );
     let mut watch = Stream::open(&server, &path).await;
     let began = tokio::time::Instant::now();
-    ok(
-        &server,
-        "POST",
-        "/api/v1/namespaces/default/secrets",
-        Some(json!({"metadata": {"name": "s"}})),
-    )
-    .await;
+    ok(&server, "POST", "/api/v1/namespaces/default/secrets", Some(json!({"metadata": {"name": "s"}}))).await;
     for seconds in [60, 100] {
         let event = watch.next().await.unwrap();
-        assert_eq!(
-            (&event["type"], &event["object"]["kind"]),
-            (&json!("BOOKMARK"), &json!("ConfigMap"))
-        );
-        assert_eq!(
-            event["object"]["metadata"]["resourceVersion"],
-            revision(&server).await
-        );
+        assert_eq!((&event["type"], &event["object"]["kind"]), (&json!("BOOKMARK"), &json!("ConfigMap")));
+        assert_eq!(event["object"]["metadata"]["resourceVersion"], revision(&server).await);
         assert_eq!(began.elapsed().as_secs(), seconds);
     }
     assert_eq!(watch.next().await, None);
@@ -247,18 +179,10 @@ async fn initial_events_end_with_a_bookmark_that_says_so() {
     assert_eq!(watch.brief().await, brief("ADDED", "a"));
     let end = watch.next().await.unwrap();
     assert_eq!(end["type"], "BOOKMARK");
-    assert_eq!(
-        end["object"]["metadata"]["annotations"],
-        json!({"k8s.io/initial-events-end": "true"})
-    );
+    assert_eq!(end["object"]["metadata"]["annotations"], json!({"k8s.io/initial-events-end": "true"}));
     create(&server, "b", json!({})).await;
     assert_eq!(watch.brief().await, brief("ADDED", "b"));
-    assert_eq!(
-        get(&server, &format!("{MAPS}?watch=true&sendInitialEvents=true"))
-            .await
-            .0,
-        400
-    );
+    assert_eq!(get(&server, &format!("{MAPS}?watch=true&sendInitialEvents=true")).await.0, 400);
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,10 +35,7 @@ impl Cli {
 fn start_logs() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CAPM3_LOG");
     let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }
 
 #[cfg(test)]

@@ -1,10 +1,5 @@
 //! `capm3 up` as a person types it: exit codes, what goes where, and whether it can be understood.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may panic"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 use std::{
     fs,
@@ -15,11 +10,7 @@ use std::{
 use serde_json::Value;
 
 fn capm3(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_capm3"))
-        .args(args)
-        .env_remove("CAPM3_LOG")
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_capm3")).args(args).env_remove("CAPM3_LOG").output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -50,23 +41,10 @@ fn the_example_comes_up_with_one_row_a_machine() {
     let table = stdout(&output);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 7, "{table}");
-    for word in [
-        "RACK",
-        "HOST",
-        "MACHINE",
-        "DATA TEMPLATE",
-        "INDEX",
-        "VLAN",
-        "ADDRESS",
-        "PROVIDER ID",
-    ] {
+    for word in ["RACK", "HOST", "MACHINE", "DATA TEMPLATE", "INDEX", "VLAN", "ADDRESS", "PROVIDER ID"] {
         assert!(lines[0].contains(word), "{table}");
     }
-    assert!(
-        stderr(&output).contains("6 of 6 machines are ready"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(stderr(&output).contains("6 of 6 machines are ready"), "{}", stderr(&output));
 }
 
 #[test]
@@ -93,12 +71,7 @@ fn json_is_one_document_and_nothing_else_on_stdout() {
             "ready",
         ];
         assert_eq!(members, expected);
-        let host = report["hosts"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|h| h["name"] == machine["host"])
-            .unwrap();
+        let host = report["hosts"].as_array().unwrap().iter().find(|h| h["name"] == machine["host"]).unwrap();
         assert_eq!(host["failureDomain"], machine["failureDomain"]);
         assert_eq!(host["consumer"], machine["name"]);
         assert_eq!(host["state"], "provisioned");
@@ -116,10 +89,8 @@ fn equal_seeds_print_equal_tables_and_other_seeds_other_names() {
 fn without_enough_hosts_it_ends_with_one_and_an_explanation() {
     let folder = changed_example(|file, text| match file {
         "20-hosts.yaml" => {
-            let documents: Vec<&str> = text
-                .split("---\n")
-                .filter(|d| !d.contains("name: rack3-host-1\n"))
-                .collect();
+            let documents: Vec<&str> =
+                text.split("---\n").filter(|d| !d.contains("name: rack3-host-1\n")).collect();
             documents.join("---\n")
         }
         _ => text,

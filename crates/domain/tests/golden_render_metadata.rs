@@ -15,9 +15,7 @@ fn golden_render_metadata() {
             ..Metal3DataTemplateSpec::default()
         };
         render::judge(case, "metaData", &spec, |inputs| {
-            spec.meta_data
-                .as_ref()
-                .map(|meta_data| render_meta_data(meta_data, inputs))
+            spec.meta_data.as_ref().map(|meta_data| render_meta_data(meta_data, inputs))
         })
     });
 }

@@ -15,9 +15,7 @@ fn golden_render_networkdata() {
             ..Metal3DataTemplateSpec::default()
         };
         render::judge(case, "networkData", &spec, |inputs| {
-            spec.network_data
-                .as_ref()
-                .map(|network_data| render_network_data(network_data, inputs))
+            spec.network_data.as_ref().map(|network_data| render_network_data(network_data, inputs))
         })
     });
 }

@@ -58,10 +58,7 @@ fn judge(case: &Case, outcome: &HostOutcome) -> Result<(), String> {
         return Ok(());
     };
     let allowed = expected.get("hosts").and_then(Value::as_array);
-    let is_allowed = allowed
-        .into_iter()
-        .flatten()
-        .any(|host| host == chosen.host.as_str());
+    let is_allowed = allowed.into_iter().flatten().any(|host| host == chosen.host.as_str());
     if !is_allowed || text("/reason") != chosen.reason() {
         return Err(format!("{chosen:?}, expected {expected}"));
     }

@@ -38,12 +38,7 @@ type OwnVersions = BTreeMap<(ResourceKind, ObjectKey), String>;
 impl Executor {
     /// An executor whose events name `component` as their source.
     pub fn new(client: ApiClient, caches: Arc<Caches>, clock: Clock, component: &'static str) -> Self {
-        Self {
-            client,
-            caches,
-            clock,
-            component,
-        }
+        Self { client, caches, clock, component }
     }
 
     /// Carries out the writes in order, then the events. On a refusal that means "the view was outdated" the
@@ -56,10 +51,7 @@ impl Executor {
                 if source.is_outdated_view() {
                     self.refresh(write).await;
                 }
-                return Err(ActError {
-                    what: write.to_string(),
-                    source,
-                });
+                return Err(ActError { what: write.to_string(), source });
             }
         }
         for note in &plan.events {
@@ -74,13 +66,7 @@ impl Executor {
                 let answer = self.client.create(kind, &key.namespace, object.clone()).await?;
                 self.take_in(kind, key, answer, own);
             }
-            Write::Patch {
-                kind,
-                key,
-                subresource,
-                version,
-                patch,
-            } => {
+            Write::Patch { kind, key, subresource, version, patch } => {
                 let mut patch = patch.clone();
                 if let Some(version) = version {
                     let version = own.get(&(kind.clone(), key.clone())).unwrap_or(version);
@@ -98,9 +84,7 @@ impl Executor {
     }
 
     fn take_in(&self, kind: &ResourceKind, key: &ObjectKey, answer: Value, own: &mut OwnVersions) {
-        let version = answer
-            .pointer("/metadata/resourceVersion")
-            .and_then(Value::as_str);
+        let version = answer.pointer("/metadata/resourceVersion").and_then(Value::as_str);
         if let Some(version) = version {
             own.insert((kind.clone(), key.clone()), version.to_owned());
         }
@@ -122,10 +106,7 @@ impl Executor {
 
     /// Events are best effort. The name is made from the content, so that the same event is recorded once.
     async fn record(&self, note: &EventNote) {
-        let digest = Sha256::digest(format!(
-            "{}{}{}{}",
-            note.uid, note.kind, note.reason, note.message
-        ));
+        let digest = Sha256::digest(format!("{}{}{}{}", note.uid, note.kind, note.reason, note.message));
         let suffix: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
         let name = format!("{}.{suffix}", note.key.name);
         let now = self.clock.now_text();

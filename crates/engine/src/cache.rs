@@ -63,13 +63,9 @@ impl Caches {
     /// Adds a kind with its indexes.
     pub fn add<K: Object>(&mut self, indexes: &[Index<K>]) -> Arc<Store<K>> {
         let store = Arc::new(Store::new(indexes));
-        self.by_type.insert(
-            TypeId::of::<K>(),
-            Arc::clone(&store) as Arc<dyn Any + Send + Sync>,
-        );
+        self.by_type.insert(TypeId::of::<K>(), Arc::clone(&store) as Arc<dyn Any + Send + Sync>);
         let kind = ResourceKind::of::<K>();
-        self.by_resource
-            .insert((kind.group, kind.plural), Arc::new(Fed(Arc::clone(&store))));
+        self.by_resource.insert((kind.group, kind.plural), Arc::new(Fed(Arc::clone(&store))));
         store
     }
 
@@ -119,9 +115,7 @@ impl Reader for Caches {
     }
 
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
-        self.store::<K>()
-            .map(|store| store.by_index(index, value))
-            .unwrap_or_default()
+        self.store::<K>().map(|store| store.by_index(index, value)).unwrap_or_default()
     }
 }
 

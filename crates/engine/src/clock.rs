@@ -16,10 +16,7 @@ pub struct Clock {
 impl Clock {
     /// A clock that shows `base` now.
     pub fn starting_at(base: Timestamp) -> Self {
-        Self {
-            base,
-            origin: Instant::now(),
-        }
+        Self { base, origin: Instant::now() }
     }
 
     /// A clock that shows the machine's time.

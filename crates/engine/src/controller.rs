@@ -36,11 +36,7 @@ pub struct Controller {
 impl Controller {
     /// A controller that calls `reconcile` for each key.
     pub fn new(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Reconcile) -> Self {
-        Self {
-            name,
-            queue,
-            reconcile,
-        }
+        Self { name, queue, reconcile }
     }
 
     /// Starts the workers once every cache has its first list: acting on half a view would be a guess.
@@ -66,10 +62,7 @@ impl Controller {
 
 impl std::fmt::Debug for Controller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Controller")
-            .field("name", &self.name)
-            .field("depth", &self.queue.depth())
-            .finish()
+        f.debug_struct("Controller").field("name", &self.name).field("depth", &self.queue.depth()).finish()
     }
 }
 

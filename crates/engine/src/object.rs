@@ -20,11 +20,7 @@ pub trait Object:
 
     /// The resource version as a number; versions of one API server are ordered.
     fn version(&self) -> u64 {
-        self.meta()
-            .resource_version
-            .as_deref()
-            .and_then(|v| v.parse().ok())
-            .unwrap_or(0)
+        self.meta().resource_version.as_deref().and_then(|v| v.parse().ok()).unwrap_or(0)
     }
 
     /// Deletion has begun and nobody holds the object back: the server has removed it.
@@ -51,10 +47,7 @@ pub struct ObjectKey {
 impl ObjectKey {
     /// A key from its parts.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        Self { namespace: namespace.into(), name: name.into() }
     }
 }
 
@@ -94,20 +87,12 @@ impl ResourceKind {
 
     /// The `apiVersion` of objects of this kind.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.clone()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
     /// URL path of all objects of this kind in a namespace, or everywhere when it is empty.
     pub fn collection_path(&self, namespace: &str) -> String {
-        let root = if self.group.is_empty() {
-            "/api".to_owned()
-        } else {
-            format!("/apis/{}", self.group)
-        };
+        let root = if self.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", self.group) };
         if namespace.is_empty() {
             format!("{root}/{}/{}", self.version, self.plural)
         } else {

@@ -39,10 +39,7 @@ mod tests {
     fn only_what_differs_is_in_the_patch() {
         let old = json!({"a": 1, "b": {"c": 2, "d": 3}, "l": [1, 2], "gone": true});
         let new = json!({"a": 1, "b": {"c": 2, "d": 4}, "l": [1], "new": {}});
-        assert_eq!(
-            merge_diff(&old, &new),
-            Some(json!({"b": {"d": 4}, "l": [1], "new": {}, "gone": null}))
-        );
+        assert_eq!(merge_diff(&old, &new), Some(json!({"b": {"d": 4}, "l": [1], "new": {}, "gone": null})));
         assert_eq!(merge_diff(&old, &old), None);
     }
 
@@ -66,10 +63,7 @@ mod tests {
     }
 
     fn tree() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            any::<bool>().prop_map(Value::from),
-            (0..5i64).prop_map(Value::from)
-        ];
+        let leaf = prop_oneof![any::<bool>().prop_map(Value::from), (0..5i64).prop_map(Value::from)];
         leaf.prop_recursive(3, 12, 3, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..3).prop_map(Value::Array),

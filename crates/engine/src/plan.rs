@@ -106,10 +106,7 @@ impl Plan {
 
     /// A plan that does nothing and waits.
     pub fn wait_for(what: impl Into<String>) -> Self {
-        Self {
-            end: End::WaitFor(what.into()),
-            ..Self::default()
-        }
+        Self { end: End::WaitFor(what.into()), ..Self::default() }
     }
 
     /// Whether the plan writes nothing.
@@ -177,23 +174,13 @@ impl Plan {
         version: Option<String>,
         patch: Value,
     ) {
-        self.writes.push(Write::Patch {
-            kind: ResourceKind::of::<K>(),
-            key,
-            subresource,
-            version,
-            patch,
-        });
+        self.writes.push(Write::Patch { kind: ResourceKind::of::<K>(), key, subresource, version, patch });
     }
 
     /// Adds the deletion of an object.
     pub fn delete<K: Object>(&mut self, object: &K) {
         let uid = object.meta().uid.clone();
-        self.writes.push(Write::Delete {
-            kind: ResourceKind::of::<K>(),
-            key: object.key(),
-            uid,
-        });
+        self.writes.push(Write::Delete { kind: ResourceKind::of::<K>(), key: object.key(), uid });
     }
 
     /// Adds an event.
@@ -226,18 +213,8 @@ impl fmt::Display for Write {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Create { kind, key, .. } => write!(f, "create {kind} {key}"),
-            Self::Patch {
-                kind,
-                key,
-                subresource,
-                patch,
-                ..
-            } => {
-                let shown = if kind.kind == "Secret" {
-                    "(hidden)".to_owned()
-                } else {
-                    patch.to_string()
-                };
+            Self::Patch { kind, key, subresource, patch, .. } => {
+                let shown = if kind.kind == "Secret" { "(hidden)".to_owned() } else { patch.to_string() };
                 let part = subresource.map(|s| format!("/{s}")).unwrap_or_default();
                 write!(f, "patch {kind}{part} {key} {shown}")
             }
@@ -292,10 +269,6 @@ mod tests {
             plan.to_string(),
             "patch Node n {\"spec\":{\"podCIDR\":\"b\"}}\npatch Node/status n {\"status\":{\"phase\":\"y\"}}\ndone"
         );
-        assert!(
-            plan.writes
-                .iter()
-                .all(|w| matches!(w, Write::Patch { version: Some(v), .. } if v == "7"))
-        );
+        assert!(plan.writes.iter().all(|w| matches!(w, Write::Patch { version: Some(v), .. } if v == "7")));
     }
 }

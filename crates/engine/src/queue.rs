@@ -45,10 +45,7 @@ impl<T> Default for Queue<T> {
             arrivals: 0,
             failures: BTreeMap::new(),
         };
-        Self {
-            state: Mutex::new(state),
-            wake: Notify::new(),
-        }
+        Self { state: Mutex::new(state), wake: Notify::new() }
     }
 }
 
@@ -106,9 +103,7 @@ impl<T: Ord + Clone> Queue<T> {
             let failures = state.failures.entry(key.clone()).or_insert(0);
             let doublings = (*failures).min(20);
             *failures += 1;
-            FIRST_BACK_OFF
-                .saturating_mul(1 << doublings)
-                .min(LONGEST_BACK_OFF)
+            FIRST_BACK_OFF.saturating_mul(1 << doublings).min(LONGEST_BACK_OFF)
         };
         self.add_after(key, delay);
     }
@@ -162,11 +157,7 @@ impl<T: Ord + Clone> Queue<T> {
     /// How full the queue is.
     pub fn depth(&self) -> Depth {
         let state = self.state.lock();
-        Depth {
-            ready: state.ready.len(),
-            processing: state.processing.len(),
-            later: state.later.len(),
-        }
+        Depth { ready: state.ready.len(), processing: state.processing.len(), later: state.later.len() }
     }
 }
 
@@ -221,11 +212,7 @@ mod tests {
         let key = queue.next().await;
         queue.add("a");
         queue.add("b");
-        assert_eq!(
-            queue.next().await,
-            "b",
-            "a is being worked on: no second worker gets it"
-        );
+        assert_eq!(queue.next().await, "b", "a is being worked on: no second worker gets it");
         queue.done(&key);
         assert_eq!(queue.next().await, "a");
     }

@@ -14,9 +14,7 @@ const SUFFIX_ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 impl Rng {
     /// A generator for a seed.
     pub fn seeded(seed: u64) -> Self {
-        Self {
-            state: Mutex::new(seed),
-        }
+        Self { state: Mutex::new(seed) }
     }
 
     /// The next number.

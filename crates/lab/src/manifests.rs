@@ -67,16 +67,11 @@ impl ManifestError {
 /// Reads a file, or the YAML files of a folder in order of their names.
 pub fn read(path: &Path) -> Result<Vec<Manifest>, ManifestError> {
     if !path.exists() {
-        return Err(ManifestError::Missing {
-            path: path.to_owned(),
-        });
+        return Err(ManifestError::Missing { path: path.to_owned() });
     }
     let mut files = vec![path.to_owned()];
     if path.is_dir() {
-        let unreadable = |source| ManifestError::Unreadable {
-            path: path.to_owned(),
-            source,
-        };
+        let unreadable = |source| ManifestError::Unreadable { path: path.to_owned(), source };
         files = std::fs::read_dir(path)
             .map_err(unreadable)?
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))
@@ -86,10 +81,8 @@ pub fn read(path: &Path) -> Result<Vec<Manifest>, ManifestError> {
     }
     let mut manifests = Vec::new();
     for file in files {
-        let text = std::fs::read_to_string(&file).map_err(|source| ManifestError::Unreadable {
-            path: file.clone(),
-            source,
-        })?;
+        let text = std::fs::read_to_string(&file)
+            .map_err(|source| ManifestError::Unreadable { path: file.clone(), source })?;
         manifests.extend(parse(&file.display().to_string(), &text)?);
     }
     Ok(manifests)
@@ -98,17 +91,10 @@ pub fn read(path: &Path) -> Result<Vec<Manifest>, ManifestError> {
 /// Reads the documents of one text.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     let options = serde_saphyr::options! { legacy_octal_numbers: true };
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| ManifestError::NotYaml {
-            file: file.to_owned(),
-            problem: error.to_string(),
-        })?;
+    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
+        .map_err(|error| ManifestError::NotYaml { file: file.to_owned(), problem: error.to_string() })?;
     let mut manifests = Vec::new();
-    for (position, object) in documents
-        .into_iter()
-        .enumerate()
-        .filter(|(_, object)| !object.is_null())
-    {
+    for (position, object) in documents.into_iter().enumerate().filter(|(_, object)| !object.is_null()) {
         if let Some(problem) = identity_problem(&object) {
             return Err(ManifestError::NotAnObject {
                 file: file.to_owned(),
@@ -116,37 +102,25 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
                 problem,
             });
         }
-        manifests.push(Manifest {
-            file: file.to_owned(),
-            object,
-        });
+        manifests.push(Manifest { file: file.to_owned(), object });
     }
     Ok(manifests)
 }
 
 /// What is wrong with the members that say which object this is.
 fn identity_problem(object: &Value) -> Option<String> {
-    let required = [
-        ("/apiVersion", "apiVersion"),
-        ("/kind", "kind"),
-        ("/metadata/name", "metadata.name"),
-    ];
-    required
-        .into_iter()
-        .find_map(|(pointer, field)| match object.pointer(pointer) {
-            Some(Value::String(text)) if !text.is_empty() => None,
-            None | Some(Value::Null | Value::String(_)) => Some(format!("no {field}")),
-            // YAML reads words such as `no` or `on` as true or false.
-            Some(other) => Some(format!("{field} {other}, which is not text: quote it")),
-        })
+    let required = [("/apiVersion", "apiVersion"), ("/kind", "kind"), ("/metadata/name", "metadata.name")];
+    required.into_iter().find_map(|(pointer, field)| match object.pointer(pointer) {
+        Some(Value::String(text)) if !text.is_empty() => None,
+        None | Some(Value::Null | Value::String(_)) => Some(format!("no {field}")),
+        // YAML reads words such as `no` or `on` as true or false.
+        Some(other) => Some(format!("{field} {other}, which is not text: quote it")),
+    })
 }
 
 impl Manifest {
     fn text(&self, pointer: &str) -> &str {
-        self.object
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        self.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Kind of the object.
@@ -167,10 +141,8 @@ impl Manifest {
     /// Where objects of this kind are served. The plural follows Kubernetes' own guess, which holds for every kind
     /// that the server knows but `Metal3Data`.
     pub fn resource(&self) -> ResourceKind {
-        let (group, version) = self
-            .text("/apiVersion")
-            .split_once('/')
-            .unwrap_or(("", self.text("/apiVersion")));
+        let (group, version) =
+            self.text("/apiVersion").split_once('/').unwrap_or(("", self.text("/apiVersion")));
         let lower = self.kind().to_lowercase();
         let plural = if let Some(stem) = lower.strip_suffix('y') {
             format!("{stem}ies")
@@ -220,25 +192,13 @@ mod tests {
 
     #[test]
     fn a_name_that_yaml_takes_for_a_truth_value_is_said() {
-        let error = parse(
-            "f.yaml",
-            "apiVersion: v1\nkind: Namespace\nmetadata: {name: no}\n",
-        )
-        .unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("metadata.name false, which is not text: quote it"),
-            "{error}"
-        );
+        let error = parse("f.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: no}\n").unwrap_err();
+        assert!(error.to_string().contains("metadata.name false, which is not text: quote it"), "{error}");
     }
 
     #[test]
     fn broken_yaml_says_where() {
         let error = parse("f.yaml", "a: [1\nb: 2\n").unwrap_err();
-        assert!(
-            error.to_string().starts_with("f.yaml: not valid YAML:"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("f.yaml: not valid YAML:"), "{error}");
     }
 }

@@ -43,10 +43,7 @@ impl Lab {
 
 fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Vec<String> {
     let Some(new) = new else {
-        return old
-            .map(|old| format!("machine {} is gone", old.metadata.name_str()))
-            .into_iter()
-            .collect();
+        return old.map(|old| format!("machine {} is gone", old.metadata.name_str())).into_iter().collect();
     };
     let name = new.metadata.name_str();
     let mut lines = Vec::new();
@@ -59,11 +56,8 @@ fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Ve
     if let Some(data) = data(new).filter(|_| old.and_then(data).is_none()) {
         lines.push(format!("machine {name} gets data {data}"));
     }
-    if let Some(id) = new
-        .spec
-        .provider_id
-        .as_ref()
-        .filter(|_| old.is_none_or(|o| o.spec.provider_id.is_none()))
+    if let Some(id) =
+        new.spec.provider_id.as_ref().filter(|_| old.is_none_or(|o| o.spec.provider_id.is_none()))
     {
         lines.push(format!("machine {name} is {id}"));
     }
@@ -73,18 +67,10 @@ fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Ve
 fn host_step(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> Option<String> {
     let new = new?;
     let state = new.state();
-    let shown = [
-        host_state::AVAILABLE,
-        host_state::PROVISIONED,
-        host_state::DEPROVISIONING,
-    ];
+    let shown = [host_state::AVAILABLE, host_state::PROVISIONED, host_state::DEPROVISIONING];
     if old.is_some_and(|old| old.state() == state) || !shown.contains(&state) {
         return None;
     }
-    let stands = new
-        .metadata
-        .label(label::FAILURE_DOMAIN)
-        .map(|d| format!(" in {d}"))
-        .unwrap_or_default();
+    let stands = new.metadata.label(label::FAILURE_DOMAIN).map(|d| format!(" in {d}")).unwrap_or_default();
     Some(format!("host {}{stands} is {state}", new.metadata.name_str()))
 }

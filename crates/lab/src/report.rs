@@ -75,20 +75,14 @@ pub fn report(lab: &Lab, elapsed_ms: u128) -> Report {
     let secrets: Vec<Secret> = read_all(lab, "Secret");
     let machines = read_all::<Metal3Machine>(lab, "Metal3Machine");
     Report {
-        machines: machines
-            .iter()
-            .map(|m| machine_row(m, &hosts, &data, &secrets))
-            .collect(),
+        machines: machines.iter().map(|m| machine_row(m, &hosts, &data, &secrets)).collect(),
         hosts: hosts.iter().map(host_row).collect(),
         elapsed_ms,
     }
 }
 
 fn read_all<K: DeserializeOwned>(lab: &Lab, kind: &str) -> Vec<K> {
-    lab.objects(kind)
-        .iter()
-        .filter_map(|o| serde_json::from_value(o.as_ref().clone()).ok())
-        .collect()
+    lab.objects(kind).iter().filter_map(|o| serde_json::from_value(o.as_ref().clone()).ok()).collect()
 }
 
 fn machine_row(
@@ -98,27 +92,15 @@ fn machine_row(
     secrets: &[Secret],
 ) -> MachineRow {
     let namespace = machine.metadata.namespace_str();
-    let host = machine
-        .metadata
-        .annotation(annotation::HOST)
-        .and_then(|v| v.split_once('/'))
-        .map(|(_, name)| name);
-    let host = hosts
-        .iter()
-        .find(|h| h.metadata.namespace_str() == namespace && Some(h.metadata.name_str()) == host);
-    let rendered = machine
-        .status
-        .rendered_data
-        .as_ref()
-        .and_then(|r| r.name.as_deref());
+    let host =
+        machine.metadata.annotation(annotation::HOST).and_then(|v| v.split_once('/')).map(|(_, name)| name);
+    let host =
+        hosts.iter().find(|h| h.metadata.namespace_str() == namespace && Some(h.metadata.name_str()) == host);
+    let rendered = machine.status.rendered_data.as_ref().and_then(|r| r.name.as_deref());
     let rendered = data
         .iter()
         .find(|d| d.metadata.namespace_str() == namespace && Some(d.metadata.name_str()) == rendered);
-    let network = machine
-        .status
-        .network_data
-        .as_ref()
-        .and_then(|r| r.name.as_deref());
+    let network = machine.status.network_data.as_ref().and_then(|r| r.name.as_deref());
     let network = secrets
         .iter()
         .find(|s| s.metadata.namespace_str() == namespace && Some(s.metadata.name_str()) == network)
@@ -127,15 +109,11 @@ fn machine_row(
     MachineRow {
         name: machine.metadata.name_str().to_owned(),
         host: host.map(|h| h.metadata.name_str().to_owned()),
-        failure_domain: host
-            .and_then(|h| h.metadata.label(label::FAILURE_DOMAIN))
-            .map(str::to_owned),
+        failure_domain: host.and_then(|h| h.metadata.label(label::FAILURE_DOMAIN)).map(str::to_owned),
         data_template: rendered.and_then(|d| d.spec.template.as_ref()?.name.clone()),
         data: rendered.map(|d| d.metadata.name_str().to_owned()),
         index: rendered.and_then(|d| d.spec.index),
-        vlans: each(&network, "links")
-            .filter_map(|link| link.get("vlan_id")?.as_i64())
-            .collect(),
+        vlans: each(&network, "links").filter_map(|link| link.get("vlan_id")?.as_i64()).collect(),
         addresses: each(&network, "networks")
             .filter_map(|network| network.get("ip_address")?.as_str().map(str::to_owned))
             .collect(),
@@ -156,10 +134,7 @@ fn host_row(host: &BareMetalHost) -> HostRow {
 
 /// The network data in a Secret, read by a YAML parser as a node would.
 fn network_data(secret: &Secret) -> Option<Value> {
-    let encoded = secret
-        .data
-        .get("networkData")
-        .or_else(|| secret.data.get("value"))?;
+    let encoded = secret.data.get("networkData").or_else(|| secret.data.get("value"))?;
     let text = String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?).ok()?;
     serde_saphyr::from_str(&text).ok()
 }
@@ -174,16 +149,11 @@ impl Report {
         let mut seen = BTreeSet::new();
         let mut twice = Vec::new();
         for machine in &self.machines {
-            let index = machine
-                .data_template
-                .as_ref()
-                .zip(machine.index)
-                .map(|(t, i)| format!("index {t}/{i}"));
+            let index =
+                machine.data_template.as_ref().zip(machine.index).map(|(t, i)| format!("index {t}/{i}"));
             let marks = machine.host.iter().map(|h| format!("host {h}"));
             let marks = marks.chain(machine.provider_id.iter().map(|p| format!("provider ID {p}")));
-            let marks = marks
-                .chain(machine.addresses.iter().map(|a| format!("address {a}")))
-                .chain(index);
+            let marks = marks.chain(machine.addresses.iter().map(|a| format!("address {a}"))).chain(index);
             twice.extend(marks.filter(|mark| !seen.insert(mark.clone())));
         }
         twice

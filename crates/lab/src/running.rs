@@ -41,13 +41,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            seed: 1,
-            profile: Profile::Instant,
-            speed: 1.0,
-            workers: 4,
-            observer: None,
-        }
+        Self { seed: 1, profile: Profile::Instant, speed: 1.0, workers: 4, observer: None }
     }
 }
 
@@ -104,17 +98,11 @@ impl Lab {
         let server = ApiServer::new(server_options);
         let client = client_of(&server, "capm3-lab");
         for crd in capm3_world::crds().into_iter().chain(capm3_api::crd::all()) {
-            let manifest = Manifest {
-                file: "built-in CRD".to_owned(),
-                object: crd,
-            };
+            let manifest = Manifest { file: "built-in CRD".to_owned(), object: crd };
             put(&client, &manifest).await?;
         }
         let world_client = client_of(&server, "capm3-world");
-        let apis = Arc::new(Embedded {
-            server: server.clone(),
-            client: world_client.clone(),
-        });
+        let apis = Arc::new(Embedded { server: server.clone(), client: world_client.clone() });
         let world_options = capm3_world::Options {
             profile: options.profile,
             speed: options.speed,
@@ -122,14 +110,7 @@ impl Lab {
             workers: options.workers,
         };
         let world = World::start(world_client, apis, clock, &world_options);
-        let mut lab = Self {
-            server,
-            client,
-            clock,
-            world,
-            provider: None,
-            workers: options.workers,
-        };
+        let mut lab = Self { server, client, clock, world, provider: None, workers: options.workers };
         lab.start_provider();
         Ok(lab)
     }
@@ -139,10 +120,7 @@ impl Lab {
         self.provider = None;
         let client = client_of(&self.server, "capm3");
         let connect = ConnectInProcess::new(client.clone());
-        let options = capm3_provider::Options {
-            workers: self.workers,
-            ..capm3_provider::Options::default()
-        };
+        let options = capm3_provider::Options { workers: self.workers, ..capm3_provider::Options::default() };
         self.provider = Some(Provider::start(client, connect, self.clock, &options));
     }
 
@@ -222,9 +200,7 @@ impl Lab {
 
 impl std::fmt::Debug for Lab {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lab")
-            .field("provider", &self.provider)
-            .finish_non_exhaustive()
+        f.debug_struct("Lab").field("provider", &self.provider).finish_non_exhaustive()
     }
 }
 
@@ -234,19 +210,14 @@ fn client_of(server: &ApiServer, user_agent: &str) -> ApiClient {
 
 async fn put(client: &ApiClient, manifest: &Manifest) -> Result<(), LabError> {
     let (kind, key) = (manifest.resource(), manifest.key());
-    let result = match client
-        .create(&kind, &key.namespace, manifest.object.clone())
-        .await
-    {
+    let result = match client.create(&kind, &key.namespace, manifest.object.clone()).await {
         Err(ApiError::AlreadyExists { .. }) => client.merge_patch(&kind, &key, None, &manifest.object).await,
         other => other,
     };
     match result {
         Ok(_) => Ok(()),
-        Err(source) => Err(LabError::Refused {
-            file: manifest.file.clone(),
-            object: manifest.to_string(),
-            source,
-        }),
+        Err(source) => {
+            Err(LabError::Refused { file: manifest.file.clone(), object: manifest.to_string(), source })
+        }
     }
 }

@@ -35,9 +35,8 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
         return Vec::new();
     };
     let machines = lab.objects("Metal3Machine");
-    let machines = machines
-        .iter()
-        .filter_map(|o| serde_json::from_value::<Metal3Machine>(o.as_ref().clone()).ok());
+    let machines =
+        machines.iter().filter_map(|o| serde_json::from_value::<Metal3Machine>(o.as_ref().clone()).ok());
     machines
         .filter_map(|machine| {
             let unknown = |_: &ObjectKey| Workload::Unknown;
@@ -48,11 +47,7 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
             };
             let choice = metal3machine::choose_host(&snapshot);
             let hosts = choice.verdicts.iter().map(ToString::to_string).collect();
-            Some(StuckMachine {
-                name: machine.metadata.name_str().to_owned(),
-                waits_for,
-                hosts,
-            })
+            Some(StuckMachine { name: machine.metadata.name_str().to_owned(), waits_for, hosts })
         })
         .collect()
 }
@@ -60,23 +55,14 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
 /// Control planes and deployments that have fewer ready machines than they want.
 pub fn short_owners(lab: &Lab) -> Vec<ShortOwner> {
     let owners = ["KubeadmControlPlane", "MachineDeployment"];
-    let objects = owners
-        .iter()
-        .flat_map(|kind| lab.objects(kind).into_iter().map(move |o| (*kind, o)));
+    let objects = owners.iter().flat_map(|kind| lab.objects(kind).into_iter().map(move |o| (*kind, o)));
     objects
         .filter_map(|(kind, object)| {
             let number =
                 |pointer: &str, or: i64| object.pointer(pointer).and_then(Value::as_i64).unwrap_or(or);
             let (wanted, ready) = (number("/spec/replicas", 1), number("/status/readyReplicas", 0));
-            let name = object
-                .pointer("/metadata/name")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            (ready < wanted).then(|| ShortOwner {
-                owner: format!("{kind} {name}"),
-                wanted,
-                ready,
-            })
+            let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            (ready < wanted).then(|| ShortOwner { owner: format!("{kind} {name}"), wanted, ready })
         })
         .collect()
 }

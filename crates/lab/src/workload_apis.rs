@@ -69,10 +69,7 @@ impl Connect for ConnectInProcess {
         let entry = entry.ok_or_else(|| ConnectError("the kubeconfig names no cluster".to_owned()))?;
         match entry.cluster.server.strip_prefix(EMBEDDED) {
             Some(path) => Ok(self.client.below(path)),
-            None => Err(ConnectError(format!(
-                "{} is not in this process",
-                entry.cluster.server
-            ))),
+            None => Err(ConnectError(format!("{} is not in this process", entry.cluster.server))),
         }
     }
 }

@@ -1,10 +1,5 @@
 //! What is left when machines and clusters go: nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may panic"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
 
@@ -35,12 +30,7 @@ async fn after_the_cluster_is_deleted_every_host_is_available_and_nothing_is_lef
     let secrets: Vec<String> = lab.objects("Secret").iter().map(|o| name(o)).collect();
     assert_eq!(secrets, ["bmc-credentials"]);
     for host in lab.objects("BareMetalHost") {
-        assert_eq!(
-            text(&host, "/status/provisioning/state"),
-            "available",
-            "{}",
-            name(&host)
-        );
+        assert_eq!(text(&host, "/status/provisioning/state"), "available", "{}", name(&host));
         for field in ["consumerRef", "image", "userData", "metaData", "networkData"] {
             assert!(
                 host.pointer(&format!("/spec/{field}")).is_none_or(Value::is_null),
@@ -48,17 +38,10 @@ async fn after_the_cluster_is_deleted_every_host_is_available_and_nothing_is_lef
                 name(&host)
             );
         }
-        assert!(
-            host.pointer("/metadata/labels/cluster.x-k8s.io~1cluster-name")
-                .is_none()
-        );
+        assert!(host.pointer("/metadata/labels/cluster.x-k8s.io~1cluster-name").is_none());
     }
     for template in lab.objects("Metal3DataTemplate") {
-        assert!(
-            template
-                .pointer("/status/indexes")
-                .is_none_or(|i| i.as_array().is_none_or(Vec::is_empty))
-        );
+        assert!(template.pointer("/status/indexes").is_none_or(|i| i.as_array().is_none_or(Vec::is_empty)));
     }
 }
 
@@ -80,28 +63,12 @@ async fn s48_a_deleted_machine_leaves_nothing_and_touches_nobody() {
     let named = |kind: &str| lab.objects(kind).iter().map(|o| name(o)).collect::<BTreeSet<_>>();
     let data: BTreeSet<String> = after.machines.iter().filter_map(|m| m.data.clone()).collect();
     assert_eq!(named("Metal3Data"), data);
-    assert_eq!(
-        named("Metal3DataClaim"),
-        after.machines.iter().map(|m| m.name.clone()).collect()
-    );
-    let addresses: BTreeSet<String> = lab
-        .objects("IPAddress")
-        .iter()
-        .map(|a| text(a, "/spec/address"))
-        .collect();
-    assert_eq!(
-        addresses,
-        after.machines.iter().flat_map(|m| m.addresses.clone()).collect()
-    );
-    let rendered = named("Secret")
-        .into_iter()
-        .filter(|s| s.ends_with("-networkdata"))
-        .count();
+    assert_eq!(named("Metal3DataClaim"), after.machines.iter().map(|m| m.name.clone()).collect());
+    let addresses: BTreeSet<String> =
+        lab.objects("IPAddress").iter().map(|a| text(a, "/spec/address")).collect();
+    assert_eq!(addresses, after.machines.iter().flat_map(|m| m.addresses.clone()).collect());
+    let rendered = named("Secret").into_iter().filter(|s| s.ends_with("-networkdata")).count();
     assert_eq!(rendered, 5);
-    let free = after
-        .hosts
-        .iter()
-        .filter(|h| h.consumer.is_none() && h.state == "available")
-        .count();
+    let free = after.hosts.iter().filter(|h| h.consumer.is_none() && h.state == "available").count();
     assert_eq!(free, 7);
 }

@@ -1,10 +1,5 @@
 //! From Metal3Machine to claim, data, Secret and host.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may panic"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
 
@@ -19,12 +14,7 @@ fn control_plane_with_meta_data() -> Vec<capm3_lab::manifests::Manifest> {
         let patch = json!({"spec": {"metaData": {
             "objectNames": [{"key": "machine-name", "object": "metal3machine"}],
             "indexes": [{"key": "index"}]}}});
-        change(
-            &mut manifests,
-            "Metal3DataTemplate",
-            &format!("m3dt-rack{rack}"),
-            &patch,
-        );
+        change(&mut manifests, "Metal3DataTemplate", &format!("m3dt-rack{rack}"), &patch);
     }
     manifests
 }
@@ -58,10 +48,7 @@ async fn s39_the_bootstrap_secret_is_the_user_data() {
         assert!(!secret.is_empty());
         assert_eq!(text(&machine, "/status/userData/name"), secret);
         let host = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost").replace("metal3/", "");
-        assert_eq!(
-            text(&get(&lab, "BareMetalHost", &host), "/spec/userData/name"),
-            secret
-        );
+        assert_eq!(text(&get(&lab, "BareMetalHost", &host), "/spec/userData/name"), secret);
     }
 }
 
@@ -70,42 +57,25 @@ async fn s39_the_bootstrap_secret_is_the_user_data() {
 #[tokio::test(start_paused = true)]
 async fn s46_no_image_before_the_data_is_ready() {
     let mut manifests = control_plane_with_meta_data();
-    let pools: Vec<_> = manifests
-        .iter()
-        .filter(|m| m.kind() == "IPPool")
-        .cloned()
-        .collect();
+    let pools: Vec<_> = manifests.iter().filter(|m| m.kind() == "IPPool").cloned().collect();
     manifests.retain(|m| m.kind() != "IPPool");
     let lab = settled(&manifests).await;
     let waiting = machines(&lab, "my-cluster-cp");
-    assert_eq!(
-        waiting.len(),
-        1,
-        "the first machine must be up before the next is made"
-    );
-    assert_eq!(
-        condition(&waiting[0], "Metal3DataReady"),
-        ("False".into(), "WaitingForMetal3Data".into())
-    );
+    assert_eq!(waiting.len(), 1, "the first machine must be up before the next is made");
+    assert_eq!(condition(&waiting[0], "Metal3DataReady"), ("False".into(), "WaitingForMetal3Data".into()));
     let host = text(&waiting[0], "/metadata/annotations/metal3.io~1BareMetalHost").replace("metal3/", "");
     assert_eq!(get(&lab, "BareMetalHost", &host).pointer("/spec/image"), None);
     lab.apply(&pools).await.unwrap();
     rest(&lab).await;
     let machine = get(&lab, "Metal3Machine", &name(&waiting[0]));
-    assert_eq!(
-        condition(&machine, "Metal3DataReady"),
-        ("True".into(), "Metal3DataSecretsReady".into())
-    );
+    assert_eq!(condition(&machine, "Metal3DataReady"), ("True".into(), "Metal3DataSecretsReady".into()));
     let host = get(&lab, "BareMetalHost", &host);
     for field in ["metaData", "networkData"] {
         let secret = text(&machine, &format!("/status/{field}/name"));
         assert!(!secret.is_empty());
         assert_eq!(text(&host, &format!("/spec/{field}/name")), secret);
     }
-    assert_eq!(
-        text(&host, "/spec/image/url"),
-        "https://example.com/ubuntu-22.04.qcow2"
-    );
+    assert_eq!(text(&host, "/spec/image/url"), "https://example.com/ubuntu-22.04.qcow2");
 }
 
 /// With matchLabels, every pair must match exactly.
@@ -113,32 +83,15 @@ async fn s46_no_image_before_the_data_is_ready() {
 async fn s56_every_pair_of_match_labels_must_match() {
     let mut manifests = three_racks();
     manifests.retain(|m| m.kind() != "MachineDeployment");
-    change(
-        &mut manifests,
-        "KubeadmControlPlane",
-        "my-cluster-cp",
-        &json!({"spec": {"replicas": 1}}),
-    );
+    change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &json!({"spec": {"replicas": 1}}));
     let two = json!({"spec": {"template": {"spec": {"hostSelector": {"matchLabels": {"disk": "nvme"}}}}}});
     change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &two);
-    for (host, disk) in [
-        ("rack1-host-1", "ssd"),
-        ("rack2-host-1", "nvme"),
-        ("rack1-host-2", "nvme"),
-    ] {
-        change(
-            &mut manifests,
-            "BareMetalHost",
-            host,
-            &json!({"metadata": {"labels": {"disk": disk}}}),
-        );
+    for (host, disk) in [("rack1-host-1", "ssd"), ("rack2-host-1", "nvme"), ("rack1-host-2", "nvme")] {
+        change(&mut manifests, "BareMetalHost", host, &json!({"metadata": {"labels": {"disk": disk}}}));
     }
     let lab = settled(&manifests).await;
     let machine = &machines(&lab, "my-cluster-cp")[0];
-    assert_eq!(
-        text(machine, "/metadata/annotations/metal3.io~1BareMetalHost"),
-        "metal3/rack2-host-1"
-    );
+    assert_eq!(text(machine, "/metadata/annotations/metal3.io~1BareMetalHost"), "metal3/rack2-host-1");
 }
 
 /// A Metal3Machine with a data template has a claim of its name, owned by it as controller.
@@ -153,10 +106,7 @@ async fn s150_the_claim_has_the_name_of_its_machine_and_is_owned_by_it() {
         assert_eq!(text(owner, "/uid"), text(&machine, "/metadata/uid"));
         assert_eq!(text(owner, "/kind"), "Metal3Machine");
         assert_eq!(owner.pointer("/controller"), Some(&json!(true)));
-        assert_eq!(
-            claim.pointer("/metadata/labels"),
-            machine.pointer("/metadata/labels")
-        );
+        assert_eq!(claim.pointer("/metadata/labels"), machine.pointer("/metadata/labels"));
     }
 }
 
@@ -173,10 +123,7 @@ async fn s152_the_data_names_index_claim_template_and_secrets() {
         assert_eq!(text(&data, "/spec/claim/name"), machine);
         assert_eq!(text(&data, "/spec/template/name"), template);
         assert_eq!(text(&data, "/spec/metaData/name"), format!("{machine}-metadata"));
-        assert_eq!(
-            text(&data, "/spec/networkData/name"),
-            format!("{machine}-networkdata")
-        );
+        assert_eq!(text(&data, "/spec/networkData/name"), format!("{machine}-networkdata"));
         assert_eq!(data.pointer("/status/ready"), Some(&json!(true)));
     }
 }
@@ -192,52 +139,29 @@ async fn s155_the_lowest_free_index_is_given() {
         claim_for(&lab, machine).await;
         rest(&lab).await;
     }
-    assert_eq!(
-        indexes(&lab),
-        [("a", 0), ("b", 1), ("c", 2), ("d", 3)].map(|(n, i)| (n.to_owned(), i))
-    );
-    lab.client()
-        .delete(&metal3("Metal3DataClaim"), &key("c"), None)
-        .await
-        .unwrap();
+    assert_eq!(indexes(&lab), [("a", 0), ("b", 1), ("c", 2), ("d", 3)].map(|(n, i)| (n.to_owned(), i)));
+    lab.client().delete(&metal3("Metal3DataClaim"), &key("c"), None).await.unwrap();
     rest(&lab).await;
     claim_for(&lab, "e").await;
     rest(&lab).await;
-    assert_eq!(
-        indexes(&lab),
-        [("a", 0), ("b", 1), ("e", 2), ("d", 3)].map(|(n, i)| (n.to_owned(), i))
-    );
+    assert_eq!(indexes(&lab), [("a", 0), ("b", 1), ("e", 2), ("d", 3)].map(|(n, i)| (n.to_owned(), i)));
 }
 
 /// A Metal3Machine without a Machine, and a claim of its name.
 async fn claim_for(lab: &capm3_lab::Lab, machine: &str) {
     let object = json!({"metadata": {"name": machine, "namespace": "metal3"}, "spec": {}});
-    let owner = lab
-        .client()
-        .create(&metal3("Metal3Machine"), "metal3", object)
-        .await
-        .unwrap();
+    let owner = lab.client().create(&metal3("Metal3Machine"), "metal3", object).await.unwrap();
     let claim = json!({"metadata": {"name": machine, "namespace": "metal3", "ownerReferences": [{
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": machine,
             "uid": text(&owner, "/metadata/uid"), "controller": true}]},
         "spec": {"template": {"name": "t", "namespace": "metal3"}}});
-    lab.client()
-        .create(&metal3("Metal3DataClaim"), "metal3", claim)
-        .await
-        .unwrap();
+    lab.client().create(&metal3("Metal3DataClaim"), "metal3", claim).await.unwrap();
 }
 
 fn indexes(lab: &capm3_lab::Lab) -> Vec<(String, i64)> {
     let template = get(lab, "Metal3DataTemplate", "t");
-    let entries = template
-        .pointer("/status/indexes")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
-    entries
-        .iter()
-        .map(|e| (text(e, "/name"), e["index"].as_i64().unwrap()))
-        .collect()
+    let entries = template.pointer("/status/indexes").and_then(Value::as_array).cloned().unwrap_or_default();
+    entries.iter().map(|e| (text(e, "/name"), e["index"].as_i64().unwrap())).collect()
 }
 
 /// The Secrets of a machine are named `<machine>-metadata` and `<machine>-networkdata`, and names that the data
@@ -250,10 +174,7 @@ async fn s173_secrets_are_named_after_their_machine() {
         let meta_data = secret(&lab, &format!("{name}-metadata"), "metaData").unwrap();
         let host = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost").replace("metal3/", "");
         let provider_id = format!("metal3/{host}/{name}");
-        assert_eq!(
-            meta_data,
-            format!("index: \"0\"\nmachine-name: {name}\nproviderid: {provider_id}\n")
-        );
+        assert_eq!(meta_data, format!("index: \"0\"\nmachine-name: {name}\nproviderid: {provider_id}\n"));
         assert!(secret(&lab, &format!("{name}-networkdata"), "networkData").is_some());
         let given = lab.world().node_data(&key(&host)).unwrap();
         assert_eq!(
@@ -280,17 +201,11 @@ async fn s181_each_step_is_visible_in_status() {
         );
         assert_eq!(data.pointer("/status/ready"), Some(&json!(true)));
         assert_eq!(text(&machine, "/status/renderedData/name"), data_name);
-        assert_eq!(
-            text(&machine, "/status/metaData/name"),
-            text(&data, "/spec/metaData/name")
-        );
+        assert_eq!(text(&machine, "/status/metaData/name"), text(&data, "/spec/metaData/name"));
         assert_eq!(condition(&machine, "Metal3DataReady").0, "True");
         let host = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost").replace("metal3/", "");
         let host = get(&lab, "BareMetalHost", &host);
-        assert_eq!(
-            text(&host, "/spec/networkData/name"),
-            text(&machine, "/status/networkData/name")
-        );
+        assert_eq!(text(&host, "/spec/networkData/name"), text(&machine, "/status/networkData/name"));
         assert_eq!(text(&host, "/status/provisioning/state"), "provisioned");
     }
 }

@@ -1,10 +1,5 @@
 //! A cluster without failure domains: Nodes are found by the uid of their host.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may panic"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
 
@@ -112,27 +107,12 @@ async fn s13_a_cluster_with_version_less_references_resolves_its_metal3cluster()
     manifests.extend(yaml(METAL3_CLUSTER));
     let lab = settled(&manifests).await;
     let infrastructure = get(&lab, "Metal3Cluster", "m3cluster");
-    assert_eq!(
-        text(&infrastructure, "/metadata/ownerReferences/0/name"),
-        "cluster"
-    );
-    assert_eq!(
-        infrastructure.pointer("/status/initialization/provisioned"),
-        Some(&json!(true))
-    );
-    assert_eq!(
-        condition(&infrastructure, "Ready"),
-        ("True".into(), "Ready".into())
-    );
+    assert_eq!(text(&infrastructure, "/metadata/ownerReferences/0/name"), "cluster");
+    assert_eq!(infrastructure.pointer("/status/initialization/provisioned"), Some(&json!(true)));
+    assert_eq!(condition(&infrastructure, "Ready"), ("True".into(), "Ready".into()));
     let cluster = get(&lab, "Cluster", "cluster");
-    assert_eq!(
-        cluster.pointer("/status/initialization/infrastructureProvisioned"),
-        Some(&json!(true))
-    );
-    assert_eq!(
-        text(&cluster, "/spec/controlPlaneEndpoint/host"),
-        "192.168.111.249"
-    );
+    assert_eq!(cluster.pointer("/status/initialization/infrastructureProvisioned"), Some(&json!(true)));
+    assert_eq!(text(&cluster, "/spec/controlPlaneEndpoint/host"), "192.168.111.249");
 }
 
 /// A KubeadmControlPlane is accepted as printed; its three Metal3Machines are cloned from the named template, one
@@ -141,13 +121,8 @@ async fn s13_a_cluster_with_version_less_references_resolves_its_metal3cluster()
 async fn s21_control_plane_machines_come_one_after_the_other_from_the_named_template() {
     let (lab, moments) = Moments::lab("/metal3machines", |server, machine| {
         let others = server.objects(None);
-        let unfinished = others
-            .iter()
-            .filter(|o| o["kind"] == "Metal3Machine" && name(o) != machine);
-        unfinished
-            .filter(|o| text(o, "/spec/providerID").is_empty())
-            .count()
-            .to_string()
+        let unfinished = others.iter().filter(|o| o["kind"] == "Metal3Machine" && name(o) != machine);
+        unfinished.filter(|o| text(o, "/spec/providerID").is_empty()).count().to_string()
     })
     .await;
     let mut manifests = hosts();
@@ -156,18 +131,11 @@ async fn s21_control_plane_machines_come_one_after_the_other_from_the_named_temp
     }
     lab.apply(&manifests).await.unwrap();
     rest(&lab).await;
-    assert_eq!(
-        moments.seen(),
-        ["0", "0", "0"],
-        "at each creation no earlier machine is unfinished"
-    );
+    assert_eq!(moments.seen(), ["0", "0", "0"], "at each creation no earlier machine is unfinished");
     let machines = machines(&lab, "m3cluster-controlplane");
     assert_eq!(machines.len(), 3);
     for machine in machines {
-        let template = text(
-            &machine,
-            "/metadata/annotations/cluster.x-k8s.io~1cloned-from-name",
-        );
+        let template = text(&machine, "/metadata/annotations/cluster.x-k8s.io~1cloned-from-name");
         assert_eq!(template, "m3cluster-controlplane");
         assert!(
             text(&machine, "/spec/providerID").starts_with("metal3://metal3/rack"),

@@ -1,10 +1,5 @@
 //! Equal seeds give equal writes in equal order.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may panic"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
 
@@ -49,11 +44,8 @@ async fn write_log(seed: u64) -> Vec<String> {
 }
 
 fn on_a_fresh_runtime(seed: u64) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(write_log(seed))
 }
 

@@ -1,10 +1,5 @@
 //! The example: three racks, each with its own VLAN, subnet and addresses.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may panic"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
 
@@ -19,10 +14,7 @@ fn by_rack(lab: &Lab, prefix: &str) -> BTreeMap<String, Vec<String>> {
     let mut racks: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in report(lab, 0).machines {
         if row.name.starts_with(prefix) {
-            racks
-                .entry(row.failure_domain.unwrap_or_default())
-                .or_default()
-                .push(row.name);
+            racks.entry(row.failure_domain.unwrap_or_default()).or_default().push(row.name);
         }
     }
     racks
@@ -63,11 +55,7 @@ async fn the_network_data_of_the_rack1_control_plane_machine_is_exact_to_the_byt
     let document = secret(&lab, &format!("{machine}-networkdata"), "networkData");
     assert_eq!(document.as_deref(), Some(RACK_1_NETWORK_DATA));
     let given = lab.world().node_data(&key("rack1-host-1")).unwrap();
-    assert_eq!(
-        given.network_data.as_deref(),
-        Some(RACK_1_NETWORK_DATA),
-        "what the node itself finds"
-    );
+    assert_eq!(given.network_data.as_deref(), Some(RACK_1_NETWORK_DATA), "what the node itself finds");
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,28 +65,13 @@ async fn every_machine_has_the_vlan_and_subnet_of_its_hosts_rack_and_nothing_is_
     assert_eq!(report.machines.len(), 6);
     assert_eq!(report.duplicates(), Vec::<String>::new());
     for row in &report.machines {
-        let rack = row
-            .failure_domain
-            .as_deref()
-            .unwrap()
-            .strip_prefix("rack")
-            .unwrap()
-            .to_owned();
+        let rack = row.failure_domain.as_deref().unwrap().strip_prefix("rack").unwrap().to_owned();
         let number: i64 = rack.parse().unwrap();
         assert_eq!(row.vlans, [number * 100], "{row:?}");
-        assert!(
-            row.addresses[0].starts_with(&format!("10.0.{number}.")),
-            "{row:?}"
-        );
-        assert_eq!(
-            row.data_template.as_deref(),
-            Some(format!("m3dt-rack{number}").as_str())
-        );
+        assert!(row.addresses[0].starts_with(&format!("10.0.{number}.")), "{row:?}");
+        assert_eq!(row.data_template.as_deref(), Some(format!("m3dt-rack{number}").as_str()));
         let host = row.host.as_deref().unwrap();
-        assert_eq!(
-            row.provider_id.as_deref(),
-            Some(format!("metal3://metal3/{host}/{}", row.name).as_str())
-        );
+        assert_eq!(row.provider_id.as_deref(), Some(format!("metal3://metal3/{host}/{}", row.name).as_str()));
         assert!(row.ready, "{row:?}");
     }
 }
@@ -109,19 +82,11 @@ async fn s198_pools_are_accepted_as_printed_and_start_at_ten() {
     let mut manifests = three_racks();
     manifests.retain(|m| m.kind() != "MachineDeployment");
     let lab = settled(&manifests).await;
-    let addresses: Vec<String> = lab
-        .objects("IPAddress")
-        .iter()
-        .map(|a| text(a, "/spec/address"))
-        .collect();
+    let addresses: Vec<String> = lab.objects("IPAddress").iter().map(|a| text(a, "/spec/address")).collect();
     assert_eq!(addresses, ["10.0.1.10", "10.0.2.10", "10.0.3.10"]);
     let pool = get(&lab, "IPPool", "pool-rack2");
-    let claimed: Vec<_> = pool
-        .pointer("/status/indexes")
-        .and_then(Value::as_object)
-        .unwrap()
-        .values()
-        .collect();
+    let claimed: Vec<_> =
+        pool.pointer("/status/indexes").and_then(Value::as_object).unwrap().values().collect();
     assert_eq!(claimed, [&json!("10.0.2.10")]);
 }
 
@@ -129,18 +94,13 @@ async fn s198_pools_are_accepted_as_printed_and_start_at_ten() {
 #[tokio::test(start_paused = true)]
 async fn s203_the_control_plane_is_spread_over_the_racks() {
     let lab = settled(&three_racks()).await;
-    let domains = get(&lab, "Metal3Cluster", "my-cluster")
-        .pointer("/status/failureDomains")
-        .cloned()
-        .unwrap();
+    let domains =
+        get(&lab, "Metal3Cluster", "my-cluster").pointer("/status/failureDomains").cloned().unwrap();
     assert_eq!(domains.as_array().map(Vec::len), Some(3));
     let racks = by_rack(&lab, "my-cluster-cp");
     assert_eq!(racks.keys().collect::<Vec<_>>(), ["rack1", "rack2", "rack3"]);
     for (rack, names) in racks {
-        assert_eq!(
-            text(&get(&lab, "Machine", &names[0]), "/spec/failureDomain"),
-            rack
-        );
+        assert_eq!(text(&get(&lab, "Machine", &names[0]), "/spec/failureDomain"), rack);
     }
 }
 
@@ -173,10 +133,7 @@ async fn s205_mapped_domain_replaces_data_template_before_the_claim() {
     rest(&lab).await;
     let moments = moments.seen();
     assert_eq!(moments.len(), 6);
-    assert!(
-        moments.iter().all(|m| m.starts_with("true: m3dt-rack")),
-        "{moments:?}"
-    );
+    assert!(moments.iter().all(|m| m.starts_with("true: m3dt-rack")), "{moments:?}");
     for machine in lab.objects("Metal3Machine") {
         let host = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost").replace("metal3/", "");
         let label = "/metadata/labels/infrastructure.cluster.x-k8s.io~1failure-domain";
@@ -193,12 +150,7 @@ async fn s206_an_unmapped_domain_keeps_the_default_template() {
     manifests.retain(|m| m.kind() != "MachineDeployment");
     let only_rack2 = json!({"spec": {"failureDomainDataTemplates": [
         {"failureDomain": "rack2", "dataTemplate": {"name": "m3dt-rack2", "namespace": "metal3"}}]}});
-    change(
-        &mut manifests,
-        "Metal3MachineTemplate",
-        "my-cluster-cp",
-        &only_rack2,
-    );
+    change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &only_rack2);
     let no_label = json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/failure-domain": null}}});
     change(&mut manifests, "BareMetalHost", "rack3-host-1", &no_label);
     let lab = settled(&manifests).await;
@@ -209,15 +161,9 @@ async fn s206_an_unmapped_domain_keeps_the_default_template() {
             (host, text(m, "/spec/dataTemplate/name"))
         })
         .collect();
-    assert_eq!(
-        templates["metal3/rack1-host-1"], "m3dt-rack1",
-        "rack1 is not mapped: the default"
-    );
+    assert_eq!(templates["metal3/rack1-host-1"], "m3dt-rack1", "rack1 is not mapped: the default");
     assert_eq!(templates["metal3/rack2-host-1"], "m3dt-rack2");
-    assert_eq!(
-        templates["metal3/rack3-host-1"], "m3dt-rack1",
-        "neither label nor mapping: the default"
-    );
+    assert_eq!(templates["metal3/rack3-host-1"], "m3dt-rack1", "neither label nor mapping: the default");
 }
 
 /// The Secret of a rack1 machine has VLAN 100, an address of 10.0.1.0/24, gateway 10.0.1.1 and DNS 8.8.8.8; rack2

@@ -34,9 +34,7 @@ fn set_status(
     message: String,
 ) {
     let old = conditions.iter().find(|c| c.type_ == type_);
-    let since = old
-        .filter(|c| c.status == status)
-        .map(|c| c.last_transition_time.clone());
+    let since = old.filter(|c| c.status == status).map(|c| c.last_transition_time.clone());
     let new = Condition {
         type_: type_.to_owned(),
         status: status.to_owned(),
@@ -49,11 +47,7 @@ fn set_status(
         Some(slot) => *slot = new,
         None => conditions.push(new),
     }
-    conditions.sort_by(|a, b| {
-        rank(&a.type_)
-            .cmp(&rank(&b.type_))
-            .then_with(|| a.type_.cmp(&b.type_))
-    });
+    conditions.sort_by(|a, b| rank(&a.type_).cmp(&rank(&b.type_)).then_with(|| a.type_.cmp(&b.type_)));
 }
 
 /// `Ready` first, `Paused` last, the others by name.
@@ -67,10 +61,8 @@ fn rank(type_: &str) -> u8 {
 
 /// Sets `Ready` from the conditions named, in that order: any `False` makes it false, else any missing one unknown.
 pub(crate) fn summarise(conditions: &mut Vec<Condition>, stamp: Stamp<'_>, parts: &[&str]) {
-    let found: Vec<(&str, Option<&Condition>)> = parts
-        .iter()
-        .map(|type_| (*type_, conditions.iter().find(|c| c.type_ == *type_)))
-        .collect();
+    let found: Vec<(&str, Option<&Condition>)> =
+        parts.iter().map(|type_| (*type_, conditions.iter().find(|c| c.type_ == *type_))).collect();
     let is = |status: &str, c: &Option<&Condition>| c.map_or(status == "Unknown", |c| c.status == status);
     let (status, reason) = if found.iter().any(|(_, c)| is("False", c)) {
         ("False", reason::NOT_READY)
@@ -81,23 +73,14 @@ pub(crate) fn summarise(conditions: &mut Vec<Condition>, stamp: Stamp<'_>, parts
     };
     let lines: Vec<String> = found
         .iter()
-        .filter(|(_, c)| {
-            if status == "True" {
-                c.is_some_and(|c| !c.message.is_empty())
-            } else {
-                !is("True", c)
-            }
-        })
+        .filter(
+            |(_, c)| {
+                if status == "True" { c.is_some_and(|c| !c.message.is_empty()) } else { !is("True", c) }
+            },
+        )
         .map(|(type_, c)| format!("* {type_}: {}", words(*c)))
         .collect();
-    set_status(
-        conditions,
-        stamp,
-        condition::READY,
-        status,
-        reason,
-        lines.join("\n"),
-    );
+    set_status(conditions, stamp, condition::READY, status, reason, lines.join("\n"));
 }
 
 fn words(condition: Option<&Condition>) -> String {
@@ -181,11 +164,7 @@ fn put_legacy(conditions: &mut Vec<LegacyCondition>, mut new: LegacyCondition) {
         }
         None => conditions.push(new),
     }
-    conditions.sort_by(|a, b| {
-        rank(&a.type_)
-            .cmp(&rank(&b.type_))
-            .then_with(|| a.type_.cmp(&b.type_))
-    });
+    conditions.sort_by(|a, b| rank(&a.type_).cmp(&rank(&b.type_)).then_with(|| a.type_.cmp(&b.type_)));
 }
 
 /// Sets the older `Ready` from those of the named ones that exist: the worst group speaks.
@@ -217,24 +196,15 @@ pub(crate) fn summarise_legacy(conditions: &mut Vec<LegacyCondition>, now: &str,
 mod tests {
     use super::*;
 
-    const AT_ONE: Stamp<'_> = Stamp {
-        now: "1",
-        generation: Some(1),
-    };
-    const AT_TWO: Stamp<'_> = Stamp {
-        now: "2",
-        generation: Some(2),
-    };
+    const AT_ONE: Stamp<'_> = Stamp { now: "1", generation: Some(1) };
+    const AT_TWO: Stamp<'_> = Stamp { now: "2", generation: Some(2) };
 
     #[test]
     fn the_transition_time_moves_only_with_the_status() {
         let mut list = Vec::new();
         set(&mut list, AT_ONE, "A", false, "X", "");
         set(&mut list, AT_TWO, "A", false, "Y", "why");
-        assert_eq!(
-            (list[0].last_transition_time.as_str(), list[0].reason.as_str()),
-            ("1", "Y")
-        );
+        assert_eq!((list[0].last_transition_time.as_str(), list[0].reason.as_str()), ("1", "Y"));
         set(&mut list, AT_TWO, "A", true, "Z", "");
         assert_eq!(list[0].last_transition_time, "2");
     }
@@ -260,10 +230,7 @@ mod tests {
         );
         set(&mut list, AT_ONE, "B", false, "Why", "");
         summarise(&mut list, AT_ONE, &["A", "B"]);
-        assert_eq!(
-            (list[0].status.as_str(), list[0].message.as_str()),
-            ("False", "* B: Why")
-        );
+        assert_eq!((list[0].status.as_str(), list[0].message.as_str()), ("False", "* B: Why"));
         set(&mut list, AT_ONE, "B", true, "R", "");
         summarise(&mut list, AT_ONE, &["A", "B"]);
         assert_eq!((list[0].status.as_str(), list[0].message.as_str()), ("True", ""));
@@ -276,14 +243,8 @@ mod tests {
         set_legacy_false(&mut list, "1", "B", Severity::Info, "Wait", "");
         set_legacy_false(&mut list, "1", "C", Severity::Error, "Bad", "text");
         summarise_legacy(&mut list, "1", &["A", "B", "C"]);
-        assert_eq!(
-            (list[0].type_.as_str(), list[0].reason.as_deref()),
-            ("Ready", Some("Bad"))
-        );
+        assert_eq!((list[0].type_.as_str(), list[0].reason.as_deref()), ("Ready", Some("Bad")));
         set_legacy_false(&mut list, "2", "C", Severity::Error, "Bad", "text");
-        assert_eq!(
-            list.iter().find(|c| c.type_ == "C").unwrap().last_transition_time,
-            "1"
-        );
+        assert_eq!(list.iter().find(|c| c.type_ == "C").unwrap().last_transition_time, "1");
     }
 }

@@ -23,10 +23,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            workers: 10,
-            serve_addresses: true,
-        }
+        Self { workers: 10, serve_addresses: true }
     }
 }
 
@@ -75,12 +72,7 @@ impl Provider {
         for controller in &controllers {
             controller.start_when_synced(options.workers, &tasks, Arc::clone(&caches));
         }
-        Self {
-            caches,
-            controllers,
-            workloads,
-            _tasks: tasks,
-        }
+        Self { caches, controllers, workloads, _tasks: tasks }
     }
 
     /// What the provider sees.
@@ -92,18 +84,12 @@ impl Provider {
     pub fn is_idle(&self) -> bool {
         self.caches.are_synced()
             && self.workloads.is_settled()
-            && self
-                .controllers
-                .iter()
-                .all(|controller| controller.queue.depth().is_empty())
+            && self.controllers.iter().all(|controller| controller.queue.depth().is_empty())
     }
 
     /// How full each controller's queue is.
     pub fn depths(&self) -> Vec<(&'static str, Depth)> {
-        self.controllers
-            .iter()
-            .map(|controller| (controller.name, controller.queue.depth()))
-            .collect()
+        self.controllers.iter().map(|controller| (controller.name, controller.queue.depth())).collect()
     }
 }
 

@@ -27,28 +27,20 @@ pub const MACHINES_BY_OWNER: Index<Metal3Machine> = Index {
     name: "by-owner",
     values: |machine| {
         let owner = machine.metadata.owner(CAPI_GROUP, "Machine");
-        owner
-            .map(|owner| in_namespace(&machine.metadata, &owner.name))
-            .into_iter()
-            .collect()
+        owner.map(|owner| in_namespace(&machine.metadata, &owner.name)).into_iter().collect()
     },
 };
 
 /// Metal3Machines by the name of their Cluster.
-pub const MACHINES_BY_CLUSTER: Index<Metal3Machine> = Index {
-    name: "by-cluster",
-    values: |machine| cluster_label(&machine.metadata),
-};
+pub const MACHINES_BY_CLUSTER: Index<Metal3Machine> =
+    Index { name: "by-cluster", values: |machine| cluster_label(&machine.metadata) };
 
 /// Metal3Machines by the template that they were made from.
 pub const MACHINES_BY_TEMPLATE: Index<Metal3Machine> = Index {
     name: "by-template",
     values: |machine| {
         let template = machine.metadata.annotation(annotation::CLONED_FROM_NAME);
-        template
-            .map(|name| in_namespace(&machine.metadata, name))
-            .into_iter()
-            .collect()
+        template.map(|name| in_namespace(&machine.metadata, name)).into_iter().collect()
     },
 };
 
@@ -69,26 +61,19 @@ pub const HOSTS_BY_CONSUMER: Index<BareMetalHost> = Index {
 };
 
 /// Hosts by namespace.
-pub const HOSTS_BY_NAMESPACE: Index<BareMetalHost> = Index {
-    name: "by-namespace",
-    values: |host| vec![host.metadata.namespace_str().to_owned()],
-};
+pub const HOSTS_BY_NAMESPACE: Index<BareMetalHost> =
+    Index { name: "by-namespace", values: |host| vec![host.metadata.namespace_str().to_owned()] };
 
 /// Machines by the name of their Cluster.
-pub const CAPI_MACHINES_BY_CLUSTER: Index<Machine> = Index {
-    name: "by-cluster",
-    values: |machine| cluster_label(&machine.metadata),
-};
+pub const CAPI_MACHINES_BY_CLUSTER: Index<Machine> =
+    Index { name: "by-cluster", values: |machine| cluster_label(&machine.metadata) };
 
 /// Metal3Clusters by the name of their owner Cluster.
 pub const METAL3_CLUSTERS_BY_OWNER: Index<Metal3Cluster> = Index {
     name: "by-owner",
     values: |cluster| {
         let owner = cluster.metadata.owner(CAPI_GROUP, "Cluster");
-        owner
-            .map(|owner| in_namespace(&cluster.metadata, &owner.name))
-            .into_iter()
-            .collect()
+        owner.map(|owner| in_namespace(&cluster.metadata, &owner.name)).into_iter().collect()
     },
 };
 
@@ -97,10 +82,7 @@ pub const CLAIMS_BY_TEMPLATE: Index<Metal3DataClaim> = Index {
     name: "by-template",
     values: |claim| {
         let template = claim.spec.template.as_ref().and_then(|t| t.name.as_deref());
-        template
-            .map(|name| in_namespace(&claim.metadata, name))
-            .into_iter()
-            .collect()
+        template.map(|name| in_namespace(&claim.metadata, name)).into_iter().collect()
     },
 };
 
@@ -114,27 +96,20 @@ pub const OPEN_CLAIMS_BY_TEMPLATE: Index<Metal3DataClaim> = Index {
             |namespace: &String| !namespace.is_empty() && namespace != claim.metadata.namespace_str();
         let template = template.filter(|t| !t.namespace.as_ref().is_some_and(elsewhere));
         let name = template.and_then(|t| t.name.as_deref());
-        name.map(|name| in_namespace(&claim.metadata, name))
-            .into_iter()
-            .collect()
+        name.map(|name| in_namespace(&claim.metadata, name)).into_iter().collect()
     },
 };
 
 /// Metal3DataClaims by the name of their Cluster.
-pub const CLAIMS_BY_CLUSTER: Index<Metal3DataClaim> = Index {
-    name: "by-cluster",
-    values: |claim| cluster_label(&claim.metadata),
-};
+pub const CLAIMS_BY_CLUSTER: Index<Metal3DataClaim> =
+    Index { name: "by-cluster", values: |claim| cluster_label(&claim.metadata) };
 
 /// Metal3Data by the template that they name.
 pub const DATA_BY_TEMPLATE: Index<Metal3Data> = Index {
     name: "by-template",
     values: |data| {
         let template = data.spec.template.as_ref().and_then(|t| t.name.as_deref());
-        template
-            .map(|name| in_namespace(&data.metadata, name))
-            .into_iter()
-            .collect()
+        template.map(|name| in_namespace(&data.metadata, name)).into_iter().collect()
     },
 };
 
@@ -143,18 +118,13 @@ pub const DATA_BY_CLAIM: Index<Metal3Data> = Index {
     name: "by-claim",
     values: |data| {
         let claim = data.spec.claim.as_ref().and_then(|c| c.name.as_deref());
-        claim
-            .map(|name| in_namespace(&data.metadata, name))
-            .into_iter()
-            .collect()
+        claim.map(|name| in_namespace(&data.metadata, name)).into_iter().collect()
     },
 };
 
 /// Metal3Data by the name of their Cluster.
-pub const DATA_BY_CLUSTER: Index<Metal3Data> = Index {
-    name: "by-cluster",
-    values: |data| cluster_label(&data.metadata),
-};
+pub const DATA_BY_CLUSTER: Index<Metal3Data> =
+    Index { name: "by-cluster", values: |data| cluster_label(&data.metadata) };
 
 /// IPClaims by the pool that they name.
 pub const IP_CLAIMS_BY_POOL: Index<IpClaim> = Index {
@@ -163,11 +133,7 @@ pub const IP_CLAIMS_BY_POOL: Index<IpClaim> = Index {
         let pool = &claim.spec.pool;
         let namespace = pool.namespace.as_deref().filter(|n| !n.is_empty());
         let namespace = namespace.unwrap_or(claim.metadata.namespace_str());
-        pool.name
-            .as_ref()
-            .map(|name| format!("{namespace}/{name}"))
-            .into_iter()
-            .collect()
+        pool.name.as_ref().map(|name| format!("{namespace}/{name}")).into_iter().collect()
     },
 };
 
@@ -182,26 +148,20 @@ pub const OPEN_IP_CLAIMS_BY_POOL: Index<IpClaim> = Index {
             |namespace: &String| !namespace.is_empty() && namespace != claim.metadata.namespace_str();
         let pool = pool.filter(|pool| !pool.namespace.as_ref().is_some_and(elsewhere));
         let name = pool.and_then(|pool| pool.name.as_deref());
-        name.map(|name| in_namespace(&claim.metadata, name))
-            .into_iter()
-            .collect()
+        name.map(|name| in_namespace(&claim.metadata, name)).into_iter().collect()
     },
 };
 
 /// IPClaims by the uid of each owner.
-pub const IP_CLAIMS_BY_OWNER: Index<IpClaim> = Index {
-    name: "by-owner-uid",
-    values: |claim| owner_uids(&claim.metadata),
-};
+pub const IP_CLAIMS_BY_OWNER: Index<IpClaim> =
+    Index { name: "by-owner-uid", values: |claim| owner_uids(&claim.metadata) };
 
 /// IPAddresses by the pool that they are from.
 pub const IP_ADDRESSES_BY_POOL: Index<IpAddress> = Index {
     name: "by-pool",
     values: |address| {
         let pool = address.spec.pool.name.as_deref();
-        pool.map(|name| in_namespace(&address.metadata, name))
-            .into_iter()
-            .collect()
+        pool.map(|name| in_namespace(&address.metadata, name)).into_iter().collect()
     },
 };
 
@@ -210,24 +170,17 @@ pub const POOLS_BY_CLUSTER: Index<IpPool> = Index {
     name: "by-cluster",
     values: |pool| {
         let cluster = pool.spec.cluster_name.as_deref();
-        cluster
-            .map(|name| in_namespace(&pool.metadata, name))
-            .into_iter()
-            .collect()
+        cluster.map(|name| in_namespace(&pool.metadata, name)).into_iter().collect()
     },
 };
 
 /// IPPools by namespace.
-pub const POOLS_BY_NAMESPACE: Index<IpPool> = Index {
-    name: "by-namespace",
-    values: |pool| vec![pool.metadata.namespace_str().to_owned()],
-};
+pub const POOLS_BY_NAMESPACE: Index<IpPool> =
+    Index { name: "by-namespace", values: |pool| vec![pool.metadata.namespace_str().to_owned()] };
 
 /// Secrets by the uid of each owner.
-pub const SECRETS_BY_OWNER: Index<SecretMetadata> = Index {
-    name: "by-owner-uid",
-    values: |secret| owner_uids(&secret.metadata),
-};
+pub const SECRETS_BY_OWNER: Index<SecretMetadata> =
+    Index { name: "by-owner-uid", values: |secret| owner_uids(&secret.metadata) };
 
 /// Adds every kind that the provider watches, with its indexes.
 pub fn register(caches: &mut Caches) {
@@ -257,18 +210,9 @@ fn in_namespace(metadata: &ObjectMeta, name: &str) -> String {
 }
 
 fn cluster_label(metadata: &ObjectMeta) -> Vec<String> {
-    metadata
-        .label(label::CLUSTER_NAME)
-        .map(|name| in_namespace(metadata, name))
-        .into_iter()
-        .collect()
+    metadata.label(label::CLUSTER_NAME).map(|name| in_namespace(metadata, name)).into_iter().collect()
 }
 
 fn owner_uids(metadata: &ObjectMeta) -> Vec<String> {
-    metadata
-        .owner_references
-        .iter()
-        .flatten()
-        .map(|owner| owner.uid.clone())
-        .collect()
+    metadata.owner_references.iter().flatten().map(|owner| owner.uid.clone()).collect()
 }

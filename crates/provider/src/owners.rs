@@ -6,10 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 /// A reference that makes `owner` the controlling owner.
 pub(crate) fn controlled_by<K: Object>(owner: &K) -> OwnerReference {
-    OwnerReference {
-        controller: Some(true),
-        ..owned_by(owner)
-    }
+    OwnerReference { controller: Some(true), ..owned_by(owner) }
 }
 
 /// A reference to an owner among others.

@@ -37,25 +37,13 @@ pub const NODES_BY_HOST: Index<Node> = Index {
 /// Nodes by their host name.
 pub const NODES_BY_HOSTNAME: Index<Node> = Index {
     name: "by-hostname",
-    values: |node| {
-        node.metadata
-            .label(label::NODE_HOSTNAME)
-            .map(str::to_owned)
-            .into_iter()
-            .collect()
-    },
+    values: |node| node.metadata.label(label::NODE_HOSTNAME).map(str::to_owned).into_iter().collect(),
 };
 
 /// Nodes by the uid of their host.
 pub const NODES_BY_UUID: Index<Node> = Index {
     name: "by-uuid",
-    values: |node| {
-        node.metadata
-            .label(label::NODE_UUID)
-            .map(str::to_owned)
-            .into_iter()
-            .collect()
-    },
+    values: |node| node.metadata.label(label::NODE_UUID).map(str::to_owned).into_iter().collect(),
 };
 
 /// Makes a client from a kubeconfig.
@@ -119,20 +107,12 @@ impl Workloads {
 
     /// What is known of a cluster.
     pub fn get(&self, cluster: &ObjectKey) -> Workload {
-        self.known
-            .lock()
-            .get(cluster)
-            .cloned()
-            .unwrap_or(Workload::Unknown)
+        self.known.lock().get(cluster).cloned().unwrap_or(Workload::Unknown)
     }
 
     /// Whether no connection is being made at the moment.
     pub fn is_settled(&self) -> bool {
-        !self
-            .known
-            .lock()
-            .values()
-            .any(|w| matches!(w, Workload::Connecting))
+        !self.known.lock().values().any(|w| matches!(w, Workload::Connecting))
     }
 
     /// Connects to a cluster, once; later calls do nothing.
@@ -164,9 +144,7 @@ impl Workloads {
         let secret = secret.ok_or_else(|| ConnectError(format!("Secret {key} is not there")))?;
         let value = secret.data.get("value").cloned();
         let value = value.ok_or_else(|| ConnectError(format!("Secret {key} has no key `value`")))?;
-        BASE64_STANDARD
-            .decode(value)
-            .map_err(|_| ConnectError(format!("Secret {key} is not base64")))
+        BASE64_STANDARD.decode(value).map_err(|_| ConnectError(format!("Secret {key} is not base64")))
     }
 }
 
@@ -185,13 +163,7 @@ async fn run(workloads: Weak<Workloads>, cluster: ObjectKey) {
                     Workload::Unreachable { since, .. } => since,
                     _ => this.clock.now(),
                 };
-                this.set(
-                    &cluster,
-                    Workload::Unreachable {
-                        since,
-                        cause: error.to_string(),
-                    },
-                );
+                this.set(&cluster, Workload::Unreachable { since, cause: error.to_string() });
                 drop(this);
                 tokio::time::sleep(RETRY).await;
             }
@@ -204,11 +176,7 @@ async fn run(workloads: Weak<Workloads>, cluster: ObjectKey) {
 }
 
 async fn follow(workloads: Weak<Workloads>, cluster: ObjectKey, client: ApiClient) {
-    let store = Arc::new(Store::<Node>::new(&[
-        NODES_BY_HOST,
-        NODES_BY_HOSTNAME,
-        NODES_BY_UUID,
-    ]));
+    let store = Arc::new(Store::<Node>::new(&[NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID]));
     let (weak, key) = (workloads.clone(), cluster.clone());
     store.subscribe(move |_| {
         if let Some(this) = weak.upgrade() {
@@ -231,9 +199,7 @@ async fn follow(workloads: Weak<Workloads>, cluster: ObjectKey, client: ApiClien
 
 impl std::fmt::Debug for Workloads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_map()
-            .entries(self.known.lock().iter().map(|(k, v)| (k.to_string(), v.name())))
-            .finish()
+        f.debug_map().entries(self.known.lock().iter().map(|(k, v)| (k.to_string(), v.name()))).finish()
     }
 }
 

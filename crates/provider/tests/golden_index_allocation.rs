@@ -39,10 +39,7 @@ fn judge(case: &Case) -> Result<(), String> {
         error.retain(|member, _| member == "class");
         if error["class"] == "plain" {
             // The reference answers nothing else when it gives up; we go on.
-            expected
-                .as_object_mut()
-                .expect("is an object")
-                .retain(|member, _| !member.starts_with("has_"));
+            expected.as_object_mut().expect("is an object").retain(|member, _| !member.starts_with("has_"));
         }
     }
     for member in expected.as_object().into_iter().flatten() {
@@ -71,15 +68,9 @@ fn load(case: &Case) -> Memory {
     let mut memory = Memory::default();
     memory.put::<Metal3DataTemplate>(case.input["template"].clone());
     let list = |member: &str| case.input[member].as_array().cloned().unwrap_or_default();
-    list("datas")
-        .into_iter()
-        .for_each(|data| memory.put::<Metal3Data>(data));
-    list("claims")
-        .into_iter()
-        .for_each(|claim| memory.put::<Metal3DataClaim>(claim));
-    list("clusters")
-        .into_iter()
-        .for_each(|cluster| memory.put::<Cluster>(cluster));
+    list("datas").into_iter().for_each(|data| memory.put::<Metal3Data>(data));
+    list("claims").into_iter().for_each(|claim| memory.put::<Metal3DataClaim>(claim));
+    list("clusters").into_iter().for_each(|cluster| memory.put::<Cluster>(cluster));
     memory
 }
 
@@ -103,9 +94,8 @@ fn holders(memory: &Memory, template: &ObjectKey) -> usize {
 /// The outcome in the words of the vectors.
 fn report(memory: &Memory, before: &Memory, key: &ObjectKey, had_data: bool, end: &End) -> Value {
     let mut claims = memory.list::<Metal3DataClaim>();
-    let messages = claims
-        .iter_mut()
-        .filter_map(|claim| claim["status"].as_object_mut()?.remove("errorMessage"));
+    let messages =
+        claims.iter_mut().filter_map(|claim| claim["status"].as_object_mut()?.remove("errorMessage"));
     // What the reference returns as an error of the pass stands on the claim.
     let error = match end {
         _ if messages.count() > 0 => json!({"class": "plain"}),
@@ -131,16 +121,9 @@ fn report(memory: &Memory, before: &Memory, key: &ObjectKey, had_data: bool, end
 }
 
 fn shown(data: &Value, before: &Memory) -> Value {
-    let old = before
-        .list::<Metal3Data>()
-        .iter()
-        .any(|old| key_of(old) == key_of(data));
+    let old = before.list::<Metal3Data>().iter().any(|old| key_of(old) == key_of(data));
     let metadata = &data["metadata"];
-    let deleting = if metadata["deletionTimestamp"].is_null() {
-        Value::Null
-    } else {
-        json!(true)
-    };
+    let deleting = if metadata["deletionTimestamp"].is_null() { Value::Null } else { json!(true) };
     json!({
         "name": metadata["name"], "namespace": metadata["namespace"], "created": !old, "deleting": deleting,
         "labels": metadata["labels"], "finalizers": metadata["finalizers"],

@@ -26,11 +26,7 @@ fn judge(case: &Case) -> Result<(), String> {
         let memory = play(case, 0)?;
         let ours = report(&memory, &key_of(&case.input["pool"]));
         compare(&ours, &case.expected)?;
-        return members(
-            &untouched(case),
-            &case.expected,
-            &["ip_address_claims", "capi_ip_addresses"],
-        );
+        return members(&untouched(case), &case.expected, &["ip_address_claims", "capi_ip_addresses"]);
     }
     for run in 0..case.input["runs"].as_u64().unwrap_or(1) {
         let memory = play(case, run)?;
@@ -39,43 +35,25 @@ fn judge(case: &Case) -> Result<(), String> {
         for address in memory.list::<IpAddress>() {
             let address = &address["spec"]["address"];
             let known = within.as_array().is_some_and(|within| within.contains(address));
-            known
-                .then_some(())
-                .ok_or(format!("{address} is not within {within}"))?;
+            known.then_some(()).ok_or(format!("{address} is not within {within}"))?;
         }
     }
     Ok(())
 }
 
 fn compare(ours: &Value, expected: &Value) -> Result<(), String> {
-    members(
-        ours,
-        expected,
-        &["count", "status_indexes", "ip_claims", "ip_addresses"],
-    )?;
+    members(ours, expected, &["count", "status_indexes", "ip_claims", "ip_addresses"])?;
     let classes = |errors: &Value| -> Vec<Value> {
-        errors
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|error| error["class"].clone())
-            .collect()
+        errors.as_array().into_iter().flatten().map(|error| error["class"].clone()).collect()
     };
-    let (ours, expected) = (
-        classes(&ours["reconcile_errors"]),
-        classes(&expected["reconcile_errors"]),
-    );
+    let (ours, expected) = (classes(&ours["reconcile_errors"]), classes(&expected["reconcile_errors"]));
     support::same("errors", &json!(ours), &json!(expected))
 }
 
 /// The vectors leave out what is empty.
 fn members(ours: &Value, expected: &Value, members: &[&str]) -> Result<(), String> {
     for member in members {
-        let absent = if ours[member].is_array() {
-            json!([])
-        } else {
-            json!({})
-        };
+        let absent = if ours[member].is_array() { json!([]) } else { json!({}) };
         support::same(member, &ours[member], expected.get(member).unwrap_or(&absent))?;
     }
     Ok(())
@@ -134,17 +112,11 @@ fn load(case: &Case, run: u64) -> Memory {
 }
 
 fn take(memory: &mut Memory, pool: &ObjectKey, step: &Value) -> Result<(), String> {
-    let (word, value) = step
-        .as_object()
-        .and_then(|step| step.iter().next())
-        .ok_or("a step says nothing")?;
+    let (word, value) = step.as_object().and_then(|step| step.iter().next()).ok_or("a step says nothing")?;
     match word.as_str() {
         "createIPClaim" => memory.put::<IpClaim>(value.clone()),
         "deleteIPClaim" => {
-            memory.delete::<IpClaim>(&ObjectKey::new(
-                &pool.namespace,
-                value.as_str().unwrap_or_default(),
-            ));
+            memory.delete::<IpClaim>(&ObjectKey::new(&pool.namespace, value.as_str().unwrap_or_default()));
         }
         "setPoolSpec" => {
             memory.change::<IpPool>(pool, &json!({"spec": null}));
@@ -215,8 +187,6 @@ fn complaint(write: &Write) -> Option<Value> {
     let Write::Patch { kind, patch, .. } = write else {
         return None;
     };
-    let text = patch["status"]["errorMessage"]
-        .as_str()
-        .filter(|_| kind.kind == "IPClaim")?;
+    let text = patch["status"]["errorMessage"].as_str().filter(|_| kind.kind == "IPClaim")?;
     Some(json!({"class": "plain", "text": text}))
 }

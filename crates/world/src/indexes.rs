@@ -20,47 +20,24 @@ use crate::{
 
 pub(crate) const CLUSTERS_BY_INFRASTRUCTURE: Index<Cluster> = Index {
     name: "infrastructure",
-    values: |c| {
-        named(
-            &c.metadata,
-            c.spec.infrastructure_ref.as_ref().and_then(|r| r.name.as_deref()),
-        )
-    },
+    values: |c| named(&c.metadata, c.spec.infrastructure_ref.as_ref().and_then(|r| r.name.as_deref())),
 };
 pub(crate) const CLUSTERS_BY_CONTROL_PLANE: Index<Cluster> = Index {
     name: "control-plane",
-    values: |c| {
-        named(
-            &c.metadata,
-            c.spec.control_plane_ref.as_ref().and_then(|r| r.name.as_deref()),
-        )
-    },
+    values: |c| named(&c.metadata, c.spec.control_plane_ref.as_ref().and_then(|r| r.name.as_deref())),
 };
 pub(crate) const CONTROL_PLANES_BY_CLUSTER: Index<KubeadmControlPlane> = Index {
     name: "cluster",
-    values: |c| {
-        named(
-            &c.metadata,
-            c.metadata.owner(CAPI_GROUP, "Cluster").map(|o| o.name.as_str()),
-        )
-    },
+    values: |c| named(&c.metadata, c.metadata.owner(CAPI_GROUP, "Cluster").map(|o| o.name.as_str())),
 };
-pub(crate) const CONTROL_PLANES_BY_TEMPLATE: Index<KubeadmControlPlane> = Index {
-    name: "template",
-    values: |c| named(&c.metadata, c.template_name()),
-};
-pub(crate) const DEPLOYMENTS_BY_CLUSTER: Index<MachineDeployment> = Index {
-    name: "cluster",
-    values: |d| named(&d.metadata, Some(&d.spec.cluster_name)),
-};
-pub(crate) const SETS_BY_CLUSTER: Index<MachineSet> = Index {
-    name: "cluster",
-    values: |s| named(&s.metadata, Some(&s.spec.cluster_name)),
-};
-pub(crate) const SETS_BY_OWNER: Index<MachineSet> = Index {
-    name: "owner",
-    values: |s| controller_uid(&s.metadata),
-};
+pub(crate) const CONTROL_PLANES_BY_TEMPLATE: Index<KubeadmControlPlane> =
+    Index { name: "template", values: |c| named(&c.metadata, c.template_name()) };
+pub(crate) const DEPLOYMENTS_BY_CLUSTER: Index<MachineDeployment> =
+    Index { name: "cluster", values: |d| named(&d.metadata, Some(&d.spec.cluster_name)) };
+pub(crate) const SETS_BY_CLUSTER: Index<MachineSet> =
+    Index { name: "cluster", values: |s| named(&s.metadata, Some(&s.spec.cluster_name)) };
+pub(crate) const SETS_BY_OWNER: Index<MachineSet> =
+    Index { name: "owner", values: |s| controller_uid(&s.metadata) };
 /// Sets by the infrastructure template.
 pub(crate) const SETS_BY_TEMPLATE: Index<MachineSet> = Index {
     name: "template",
@@ -77,10 +54,8 @@ pub(crate) const SETS_BY_CONFIG_TEMPLATE: Index<MachineSet> = Index {
         named(&s.metadata, reference.and_then(|r| r.name.as_deref()))
     },
 };
-pub(crate) const MACHINES_BY_CLUSTER: Index<Machine> = Index {
-    name: "cluster",
-    values: |m| named(&m.metadata, Some(&m.spec.cluster_name)),
-};
+pub(crate) const MACHINES_BY_CLUSTER: Index<Machine> =
+    Index { name: "cluster", values: |m| named(&m.metadata, Some(&m.spec.cluster_name)) };
 /// Control-plane machines by cluster.
 pub(crate) const LEADERS_BY_CLUSTER: Index<Machine> = Index {
     name: "leaders",
@@ -89,48 +64,28 @@ pub(crate) const LEADERS_BY_CLUSTER: Index<Machine> = Index {
         None => Vec::new(),
     },
 };
-pub(crate) const MACHINES_BY_OWNER: Index<Machine> = Index {
-    name: "owner",
-    values: |m| controller_uid(&m.metadata),
-};
-pub(crate) const MACHINES_BY_INFRASTRUCTURE: Index<Machine> = Index {
-    name: "infrastructure",
-    values: |m| named(&m.metadata, m.infrastructure_name()),
-};
-pub(crate) const MACHINES_BY_CONFIG: Index<Machine> = Index {
-    name: "config",
-    values: |m| named(&m.metadata, m.config_name()),
-};
-pub(crate) const MACHINES_BY_PROVIDER_ID: Index<Machine> = Index {
-    name: "provider-id",
-    values: |m| m.spec.provider_id.iter().cloned().collect(),
-};
+pub(crate) const MACHINES_BY_OWNER: Index<Machine> =
+    Index { name: "owner", values: |m| controller_uid(&m.metadata) };
+pub(crate) const MACHINES_BY_INFRASTRUCTURE: Index<Machine> =
+    Index { name: "infrastructure", values: |m| named(&m.metadata, m.infrastructure_name()) };
+pub(crate) const MACHINES_BY_CONFIG: Index<Machine> =
+    Index { name: "config", values: |m| named(&m.metadata, m.config_name()) };
+pub(crate) const MACHINES_BY_PROVIDER_ID: Index<Machine> =
+    Index { name: "provider-id", values: |m| m.spec.provider_id.iter().cloned().collect() };
 /// Metal3Machines by uid of any owner.
-pub(crate) const INFRASTRUCTURE_BY_OWNER: Index<Metal3Machine> = Index {
-    name: "owner",
-    values: |m| owner_uids(&m.metadata),
-};
+pub(crate) const INFRASTRUCTURE_BY_OWNER: Index<Metal3Machine> =
+    Index { name: "owner", values: |m| owner_uids(&m.metadata) };
 /// KubeadmConfigs by uid of any owner.
-pub(crate) const CONFIGS_BY_OWNER: Index<KubeadmConfig> = Index {
-    name: "owner",
-    values: |c| owner_uids(&c.metadata),
-};
-pub(crate) const CONFIGS_BY_CLUSTER: Index<KubeadmConfig> = Index {
-    name: "cluster",
-    values: |c| named(&c.metadata, c.metadata.label(label::CLUSTER_NAME)),
-};
-pub(crate) const HOSTS_BY_UID: Index<BareMetalHost> = Index {
-    name: "uid",
-    values: |h| h.metadata.uid.iter().cloned().collect(),
-};
-pub(crate) const HOSTS_BY_CLUSTER: Index<BareMetalHost> = Index {
-    name: "cluster",
-    values: |h| named(&h.metadata, h.metadata.label(label::CLUSTER_NAME)),
-};
-pub(crate) const HOSTS_BY_CONSUMER: Index<BareMetalHost> = Index {
-    name: "consumer",
-    values: |h| named(&h.metadata, h.consumer()),
-};
+pub(crate) const CONFIGS_BY_OWNER: Index<KubeadmConfig> =
+    Index { name: "owner", values: |c| owner_uids(&c.metadata) };
+pub(crate) const CONFIGS_BY_CLUSTER: Index<KubeadmConfig> =
+    Index { name: "cluster", values: |c| named(&c.metadata, c.metadata.label(label::CLUSTER_NAME)) };
+pub(crate) const HOSTS_BY_UID: Index<BareMetalHost> =
+    Index { name: "uid", values: |h| h.metadata.uid.iter().cloned().collect() };
+pub(crate) const HOSTS_BY_CLUSTER: Index<BareMetalHost> =
+    Index { name: "cluster", values: |h| named(&h.metadata, h.metadata.label(label::CLUSTER_NAME)) };
+pub(crate) const HOSTS_BY_CONSUMER: Index<BareMetalHost> =
+    Index { name: "consumer", values: |h| named(&h.metadata, h.consumer()) };
 /// Hosts by each Secret that goes to their config drive.
 pub(crate) const HOSTS_BY_SECRET: Index<BareMetalHost> = Index {
     name: "secret",
@@ -147,12 +102,7 @@ pub(crate) fn register(caches: &mut Caches) {
     caches.add(&[CLUSTERS_BY_INFRASTRUCTURE, CLUSTERS_BY_CONTROL_PLANE]);
     caches.add(&[CONTROL_PLANES_BY_CLUSTER, CONTROL_PLANES_BY_TEMPLATE]);
     caches.add(&[DEPLOYMENTS_BY_CLUSTER]);
-    caches.add(&[
-        SETS_BY_CLUSTER,
-        SETS_BY_OWNER,
-        SETS_BY_TEMPLATE,
-        SETS_BY_CONFIG_TEMPLATE,
-    ]);
+    caches.add(&[SETS_BY_CLUSTER, SETS_BY_OWNER, SETS_BY_TEMPLATE, SETS_BY_CONFIG_TEMPLATE]);
     caches.add(&[
         MACHINES_BY_CLUSTER,
         LEADERS_BY_CLUSTER,
@@ -171,23 +121,13 @@ pub(crate) fn register(caches: &mut Caches) {
 }
 
 fn named(meta: &ObjectMeta, name: Option<&str>) -> Vec<String> {
-    name.filter(|n| !n.is_empty())
-        .map(|n| path(meta.namespace_str(), n))
-        .into_iter()
-        .collect()
+    name.filter(|n| !n.is_empty()).map(|n| path(meta.namespace_str(), n)).into_iter().collect()
 }
 
 fn controller_uid(meta: &ObjectMeta) -> Vec<String> {
-    controller_of(meta)
-        .map(|owner| owner.uid.clone())
-        .into_iter()
-        .collect()
+    controller_of(meta).map(|owner| owner.uid.clone()).into_iter().collect()
 }
 
 fn owner_uids(meta: &ObjectMeta) -> Vec<String> {
-    meta.owner_references
-        .iter()
-        .flatten()
-        .map(|owner| owner.uid.clone())
-        .collect()
+    meta.owner_references.iter().flatten().map(|owner| owner.uid.clone()).collect()
 }

@@ -61,10 +61,7 @@ pub(crate) fn remove_finalizer(meta: &mut ObjectMeta, finalizer: &str) {
 
 /// The controller among the owners.
 pub(crate) fn controller_of(meta: &ObjectMeta) -> Option<&OwnerReference> {
-    meta.owner_references
-        .iter()
-        .flatten()
-        .find(|owner| owner.controller == Some(true))
+    meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
 /// One thing to say of an object.
@@ -80,12 +77,7 @@ impl<'a> Saying<'a> {
     /// True for a reason, or false for another.
     pub(crate) fn of(type_: &'a str, holds: bool, yes: &'a str, no: &'a str) -> Self {
         let (status, reason) = if holds { ("True", yes) } else { ("False", no) };
-        Self {
-            type_,
-            status,
-            reason,
-            message: "",
-        }
+        Self { type_, status, reason, message: "" }
     }
 }
 
@@ -126,9 +118,7 @@ pub(crate) fn say_legacy(deprecated: &mut Option<Deprecated>, saying: Saying<'_>
     match v1beta1.conditions.iter_mut().find(|c| c.type_ == saying.type_) {
         Some(known) => {
             if known.status == condition.status {
-                condition
-                    .last_transition_time
-                    .clone_from(&known.last_transition_time);
+                condition.last_transition_time.clone_from(&known.last_transition_time);
             }
             *known = condition;
         }
@@ -143,31 +133,13 @@ mod tests {
     #[test]
     fn the_time_of_a_condition_moves_only_with_its_status() {
         let mut conditions = Vec::new();
-        say(
-            &mut conditions,
-            Saying::of("Ready", false, "Ready", "Waiting"),
-            "t1",
-            Some(1),
-        );
-        say(
-            &mut conditions,
-            Saying::of("Ready", false, "Ready", "Still"),
-            "t2",
-            Some(1),
-        );
+        say(&mut conditions, Saying::of("Ready", false, "Ready", "Waiting"), "t1", Some(1));
+        say(&mut conditions, Saying::of("Ready", false, "Ready", "Still"), "t2", Some(1));
         assert_eq!(
-            (
-                conditions[0].last_transition_time.as_str(),
-                conditions[0].reason.as_str()
-            ),
+            (conditions[0].last_transition_time.as_str(), conditions[0].reason.as_str()),
             ("t1", "Still")
         );
-        say(
-            &mut conditions,
-            Saying::of("Ready", true, "Ready", "Waiting"),
-            "t3",
-            Some(1),
-        );
+        say(&mut conditions, Saying::of("Ready", true, "Ready", "Waiting"), "t3", Some(1));
         assert_eq!(conditions.len(), 1);
         assert_eq!(conditions[0].last_transition_time, "t3");
     }
@@ -175,33 +147,18 @@ mod tests {
     #[test]
     fn older_conditions_of_others_stay() {
         let mut deprecated = None;
-        say_legacy(
-            &mut deprecated,
-            Saying::of("OwnerRemediated", false, "", "WaitingForRemediation"),
-            "t1",
-        );
-        say_legacy(
-            &mut deprecated,
-            Saying::of("BootstrapReady", true, "Ready", "Waiting"),
-            "t2",
-        );
+        say_legacy(&mut deprecated, Saying::of("OwnerRemediated", false, "", "WaitingForRemediation"), "t1");
+        say_legacy(&mut deprecated, Saying::of("BootstrapReady", true, "Ready", "Waiting"), "t2");
         let conditions = deprecated.unwrap().v1beta1.unwrap().conditions;
         assert_eq!(conditions.len(), 2);
         assert_eq!(conditions[0].reason.as_deref(), Some("WaitingForRemediation"));
-        assert_eq!(
-            conditions[1].reason, None,
-            "a true condition of the older form carries no reason"
-        );
+        assert_eq!(conditions[1].reason, None, "a true condition of the older form carries no reason");
     }
 
     #[test]
     fn an_owner_is_added_once() {
         let mut meta = ObjectMeta::default();
-        let owner = |controller| OwnerReference {
-            uid: "u".into(),
-            controller,
-            ..OwnerReference::default()
-        };
+        let owner = |controller| OwnerReference { uid: "u".into(), controller, ..OwnerReference::default() };
         add_owner(&mut meta, owner(None));
         add_owner(&mut meta, owner(Some(true)));
         assert_eq!(meta.owner_references.as_ref().map(Vec::len), Some(1));

@@ -46,11 +46,7 @@ pub(crate) struct Pace {
 
 impl Pace {
     pub(crate) fn new(profile: Profile, speed: f64, seed: u64) -> Self {
-        let speed = if speed.is_finite() && speed > 0.0 {
-            speed
-        } else {
-            1.0
-        };
+        let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
         Self { profile, speed, seed }
     }
 
@@ -99,9 +95,8 @@ fn realistic(phase: Phase) -> (u64, u64) {
 
 /// A number from a text, the same on every machine (FNV-1a).
 pub(crate) fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
-    })
+    text.bytes()
+        .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
 }
 
 /// Since when each object is in its present phase.
@@ -113,10 +108,7 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self {
-            clock,
-            started: Mutex::new(BTreeMap::new()),
-        }
+        Self { clock, started: Mutex::new(BTreeMap::new()) }
     }
 
     /// What is left of a phase; the first question starts it, another phase ends it.

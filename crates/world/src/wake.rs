@@ -52,10 +52,7 @@ impl Wiring {
 
 /// Subscribes every queue to what it waits for.
 pub(crate) fn subscribe(caches: &Arc<Caches>, queues: &Queues) {
-    let wiring = Wiring {
-        caches: Arc::downgrade(caches),
-        queues: queues.clone(),
-    };
+    let wiring = Wiring { caches: Arc::downgrade(caches), queues: queues.clone() };
     on::<Cluster>(caches, &wiring, cluster);
     on::<Metal3Cluster>(caches, &wiring, infrastructure_cluster);
     on::<KubeadmControlPlane>(caches, &wiring, control_plane);
@@ -83,10 +80,7 @@ fn on<K: Object>(caches: &Arc<Caches>, wiring: &Wiring, wake: fn(&Wiring, &Chang
 
 /// What the Nodes of a workload cluster wake.
 pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues) -> OnNode {
-    let wiring = Wiring {
-        caches: Arc::downgrade(caches),
-        queues: queues.clone(),
-    };
+    let wiring = Wiring { caches: Arc::downgrade(caches), queues: queues.clone() };
     Arc::new(move |change: &Change<Node>| {
         let Some(node) = change.new.as_ref().or(change.old.as_ref()) else {
             return;
@@ -107,16 +101,8 @@ fn cluster(wiring: &Wiring, change: &Change<Cluster>, cluster: &Cluster) {
     queues.clusters.add(cluster.key());
     let seen = |c: &Cluster| {
         (
-            (
-                c.is_paused(),
-                c.metadata.is_deleting(),
-                c.infrastructure_is_provisioned(),
-            ),
-            (
-                c.control_plane_is_initialized(),
-                c.has_endpoint(),
-                c.control_plane_domains(),
-            ),
+            (c.is_paused(), c.metadata.is_deleting(), c.infrastructure_is_provisioned()),
+            (c.control_plane_is_initialized(), c.has_endpoint(), c.control_plane_domains()),
         )
     };
     if change.old.as_deref().map(seen) == change.new.as_deref().map(seen) {
@@ -136,10 +122,7 @@ fn infrastructure_cluster(wiring: &Wiring, change: &Change<Metal3Cluster>, objec
     wiring.wake(&wiring.queues.clusters, &CLUSTERS_BY_INFRASTRUCTURE, &value);
     let enabled = |c: &Option<Arc<Metal3Cluster>>| c.as_ref().and_then(|c| c.spec.cloud_provider_enabled);
     if enabled(&change.old) != enabled(&change.new) {
-        let cluster = object
-            .metadata
-            .label(capm3_api::vocabulary::label::CLUSTER_NAME)
-            .unwrap_or_default();
+        let cluster = object.metadata.label(capm3_api::vocabulary::label::CLUSTER_NAME).unwrap_or_default();
         let value = path(object.metadata.namespace_str(), cluster);
         wiring.wake(&wiring.queues.cloud, &HOSTS_BY_CLUSTER, &value);
     }
@@ -153,10 +136,7 @@ fn control_plane(wiring: &Wiring, _: &Change<KubeadmControlPlane>, object: &Kube
 
 fn deployment(wiring: &Wiring, _: &Change<MachineDeployment>, object: &MachineDeployment) {
     wiring.queues.deployments.add(object.key());
-    wiring
-        .queues
-        .clusters
-        .add(beside(object, &object.spec.cluster_name));
+    wiring.queues.clusters.add(beside(object, &object.spec.cluster_name));
 }
 
 fn set(wiring: &Wiring, change: &Change<MachineSet>, object: &MachineSet) {
@@ -164,10 +144,7 @@ fn set(wiring: &Wiring, change: &Change<MachineSet>, object: &MachineSet) {
     match controller_of(&object.metadata) {
         Some(owner) => wiring.queues.deployments.add(beside(object, &owner.name)),
         None if change.new.is_none() => {
-            wiring
-                .queues
-                .clusters
-                .add(beside(object, &object.spec.cluster_name));
+            wiring.queues.clusters.add(beside(object, &object.spec.cluster_name));
         }
         None => {}
     }
@@ -178,28 +155,15 @@ fn machine(wiring: &Wiring, change: &Change<Machine>, object: &Machine) {
     let queues = &wiring.queues;
     queues.machines.add(object.key());
     let seen = |m: &Machine| {
-        let conditions = m
-            .status
-            .as_ref()
-            .map(|s| s.conditions.as_slice())
-            .unwrap_or_default();
+        let conditions = m.status.as_ref().map(|s| s.conditions.as_slice()).unwrap_or_default();
         let hook = find(conditions, "Deleting").map(|c| c.reason.clone());
         let marks = m.metadata.annotations.as_ref().map_or(0, |a| a.len());
-        let health = (
-            m.node_name().is_some(),
-            m.says("Ready"),
-            m.says("Available"),
-            m.is_given_up(),
-        );
+        let health = (m.node_name().is_some(), m.says("Ready"), m.says("Available"), m.is_given_up());
         (m.metadata.is_deleting(), hook, marks, health)
     };
     let matters = change.old.as_deref().map(seen) != change.new.as_deref().map(seen);
     if let Some(owner) = controller_of(&object.metadata).filter(|_| matters) {
-        let owners = if owner.kind == "MachineSet" {
-            &queues.sets
-        } else {
-            &queues.control_planes
-        };
+        let owners = if owner.kind == "MachineSet" { &queues.sets } else { &queues.control_planes };
         owners.add(beside(object, &owner.name));
     }
     if change.new.is_none() {
@@ -239,11 +203,7 @@ fn config_template(wiring: &Wiring, _: &Change<KubeadmConfigTemplate>, object: &
 
 fn secret(wiring: &Wiring, change: &Change<SecretMetadata>, object: &SecretMetadata) {
     let key = object.key();
-    wiring.wake(
-        &wiring.queues.hosts,
-        &HOSTS_BY_SECRET,
-        &path(&key.namespace, &key.name),
-    );
+    wiring.wake(&wiring.queues.hosts, &HOSTS_BY_SECRET, &path(&key.namespace, &key.name));
     if change.new.is_some() {
         return;
     }

@@ -21,19 +21,13 @@ pub trait WorkloadApis: Send + Sync {
 pub(crate) const NODES_BY_PROVIDER_ID: Index<Node> = Index {
     name: "provider-id",
     values: |node| {
-        node.spec
-            .iter()
-            .filter_map(|s| s.provider_id.clone())
-            .filter(|id| !id.is_empty())
-            .collect()
+        node.spec.iter().filter_map(|s| s.provider_id.clone()).filter(|id| !id.is_empty()).collect()
     },
 };
 
 /// Nodes by the uid of the host on which they run.
-pub(crate) const NODES_BY_SYSTEM_UUID: Index<Node> = Index {
-    name: "system-uuid",
-    values: |node| system_uuid(node).into_iter().collect(),
-};
+pub(crate) const NODES_BY_SYSTEM_UUID: Index<Node> =
+    Index { name: "system-uuid", values: |node| system_uuid(node).into_iter().collect() };
 
 /// The uid of the host on which a node runs.
 pub(crate) fn system_uuid(node: &Node) -> Option<String> {
@@ -62,11 +56,7 @@ pub(crate) struct Workloads {
 
 impl Workloads {
     pub(crate) fn new(apis: Arc<dyn WorkloadApis>, clock: Clock) -> Self {
-        Self {
-            apis,
-            clock,
-            known: Mutex::new(BTreeMap::new()),
-        }
+        Self { apis, clock, known: Mutex::new(BTreeMap::new()) }
     }
 
     pub(crate) fn get(&self, cluster: &ObjectKey) -> Option<Arc<Workload>> {
@@ -91,13 +81,7 @@ impl Workloads {
         let (caches, tasks) = (Arc::new(caches), Tasks::default());
         caches.start_informers(&client, &tasks);
         let executor = Executor::new(client, Arc::clone(&caches), self.clock, "capm3-world");
-        let workload = Workload {
-            nodes,
-            executor,
-            caches,
-            uid: uid.to_owned(),
-            _tasks: tasks,
-        };
+        let workload = Workload { nodes, executor, caches, uid: uid.to_owned(), _tasks: tasks };
         self.known.lock().insert(cluster.clone(), Arc::new(workload));
     }
 
@@ -112,9 +96,6 @@ impl Workloads {
     }
 
     pub(crate) fn are_synced(&self) -> bool {
-        self.known
-            .lock()
-            .values()
-            .all(|workload| workload.caches.are_synced())
+        self.known.lock().values().all(|workload| workload.caches.are_synced())
     }
 }

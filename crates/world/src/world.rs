@@ -29,12 +29,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            profile: Profile::Instant,
-            speed: 1.0,
-            seed: 1,
-            workers: 4,
-        }
+        Self { profile: Profile::Instant, speed: 1.0, seed: 1, workers: 4 }
     }
 }
 
@@ -75,21 +70,14 @@ impl World {
         for controller in &controllers {
             controller.start_when_synced(options.workers.max(1), &tasks, Arc::clone(&caches));
         }
-        Self {
-            context,
-            controllers,
-            _tasks: tasks,
-        }
+        Self { context, controllers, _tasks: tasks }
     }
 
     /// Whether every first list has arrived and no key waits, is worked on or is due later.
     pub fn is_idle(&self) -> bool {
         self.context.caches.are_synced()
             && self.context.workloads.are_synced()
-            && self
-                .controllers
-                .iter()
-                .all(|controller| controller.queue.depth().is_empty())
+            && self.controllers.iter().all(|controller| controller.queue.depth().is_empty())
     }
 
     /// What the node on a host was given when the host was last provisioned.
@@ -106,8 +94,6 @@ impl Drop for World {
 
 impl std::fmt::Debug for World {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("World")
-            .field("controllers", &self.controllers)
-            .finish()
+        f.debug_struct("World").field("controllers", &self.controllers).finish()
     }
 }

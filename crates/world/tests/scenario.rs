@@ -45,19 +45,10 @@ impl Lab {
     fn start(profile: Profile, seed: u64) -> Self {
         let (server, workload) = (Server::default(), Server::default());
         let clock = Clock::starting_at("2026-08-01T00:00:00Z".parse().unwrap());
-        let options = Options {
-            profile,
-            seed,
-            ..Options::default()
-        };
+        let options = Options { profile, seed, ..Options::default() };
         let world = World::start(client(&server), Arc::new(Apis(workload.clone())), clock, &options);
         let pause = Duration::from_millis(if profile == Profile::Instant { 1 } else { 250 });
-        Self {
-            server,
-            workload,
-            world,
-            pause,
-        }
+        Self { server, workload, world, pause }
     }
 
     /// Runs until nobody has anything to do.
@@ -66,11 +57,7 @@ impl Lab {
         for _ in 0..20_000 {
             tokio::time::sleep(self.pause).await;
             let wrote = provider::step(&self.server, &self.workload);
-            quiet = if wrote || !self.world.is_idle() {
-                0
-            } else {
-                quiet + 1
-            };
+            quiet = if wrote || !self.world.is_idle() { 0 } else { quiet + 1 };
             if quiet > 20 {
                 return;
             }
@@ -85,10 +72,7 @@ impl Lab {
     fn states(&self) -> BTreeMap<String, usize> {
         let mut states = BTreeMap::new();
         for host in self.server.all("baremetalhosts") {
-            let state = host["status"]["provisioning"]["state"]
-                .as_str()
-                .unwrap()
-                .to_owned();
+            let state = host["status"]["provisioning"]["state"].as_str().unwrap().to_owned();
             *states.entry(state).or_insert(0) += 1;
         }
         states
@@ -97,10 +81,7 @@ impl Lab {
     /// What an API server with the world's CRDs would not have taken.
     fn complaints(&self) -> Vec<String> {
         let judge = |crd: &Value| {
-            schema::complaints(
-                crd,
-                &self.server.all(crd["spec"]["names"]["plural"].as_str().unwrap()),
-            )
+            schema::complaints(crd, &self.server.all(crd["spec"]["names"]["plural"].as_str().unwrap()))
         };
         capm3_world::crds().iter().flat_map(judge).collect()
     }
@@ -108,9 +89,7 @@ impl Lab {
     fn scale(&self, replicas: i32) {
         let key = ("metal3".to_owned(), "workers".to_owned());
         let patch = json!({"spec": {"replicas": replicas}});
-        self.server
-            .patch("machinedeployments", &key, false, &patch)
-            .unwrap();
+        self.server.patch("machinedeployments", &key, false, &patch).unwrap();
     }
 }
 
@@ -132,9 +111,7 @@ fn manifests() -> Vec<(&'static str, Value)> {
             ("baremetalhosts", json!({"metadata": metadata, "spec": spec}))
         })
         .collect();
-    let domains: Vec<Value> = (0..3)
-        .map(|n| json!({"name": rack(n), "controlPlane": true}))
-        .collect();
+    let domains: Vec<Value> = (0..3).map(|n| json!({"name": rack(n), "controlPlane": true})).collect();
     all.extend([
         ("machinedeployments", json!({"metadata": named("workers"), "spec": {"clusterName": "my-cluster", "replicas": 3,
             "selector": {}, "template": {"spec": {"clusterName": "my-cluster", "version": "v1.34.0",
@@ -185,11 +162,7 @@ async fn a_cluster_comes_up_whatever_the_order_of_its_manifests() {
         }
         let mut racks: Vec<&str> = machines
             .iter()
-            .filter(|m| {
-                m["metadata"]["labels"]
-                    .get("cluster.x-k8s.io/control-plane")
-                    .is_some()
-            })
+            .filter(|m| m["metadata"]["labels"].get("cluster.x-k8s.io/control-plane").is_some())
             .map(|m| m["spec"]["failureDomain"].as_str().unwrap())
             .collect();
         racks.sort_unstable();
@@ -201,10 +174,7 @@ async fn a_cluster_comes_up_whatever_the_order_of_its_manifests() {
             "InfrastructureReady"
         );
         assert_eq!(lab.workload.all("nodes").len(), 6);
-        assert_eq!(
-            lab.states(),
-            BTreeMap::from([("available".into(), 6), ("provisioned".into(), 6)])
-        );
+        assert_eq!(lab.states(), BTreeMap::from([("available".into(), 6), ("provisioned".into(), 6)]));
         assert!(lab.server.get("secrets", "my-cluster-kubeconfig").is_some());
         assert_eq!(lab.complaints(), Vec::<String>::new());
     }
@@ -214,20 +184,14 @@ async fn a_cluster_comes_up_whatever_the_order_of_its_manifests() {
 async fn what_a_node_was_given_can_be_asked_for() {
     let lab = up(Profile::Instant, 1, false).await;
     let hosts = lab.server.all("baremetalhosts");
-    let host = hosts
-        .iter()
-        .find(|h| h["status"]["provisioning"]["state"] == "provisioned")
-        .unwrap();
+    let host = hosts.iter().find(|h| h["status"]["provisioning"]["state"] == "provisioned").unwrap();
     let name = host["metadata"]["name"].as_str().unwrap();
     let data = lab.world.node_data(&ObjectKey::new("metal3", name)).unwrap();
     assert_eq!(data.text("local-hostname").as_deref(), Some(name));
     assert_eq!(data.meta_data["uuid"], host["metadata"]["uid"]);
     assert!(data.user_data.unwrap().contains("#cloud-config"));
     let node = lab.workload.get("nodes", name).unwrap();
-    assert_eq!(
-        node["metadata"]["labels"]["metal3.io/uuid"],
-        host["metadata"]["uid"]
-    );
+    assert_eq!(node["metadata"]["labels"]["metal3.io/uuid"], host["metadata"]["uid"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -240,9 +204,7 @@ async fn workers_are_scaled_and_the_cluster_goes_without_a_trace() {
         assert_eq!(lab.workload.all("nodes").len(), used);
         assert_eq!(lab.states()["provisioned"], used);
     }
-    lab.server
-        .delete("clusters", &("metal3".into(), "my-cluster".into()))
-        .unwrap();
+    lab.server.delete("clusters", &("metal3".into(), "my-cluster".into())).unwrap();
     lab.settle().await;
     for plural in [
         "clusters",
@@ -275,12 +237,8 @@ async fn nothing_is_written_at_rest() {
 async fn equal_seeds_give_equal_worlds() {
     let run = |seed| async move {
         let lab = up(Profile::Demo, seed, false).await;
-        let names: Vec<String> = lab
-            .server
-            .all("machines")
-            .iter()
-            .map(|m| m["metadata"]["name"].to_string())
-            .collect();
+        let names: Vec<String> =
+            lab.server.all("machines").iter().map(|m| m["metadata"]["name"].to_string()).collect();
         (lab.server.writes(), names)
     };
     let (first, again, other) = (run(1).await, run(1).await, run(2).await);
@@ -291,30 +249,19 @@ async fn equal_seeds_give_equal_worlds() {
 #[tokio::test(start_paused = true)]
 async fn a_new_template_replaces_workers_and_control_plane() {
     let lab = up(Profile::Instant, 1, false).await;
-    for (plural, name, path) in [
-        ("machinedeployments", "workers", "template"),
-        ("kubeadmcontrolplanes", "my-cluster-cp", ""),
-    ] {
+    for (plural, name, path) in
+        [("machinedeployments", "workers", "template"), ("kubeadmcontrolplanes", "my-cluster-cp", "")]
+    {
         let spec = match path {
             "" => json!({"version": "v1.35.0"}),
             path => json!({path: {"spec": {"version": "v1.35.0"}}}),
         };
-        lab.server
-            .patch(
-                plural,
-                &("metal3".into(), name.into()),
-                false,
-                &json!({"spec": spec}),
-            )
-            .unwrap();
+        lab.server.patch(plural, &("metal3".into(), name.into()), false, &json!({"spec": spec})).unwrap();
     }
     lab.settle().await;
     let machines = lab.server.all("machines");
     assert_eq!(machines.len(), 6);
-    assert!(
-        machines.iter().all(|m| m["spec"]["version"] == "v1.35.0"),
-        "{machines:#?}"
-    );
+    assert!(machines.iter().all(|m| m["spec"]["version"] == "v1.35.0"), "{machines:#?}");
     assert_eq!(lab.count("machinesets"), 1);
     assert_eq!(lab.states()["provisioned"], 6);
 }
@@ -322,10 +269,7 @@ async fn a_new_template_replaces_workers_and_control_plane() {
 #[test]
 fn an_object_that_the_real_api_would_not_take_is_complained_about() {
     let crds = capm3_world::crds();
-    let crd = crds
-        .iter()
-        .find(|c| c["spec"]["names"]["kind"] == "BareMetalHost")
-        .unwrap();
+    let crd = crds.iter().find(|c| c["spec"]["names"]["kind"] == "BareMetalHost").unwrap();
     let host = json!({"spec": {"bootMACAddress": "x", "unknown": 1}, "status": {"errorType": "odd"}});
     let complaints = schema::complaints(crd, &[host]).join("\n");
     for part in [

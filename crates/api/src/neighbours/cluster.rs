@@ -18,13 +18,7 @@ pub struct Cluster {
     pub status: ClusterStatus,
 }
 
-crate::kind::kind!(
-    Cluster,
-    super::CAPI_GROUP,
-    super::CAPI_VERSION,
-    "Cluster",
-    "clusters"
-);
+crate::kind::kind!(Cluster, super::CAPI_GROUP, super::CAPI_VERSION, "Cluster", "clusters");
 
 /// Pause and references.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -78,11 +72,7 @@ impl Cluster {
 
     /// Whether machines may be provisioned: the new flag, or the older condition where the flag is absent.
     pub fn infrastructure_is_ready(&self) -> bool {
-        let flag = self
-            .status
-            .initialization
-            .as_ref()
-            .and_then(|i| i.infrastructure_provisioned);
+        let flag = self.status.initialization.as_ref().and_then(|i| i.infrastructure_provisioned);
         let legacy = || {
             self.status
                 .deprecated

@@ -18,13 +18,7 @@ pub struct BareMetalHost {
     pub status: HostStatus,
 }
 
-crate::kind::kind!(
-    BareMetalHost,
-    super::METAL3_GROUP,
-    "v1alpha1",
-    "BareMetalHost",
-    "baremetalhosts"
-);
+crate::kind::kind!(BareMetalHost, super::METAL3_GROUP, "v1alpha1", "BareMetalHost", "baremetalhosts");
 
 /// Consumer and what to put on the host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -19,13 +19,7 @@ pub struct Machine {
     pub status: MachineStatus,
 }
 
-crate::kind::kind!(
-    Machine,
-    super::CAPI_GROUP,
-    super::CAPI_VERSION,
-    "Machine",
-    "machines"
-);
+crate::kind::kind!(Machine, super::CAPI_GROUP, super::CAPI_VERSION, "Machine", "machines");
 
 /// Cluster, bootstrap and placement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -58,9 +52,7 @@ impl Bootstrap {
     /// Whether a bootstrap object is named at all.
     pub fn has_config_ref(&self) -> bool {
         let filled = |s: &Option<String>| s.as_ref().is_some_and(|s| !s.is_empty());
-        self.config_ref
-            .as_ref()
-            .is_some_and(|c| filled(&c.kind) || filled(&c.name) || filled(&c.api_group))
+        self.config_ref.as_ref().is_some_and(|c| filled(&c.kind) || filled(&c.name) || filled(&c.api_group))
     }
 }
 
@@ -104,22 +96,13 @@ impl Machine {
             .as_ref()
             .and_then(|d| d.v1beta1.as_ref())
             .is_some_and(|v| is_true_legacy(&v.conditions, "BootstrapReady"));
-        let flag = self
-            .status
-            .initialization
-            .as_ref()
-            .and_then(|i| i.bootstrap_data_secret_created);
+        let flag = self.status.initialization.as_ref().and_then(|i| i.bootstrap_data_secret_created);
         self.spec.bootstrap.has_config_ref() && (flag.unwrap_or(false) || legacy)
     }
 
     /// Name of the Node, once known.
     pub fn node_name(&self) -> Option<&str> {
-        self.status
-            .node_ref
-            .as_ref()?
-            .name
-            .as_deref()
-            .filter(|n| !n.is_empty())
+        self.status.node_ref.as_ref()?.name.as_deref().filter(|n| !n.is_empty())
     }
 }
 
@@ -132,10 +115,4 @@ pub struct MachineSet {
     pub metadata: ObjectMeta,
 }
 
-crate::kind::kind!(
-    MachineSet,
-    super::CAPI_GROUP,
-    super::CAPI_VERSION,
-    "MachineSet",
-    "machinesets"
-);
+crate::kind::kind!(MachineSet, super::CAPI_GROUP, super::CAPI_VERSION, "MachineSet", "machinesets");

@@ -23,13 +23,7 @@ pub struct Metal3Cluster {
     pub status: Metal3ClusterStatus,
 }
 
-crate::kind::kind!(
-    Metal3Cluster,
-    super::GROUP,
-    super::VERSION,
-    "Metal3Cluster",
-    "metal3clusters"
-);
+crate::kind::kind!(Metal3Cluster, super::GROUP, super::VERSION, "Metal3Cluster", "metal3clusters");
 
 /// What the user wants of a Metal3Cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

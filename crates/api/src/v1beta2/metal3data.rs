@@ -21,13 +21,7 @@ pub struct Metal3Data {
     pub status: Metal3DataStatus,
 }
 
-crate::kind::kind!(
-    Metal3Data,
-    super::GROUP,
-    super::VERSION,
-    "Metal3Data",
-    "metal3datas"
-);
+crate::kind::kind!(Metal3Data, super::GROUP, super::VERSION, "Metal3Data", "metal3datas");
 
 /// Index, claim, template and Secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -21,13 +21,7 @@ pub struct Metal3DataClaim {
     pub status: Metal3DataClaimStatus,
 }
 
-crate::kind::kind!(
-    Metal3DataClaim,
-    super::GROUP,
-    super::VERSION,
-    "Metal3DataClaim",
-    "metal3dataclaims"
-);
+crate::kind::kind!(Metal3DataClaim, super::GROUP, super::VERSION, "Metal3DataClaim", "metal3dataclaims");
 
 /// What is wished for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

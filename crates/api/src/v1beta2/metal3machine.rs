@@ -27,13 +27,7 @@ pub struct Metal3Machine {
     pub status: Metal3MachineStatus,
 }
 
-crate::kind::kind!(
-    Metal3Machine,
-    super::GROUP,
-    super::VERSION,
-    "Metal3Machine",
-    "metal3machines"
-);
+crate::kind::kind!(Metal3Machine, super::GROUP, super::VERSION, "Metal3Machine", "metal3machines");
 
 /// What the machine should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

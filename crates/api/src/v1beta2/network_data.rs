@@ -212,11 +212,7 @@ pub struct StaticNetwork {
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub link: String,
     /// Name of the IPPool that gives the address.
-    #[serde(
-        rename = "ipAddressFromIPPool",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "ipAddressFromIPPool", default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub ip_address_from_ip_pool: Option<String>,
     /// Pool that gives the address.

@@ -17,10 +17,7 @@ pub(crate) fn of(object: &Value) -> Option<&Map<String, Value>> {
 
 /// `metadata` for writing; it is put there if it is missing. `None` only if `object` is not an object.
 pub(crate) fn of_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
-    let metadata = object
-        .as_object_mut()?
-        .entry("metadata")
-        .or_insert_with(|| Value::Object(Map::new()));
+    let metadata = object.as_object_mut()?.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
     if !metadata.is_object() {
         *metadata = Value::Object(Map::new());
     }
@@ -29,10 +26,7 @@ pub(crate) fn of_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
 
 /// A text field, empty when absent.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    of(object)
-        .and_then(|metadata| metadata.get(field))
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    of(object).and_then(|metadata| metadata.get(field)).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Sets a field of `metadata`.
@@ -67,10 +61,7 @@ pub(crate) fn resource_version(object: &Value) -> Option<&str> {
 }
 
 pub(crate) fn generation(object: &Value) -> i64 {
-    of(object)
-        .and_then(|metadata| metadata.get("generation"))
-        .and_then(Value::as_i64)
-        .unwrap_or_default()
+    of(object).and_then(|metadata| metadata.get("generation")).and_then(Value::as_i64).unwrap_or_default()
 }
 
 pub(crate) fn is_deleting(object: &Value) -> bool {
@@ -79,9 +70,7 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 
 /// Finalizers in their order.
 pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
-    let list = of(object)
-        .and_then(|metadata| metadata.get("finalizers"))
-        .and_then(Value::as_array);
+    let list = of(object).and_then(|metadata| metadata.get("finalizers")).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str)
 }
 
@@ -114,17 +103,12 @@ pub(crate) struct Owner<'a> {
 
 /// The owners of an object.
 pub(crate) fn owners(object: &Value) -> impl Iterator<Item = Owner<'_>> {
-    let list = of(object)
-        .and_then(|metadata| metadata.get("ownerReferences"))
-        .and_then(Value::as_array);
+    let list = of(object).and_then(|metadata| metadata.get("ownerReferences")).and_then(Value::as_array);
     list.into_iter().flatten().map(|reference| Owner {
         api_version: str_at(reference, "apiVersion"),
         kind: str_at(reference, "kind"),
         uid: str_at(reference, "uid"),
-        blocks: reference
-            .get("blockOwnerDeletion")
-            .and_then(Value::as_bool)
-            .unwrap_or_default(),
+        blocks: reference.get("blockOwnerDeletion").and_then(Value::as_bool).unwrap_or_default(),
     })
 }
 

@@ -14,11 +14,7 @@ pub(crate) enum TidyError {
     #[error(
         "json: cannot unmarshal {found} into Go struct field ObjectMeta.metadata.{field} of type {wanted}"
     )]
-    WrongType {
-        field: String,
-        found: &'static str,
-        wanted: &'static str,
-    },
+    WrongType { field: String, found: &'static str, wanted: &'static str },
 }
 
 /// Tidies `object.metadata` in place.
@@ -55,19 +51,15 @@ fn keep(field: &str, value: &mut Value) -> Result<bool, TidyError> {
             let text = value.as_str().ok_or_else(|| wrong(field, value, "string"))?;
             Ok(!text.is_empty())
         }
-        "generation" | "deletionGracePeriodSeconds" => value
-            .as_i64()
-            .map(|_| true)
-            .ok_or_else(|| wrong(field, value, "int64")),
+        "generation" | "deletionGracePeriodSeconds" => {
+            value.as_i64().map(|_| true).ok_or_else(|| wrong(field, value, "int64"))
+        }
         "labels" | "annotations" => {
             let Value::Object(entries) = value else {
                 return Err(wrong(field, value, "map[string]string"));
             };
             // Go reads a null in a map of strings as the empty string.
-            entries
-                .values_mut()
-                .filter(|entry| entry.is_null())
-                .for_each(|entry| *entry = "".into());
+            entries.values_mut().filter(|entry| entry.is_null()).for_each(|entry| *entry = "".into());
             let odd = entries.values().find(|entry| !entry.is_string());
             odd.map_or(Ok(!entries.is_empty()), |odd| Err(wrong(field, odd, "string")))
         }
@@ -117,11 +109,7 @@ fn wrong(field: &str, found: &Value, wanted: &'static str) -> TidyError {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    TidyError::WrongType {
-        field: field.to_owned(),
-        found,
-        wanted,
-    }
+    TidyError::WrongType { field: field.to_owned(), found, wanted }
 }
 
 /// Drops null fields of objects at any depth, as decoding into Go structs does for kinds without a schema.
@@ -146,10 +134,7 @@ mod tests {
         let mut object = json!({"metadata": {"name": "a", "labels": {}, "annotations": {"k": null}, "finalizers": [],
             "creationTimestamp": null, "managedFields": [{}], "selfLink": "x", "ownerReferences": []}});
         tidy(&mut object).unwrap();
-        assert_eq!(
-            object,
-            json!({"metadata": {"name": "a", "annotations": {"k": ""}}})
-        );
+        assert_eq!(object, json!({"metadata": {"name": "a", "annotations": {"k": ""}}}));
     }
 
     #[test]

@@ -33,19 +33,11 @@ pub(crate) fn object_meta(object: &Value, is_namespace: bool) -> Vec<FieldError>
 fn name(object: &Value, is_namespace: bool, errors: &mut Vec<FieldError>) {
     let (name, prefix) = (text(object, "name"), text(object, "generateName"));
     if name.is_empty() {
-        let field = if prefix.is_empty() {
-            "metadata.name"
-        } else {
-            "metadata.generateName"
-        };
+        let field = if prefix.is_empty() { "metadata.name" } else { "metadata.generateName" };
         errors.push(FieldError::required(field, "name or generateName is required"));
         return;
     }
-    let complaint = if is_namespace {
-        names::label(name)
-    } else {
-        names::subdomain(name)
-    };
+    let complaint = if is_namespace { names::label(name) } else { names::subdomain(name) };
     if let Some(complaint) = complaint {
         errors.push(FieldError::invalid("metadata.name", &quote(name), &complaint));
     }
@@ -67,43 +59,27 @@ fn annotations(object: &Value, errors: &mut Vec<FieldError>) {
     for (key, value) in entries(object, "annotations") {
         bytes += key.len() + value.len();
         if let Some(complaint) = names::qualified(&key.to_lowercase()) {
-            errors.push(FieldError::invalid(
-                "metadata.annotations",
-                &quote(key),
-                &complaint,
-            ));
+            errors.push(FieldError::invalid("metadata.annotations", &quote(key), &complaint));
         }
     }
     if bytes > MAX_ANNOTATION_BYTES {
-        errors.push(FieldError::too_long(
-            "metadata.annotations",
-            MAX_ANNOTATION_BYTES as u64,
-        ));
+        errors.push(FieldError::too_long("metadata.annotations", MAX_ANNOTATION_BYTES as u64));
     }
 }
 
 fn entries<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = (&'a String, &'a str)> {
-    let map = of(object)
-        .and_then(|metadata| metadata.get(field))
-        .and_then(Value::as_object);
-    map.into_iter()
-        .flatten()
-        .filter_map(|(key, value)| value.as_str().map(|value| (key, value)))
+    let map = of(object).and_then(|metadata| metadata.get(field)).and_then(Value::as_object);
+    map.into_iter().flatten().filter_map(|(key, value)| value.as_str().map(|value| (key, value)))
 }
 
 fn owner_references(object: &Value, errors: &mut Vec<FieldError>) {
-    let list = of(object)
-        .and_then(|metadata| metadata.get("ownerReferences"))
-        .and_then(Value::as_array);
+    let list = of(object).and_then(|metadata| metadata.get("ownerReferences")).and_then(Value::as_array);
     let mut controller: Option<&str> = None;
     for (index, reference) in list.into_iter().flatten().enumerate() {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if super::str_at(reference, field).is_empty() {
-                let detail = if field == "apiVersion" {
-                    "version must not be empty"
-                } else {
-                    "must not be empty"
-                };
+                let detail =
+                    if field == "apiVersion" { "version must not be empty" } else { "must not be empty" };
                 errors.push(FieldError::invalid(
                     format!("metadata.ownerReferences[{index}].{field}"),
                     "\"\"",
@@ -111,21 +87,13 @@ fn owner_references(object: &Value, errors: &mut Vec<FieldError>) {
                 ));
             }
         }
-        if reference
-            .get("controller")
-            .and_then(Value::as_bool)
-            .unwrap_or_default()
-        {
+        if reference.get("controller").and_then(Value::as_bool).unwrap_or_default() {
             let kind = super::str_at(reference, "kind");
             if let Some(first) = controller.replace(kind) {
                 let detail = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {kind}"
                 );
-                errors.push(FieldError::invalid(
-                    "metadata.ownerReferences",
-                    &show(reference),
-                    &detail,
-                ));
+                errors.push(FieldError::invalid("metadata.ownerReferences", &show(reference), &detail));
             }
         }
     }
@@ -134,26 +102,14 @@ fn owner_references(object: &Value, errors: &mut Vec<FieldError>) {
 /// What an update may not change. Fields that the server restores silently are restored before this is asked.
 pub(crate) fn object_meta_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    for field in [
-        "name",
-        "namespace",
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-    ] {
+    for field in ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"] {
         if text(new, field) != text(old, field) {
-            errors.push(FieldError::immutable(
-                format!("metadata.{field}"),
-                &quote(text(new, field)),
-            ));
+            errors.push(FieldError::immutable(format!("metadata.{field}"), &quote(text(new, field))));
         }
     }
     if is_deleting(old) {
         let before: Vec<&str> = finalizers(old).collect();
-        let added: Vec<String> = finalizers(new)
-            .filter(|it| !before.contains(it))
-            .map(quote)
-            .collect();
+        let added: Vec<String> = finalizers(new).filter(|it| !before.contains(it)).map(quote).collect();
         if !added.is_empty() {
             let detail = format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
@@ -171,10 +127,7 @@ mod tests {
     use serde_json::json;
 
     fn complaints(metadata: Value) -> Vec<String> {
-        object_meta(&json!({"metadata": metadata}), false)
-            .iter()
-            .map(|error| error.path.clone())
-            .collect()
+        object_meta(&json!({"metadata": metadata}), false).iter().map(|error| error.path.clone()).collect()
     }
 
     #[test]
@@ -183,22 +136,10 @@ mod tests {
             (json!({"name": "a"}), vec![]),
             (json!({}), vec!["metadata.name"]),
             (json!({"name": "A"}), vec!["metadata.name"]),
-            (
-                json!({"name": "a", "labels": {"a b": "c d"}}),
-                vec!["metadata.labels", "metadata.labels"],
-            ),
-            (
-                json!({"name": "a", "annotations": {"A/b": "any text at all"}}),
-                vec![],
-            ),
-            (
-                json!({"name": "a", "annotations": {"a b": ""}}),
-                vec!["metadata.annotations"],
-            ),
-            (
-                json!({"name": "a", "finalizers": ["a b"]}),
-                vec!["metadata.finalizers[0]"],
-            ),
+            (json!({"name": "a", "labels": {"a b": "c d"}}), vec!["metadata.labels", "metadata.labels"]),
+            (json!({"name": "a", "annotations": {"A/b": "any text at all"}}), vec![]),
+            (json!({"name": "a", "annotations": {"a b": ""}}), vec!["metadata.annotations"]),
+            (json!({"name": "a", "finalizers": ["a b"]}), vec!["metadata.finalizers[0]"]),
             (
                 json!({"name": "a", "ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "n"}]}),
                 vec!["metadata.ownerReferences[0].uid"],

@@ -21,18 +21,12 @@ pub(crate) enum CompileError {
     #[error(
         "{path}.pattern: Invalid value: {pattern:?}: must be a valid regular expression, but isn't: {cause}"
     )]
-    Pattern {
-        path: String,
-        pattern: String,
-        cause: String,
-    },
+    Pattern { path: String, pattern: String, cause: String },
 }
 
 /// Compiles a schema; `path` is where it stands, for messages.
 pub(crate) fn compile(schema: &Value, path: &str) -> Result<Schema, CompileError> {
-    let node = schema
-        .as_object()
-        .ok_or_else(|| CompileError::NotAnObject(path.to_owned()))?;
+    let node = schema.as_object().ok_or_else(|| CompileError::NotAnObject(path.to_owned()))?;
     let flag = |name: &str| node.get(name).and_then(Value::as_bool).unwrap_or_default();
     let int_or_string = flag("x-kubernetes-int-or-string") || str_at(schema, "format") == "int-or-string";
     Ok(Schema {
@@ -55,11 +49,7 @@ pub(crate) fn compile(schema: &Value, path: &str) -> Result<Schema, CompileError
 }
 
 fn kind(node: &Map<String, Value>, path: &str) -> Result<Option<Kind>, CompileError> {
-    let Some(name) = node
-        .get("type")
-        .and_then(Value::as_str)
-        .filter(|name| !name.is_empty())
-    else {
+    let Some(name) = node.get("type").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
         return Ok(None);
     };
     let kind = match name {
@@ -70,10 +60,7 @@ fn kind(node: &Map<String, Value>, path: &str) -> Result<Option<Kind>, CompileEr
         "number" => Kind::Number,
         "boolean" => Kind::Boolean,
         other => {
-            return Err(CompileError::UnknownType {
-                path: path.to_owned(),
-                found: other.to_owned(),
-            });
+            return Err(CompileError::UnknownType { path: path.to_owned(), found: other.to_owned() });
         }
     };
     Ok(Some(kind))
@@ -85,10 +72,7 @@ fn properties(
 ) -> Result<std::collections::BTreeMap<String, Schema>, CompileError> {
     let properties = node.get("properties").and_then(Value::as_object);
     let compiled = |(name, schema): (&String, &Value)| {
-        Ok((
-            name.clone(),
-            compile(schema, &format!("{path}.properties[{name}]"))?,
-        ))
+        Ok((name.clone(), compile(schema, &format!("{path}.properties[{name}]"))?))
     };
     properties.into_iter().flatten().map(compiled).collect()
 }
@@ -109,13 +93,7 @@ fn list_kind(schema: &Value) -> ListKind {
         "set" => ListKind::Set,
         "map" => {
             let keys = schema.get("x-kubernetes-list-map-keys").and_then(Value::as_array);
-            ListKind::Map(
-                keys.into_iter()
-                    .flatten()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect(),
-            )
+            ListKind::Map(keys.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect())
         }
         _ => ListKind::Atomic,
     }
@@ -141,11 +119,7 @@ fn rules(node: &Map<String, Value>, path: &str) -> Result<Rules, CompileError> {
         all_of: many("allOf")?,
         any_of: many("anyOf")?,
         one_of: many("oneOf")?,
-        not: node
-            .get("not")
-            .map(|not| compile(not, &format!("{path}.not")))
-            .transpose()?
-            .map(Box::new),
+        not: node.get("not").map(|not| compile(not, &format!("{path}.not"))).transpose()?.map(Box::new),
     })
 }
 
@@ -160,17 +134,11 @@ fn strings(list: Option<&Value>) -> Vec<String> {
 
 fn schemas(node: &Map<String, Value>, name: &str, path: &str) -> Result<Vec<Schema>, CompileError> {
     let list = node.get(name).and_then(Value::as_array).into_iter().flatten();
-    list.enumerate()
-        .map(|(index, schema)| compile(schema, &format!("{path}.{name}[{index}]")))
-        .collect()
+    list.enumerate().map(|(index, schema)| compile(schema, &format!("{path}.{name}[{index}]"))).collect()
 }
 
 fn pattern(node: &Map<String, Value>, path: &str) -> Result<Option<Pattern>, CompileError> {
-    let Some(source) = node
-        .get("pattern")
-        .and_then(Value::as_str)
-        .filter(|it| !it.is_empty())
-    else {
+    let Some(source) = node.get("pattern").and_then(Value::as_str).filter(|it| !it.is_empty()) else {
         return Ok(None);
     };
     let refused = |error: regex::Error| CompileError::Pattern {
@@ -183,9 +151,7 @@ fn pattern(node: &Map<String, Value>, path: &str) -> Result<Option<Pattern>, Com
 
 fn bound(node: &Map<String, Value>, limit: &str, exclusive: &str) -> Option<Bound> {
     let exclusive = node.get(exclusive).and_then(Value::as_bool).unwrap_or_default();
-    node.get(limit)
-        .and_then(Value::as_f64)
-        .map(|limit| Bound { limit, exclusive })
+    node.get(limit).and_then(Value::as_f64).map(|limit| Bound { limit, exclusive })
 }
 
 #[cfg(test)]
@@ -196,10 +162,7 @@ mod tests {
     #[test]
     fn what_cannot_be_understood_is_named_with_its_path() {
         let table = [
-            (
-                json!({"properties": {"a": {"pattern": "("}}}),
-                "s.properties[a].pattern",
-            ),
+            (json!({"properties": {"a": {"pattern": "("}}}), "s.properties[a].pattern"),
             (json!({"items": {"type": "text"}}), "s.items.type"),
             (json!({"not": 5}), "s.not must be an object"),
         ];

@@ -127,10 +127,7 @@ mod tests {
     fn unknown_fields_are_pruned_and_defaults_come_where_the_parent_exists() {
         let table = [
             (json!({}), json!({})),
-            (
-                json!({"spec": {}}),
-                json!({"spec": {"size": 3, "maybe": "d", "filled": {"x": "y"}}}),
-            ),
+            (json!({"spec": {}}), json!({"spec": {"size": 3, "maybe": "d", "filled": {"x": "y"}}})),
             (
                 json!({"spec": {"size": null, "maybe": null, "plain": null, "bogus": 1, "nested": {}}, "top": 1}),
                 json!({"spec": {"size": 3, "maybe": null, "nested": {"on": true}, "filled": {"x": "y"}}}),

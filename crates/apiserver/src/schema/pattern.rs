@@ -32,10 +32,7 @@ impl Pattern {
                 regex
             }
         };
-        Ok(Self {
-            source: source.to_owned(),
-            regex,
-        })
+        Ok(Self { source: source.to_owned(), regex })
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
@@ -132,11 +129,7 @@ mod tests {
             (r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)$", "a-1", true),
         ];
         for (pattern, text, expected) in table {
-            assert_eq!(
-                Pattern::new(pattern).unwrap().matches(text),
-                expected,
-                "{pattern} on {text}"
-            );
+            assert_eq!(Pattern::new(pattern).unwrap().matches(text), expected, "{pattern} on {text}");
         }
     }
 

@@ -24,16 +24,7 @@ impl Rules {
     fn check_combinations(&self, value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
         let fails = |schema: &Schema| {
             let mut errors = Vec::new();
-            check(
-                schema,
-                Compared {
-                    new: value,
-                    old: None,
-                },
-                path,
-                false,
-                &mut errors,
-            );
+            check(schema, Compared { new: value, old: None }, path, false, &mut errors);
             errors
         };
         let mut complain = |text: &str| {
@@ -44,12 +35,7 @@ impl Rules {
             complain("must validate at least one schema (anyOf)");
         }
         if !self.one_of.is_empty() {
-            match self
-                .one_of
-                .iter()
-                .filter(|schema| fails(schema).is_empty())
-                .count()
-            {
+            match self.one_of.iter().filter(|schema| fails(schema).is_empty()).count() {
                 0 => complain("must validate one and only one schema (oneOf). Found none valid"),
                 1 => {}
                 n => complain(&format!(
@@ -74,19 +60,11 @@ impl Rules {
                 errors.push(FieldError::too_long(path.text(), max));
             }
             if let Some(min) = self.min_length.filter(|min| length < *min) {
-                errors.push(invalid(
-                    path,
-                    &quote(text),
-                    &format!("should be at least {min} chars long"),
-                ));
+                errors.push(invalid(path, &quote(text), &format!("should be at least {min} chars long")));
             }
         }
         if let Some(pattern) = self.pattern.as_ref().filter(|pattern| !pattern.matches(text)) {
-            errors.push(invalid(
-                path,
-                &quote(text),
-                &format!("should match '{}'", pattern.source),
-            ));
+            errors.push(invalid(path, &quote(text), &format!("should match '{}'", pattern.source)));
         }
         if let Some(format) = self.format.filter(|format| !format.fits_text(text)) {
             let complaint = body(path, &format!("must be of type {}: {text:?}", format.name()));
@@ -111,18 +89,13 @@ impl Rules {
                 complain(format!("should be greater than or equal to {}", min.limit));
             }
         }
-        if let Some(factor) = self
-            .multiple_of
-            .filter(|factor| *factor != 0.0 && (value / factor).fract() != 0.0)
+        if let Some(factor) =
+            self.multiple_of.filter(|factor| *factor != 0.0 && (value / factor).fract() != 0.0)
         {
             complain(format!("should be a multiple of {factor}"));
         }
         if let Some(format) = self.format.filter(|format| !format.fits_integer(value)) {
-            complain(format!(
-                "must be of type {}: {:?}",
-                format.name(),
-                number.to_string()
-            ));
+            complain(format!("must be of type {}: {:?}", format.name(), number.to_string()));
         }
     }
 }

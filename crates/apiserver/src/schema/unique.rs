@@ -17,16 +17,11 @@ impl Schema {
         for (index, item) in items.iter().enumerate() {
             let mut identity = String::new();
             match &self.list {
-                ListKind::Map(keys) => keys
-                    .iter()
-                    .for_each(|key| canonical(item.get(key), &mut identity)),
+                ListKind::Map(keys) => keys.iter().for_each(|key| canonical(item.get(key), &mut identity)),
                 ListKind::Set | ListKind::Atomic => canonical(Some(item), &mut identity),
             }
             if !seen.insert(identity) {
-                errors.push(FieldError::duplicate(
-                    path.index(index).text(),
-                    &self.show_identity(item),
-                ));
+                errors.push(FieldError::duplicate(path.index(index).text(), &self.show_identity(item)));
             }
         }
     }

@@ -78,10 +78,9 @@ fn is_whole(number: &Number) -> bool {
 impl Schema {
     fn type_error(&self, value: &Value, path: &Path<'_>) -> Option<FieldError> {
         let (fits, wanted) = match self.kind {
-            None if self.int_or_string => (
-                value.is_string() || value.as_number().is_some_and(is_whole),
-                "integer,string",
-            ),
+            None if self.int_or_string => {
+                (value.is_string() || value.as_number().is_some_and(is_whole), "integer,string")
+            }
             None => (!value.is_null() || self.preserve_unknown, "object"),
             Some(Kind::Object) => (value.is_object(), "object"),
             Some(Kind::Array) => (value.is_array(), "array"),
@@ -112,24 +111,12 @@ impl Schema {
         let rules = &self.rules;
         let count = fields.len() as u64;
         if let Some(min) = rules.min_properties.filter(|min| count < *min) {
-            errors.push(invalid(
-                path,
-                &min.to_string(),
-                &format!("should have at least {min} properties"),
-            ));
+            errors.push(invalid(path, &min.to_string(), &format!("should have at least {min} properties")));
         }
         if let Some(max) = rules.max_properties.filter(|max| count > *max) {
-            errors.push(invalid(
-                path,
-                &max.to_string(),
-                &format!("should have at most {max} properties"),
-            ));
+            errors.push(invalid(path, &max.to_string(), &format!("should have at most {max} properties")));
         }
-        for name in rules
-            .required
-            .iter()
-            .filter(|name| !fields.contains_key(name.as_str()))
-        {
+        for name in rules.required.iter().filter(|name| !fields.contains_key(name.as_str())) {
             errors.push(FieldError::required(path.field(name).text(), ""));
         }
         if self.embedded {
@@ -140,10 +127,7 @@ impl Schema {
                 continue;
             }
             if let Child::Known(child) = self.child(name) {
-                let value = Compared {
-                    new: value,
-                    old: old.and_then(|old| old.get(name)),
-                };
+                let value = Compared { new: value, old: old.and_then(|old| old.get(name)) };
                 check(child, value, &path.field(name), false, errors);
             }
         }
@@ -158,21 +142,14 @@ impl Schema {
     ) {
         let count = items.len() as u64;
         if let Some(min) = self.rules.min_items.filter(|min| count < *min) {
-            errors.push(invalid(
-                path,
-                &count.to_string(),
-                &format!("should have at least {min} items"),
-            ));
+            errors.push(invalid(path, &count.to_string(), &format!("should have at least {min} items")));
         }
         if let Some(max) = self.rules.max_items.filter(|max| count > *max) {
             errors.push(FieldError::too_many(path.text(), count, max));
         }
         if let Some(schema) = &self.items {
             for (index, item) in items.iter().enumerate() {
-                let value = Compared {
-                    new: item,
-                    old: self.counterpart(item, old),
-                };
+                let value = Compared { new: item, old: self.counterpart(item, old) };
                 check(schema, value, &path.index(index), false, errors);
             }
         }
@@ -191,22 +168,15 @@ impl Schema {
 
 fn check_embedded(fields: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     for name in ["apiVersion", "kind"] {
-        if fields
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .is_empty()
-        {
+        if fields.get(name).and_then(Value::as_str).unwrap_or_default().is_empty() {
             errors.push(FieldError::required(path.field(name).text(), "must not be empty"));
         }
     }
     if let Some(metadata) = fields.get("metadata").filter(|metadata| !metadata.is_object()) {
         let path = path.field("metadata").text();
         errors.push(FieldError::invalid(path, &show(metadata), "must be an object"));
-    } else if let Some(name) = fields
-        .get("metadata")
-        .map(|metadata| str_at(metadata, "name"))
-        .filter(|it| !it.is_empty())
+    } else if let Some(name) =
+        fields.get("metadata").map(|metadata| str_at(metadata, "name")).filter(|it| !it.is_empty())
         && let Some(complaint) = crate::names::subdomain(name)
     {
         errors.push(FieldError::invalid(
@@ -225,11 +195,7 @@ mod tests {
     /// Validates `value` as `spec` of an object whose `spec` has `schema`.
     fn complaints(schema: Value, value: Value) -> Vec<String> {
         let schema = compile(&json!({"type": "object", "properties": {"spec": schema}}), "").unwrap();
-        schema
-            .validate(&json!({"spec": value}), None)
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        schema.validate(&json!({"spec": value}), None).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -255,11 +221,7 @@ mod tests {
                 json!(null),
                 "spec: Invalid value: \"null\": spec in body must be of type string: \"null\"",
             ),
-            (
-                json!({"type": "object", "required": ["a"]}),
-                json!({}),
-                "spec.a: Required value",
-            ),
+            (json!({"type": "object", "required": ["a"]}), json!({}), "spec.a: Required value"),
             (
                 json!({"type": "string", "enum": ["a", "b"]}),
                 json!("c"),
@@ -357,11 +319,7 @@ mod tests {
             ),
         ];
         for (schema, value, expected) in table {
-            assert_eq!(
-                complaints(schema.clone(), value.clone()),
-                [expected],
-                "{schema} on {value}"
-            );
+            assert_eq!(complaints(schema.clone(), value.clone()), [expected], "{schema} on {value}");
         }
     }
 
@@ -370,23 +328,11 @@ mod tests {
         let table = [
             (json!({"type": "integer"}), json!(1.0)),
             (json!({"type": "number"}), json!(1)),
-            (
-                json!({"type": "string", "nullable": true, "enum": ["a"]}),
-                json!(null),
-            ),
+            (json!({"type": "string", "nullable": true, "enum": ["a"]}), json!(null)),
             (json!({"x-kubernetes-int-or-string": true}), json!("50%")),
-            (
-                json!({"x-kubernetes-preserve-unknown-fields": true}),
-                json!([{"any": "thing"}]),
-            ),
-            (
-                json!({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}),
-                json!({"a": 1}),
-            ),
-            (
-                json!({"type": "integer", "allOf": [{"minimum": 1}, {"maximum": 3}]}),
-                json!(2),
-            ),
+            (json!({"x-kubernetes-preserve-unknown-fields": true}), json!([{"any": "thing"}])),
+            (json!({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}), json!({"a": 1})),
+            (json!({"type": "integer", "allOf": [{"minimum": 1}, {"maximum": 3}]}), json!(2)),
         ];
         for (schema, value) in table {
             assert_eq!(
@@ -409,31 +355,18 @@ mod tests {
             (old.clone(), vec![]),
             (json!({"spec": {"size": 9, "other": "x"}}), vec!["spec.must"]),
             (json!({"spec": {"size": 8, "must": "x"}}), vec!["spec.size"]),
-            (
-                json!({"spec": {"must": "x", "list": [{"n": "b", "v": 1}, {"n": "a", "v": 9}]}}),
-                vec![],
-            ),
-            (
-                json!({"spec": {"must": "x", "list": [{"n": "b", "v": 9}]}}),
-                vec!["spec.list[0].v"],
-            ),
+            (json!({"spec": {"must": "x", "list": [{"n": "b", "v": 1}, {"n": "a", "v": 9}]}}), vec![]),
+            (json!({"spec": {"must": "x", "list": [{"n": "b", "v": 9}]}}), vec!["spec.list[0].v"]),
         ];
         for (new, paths) in table {
             let errors = schema.validate(&new, Some(&old));
-            assert_eq!(
-                errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(),
-                paths,
-                "{new}"
-            );
+            assert_eq!(errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(), paths, "{new}");
         }
     }
 
     #[test]
     fn paths_lead_through_lists_and_maps() {
         let schema = json!({"type": "object", "additionalProperties": {"type": "array", "items": {"type": "object", "required": ["x"]}}});
-        assert_eq!(
-            complaints(schema, json!({"k": [{"x": 1}, {}]})),
-            ["spec.k[1].x: Required value"]
-        );
+        assert_eq!(complaints(schema, json!({"k": [{"x": 1}, {}]})), ["spec.k[1].x: Required value"]);
     }
 }

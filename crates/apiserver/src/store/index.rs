@@ -47,10 +47,7 @@ impl Index {
             self.unlink(owner.uid, key);
         }
         for owner in new.into_iter().flat_map(meta::owners) {
-            self.dependents
-                .entry(owner.uid.into())
-                .or_default()
-                .insert(key.clone());
+            self.dependents.entry(owner.uid.into()).or_default().insert(key.clone());
         }
     }
 

@@ -39,12 +39,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            events: VecDeque::new(),
-            first: 0,
-            compacted: 0,
-            capacity,
-        }
+        Self { events: VecDeque::new(), first: 0, compacted: 0, capacity }
     }
 
     pub(crate) fn append(&mut self, event: Event) {
@@ -68,9 +63,7 @@ impl Log {
 
     /// The position right after `revision`, `None` if events after it were dropped.
     pub(crate) fn after(&self, revision: u64) -> Option<Position> {
-        let known = self
-            .events
-            .partition_point(|event| event.object.revision <= revision);
+        let known = self.events.partition_point(|event| event.object.revision <= revision);
         (revision >= self.compacted).then_some(self.first + known as u64)
     }
 
@@ -90,11 +83,7 @@ mod tests {
         let mut log = Log::new(capacity);
         for revision in revisions {
             let object = Arc::new(Stored::new(json!({}), revision));
-            log.append(Event {
-                kind: EventKind::Added,
-                object,
-                previous: None,
-            });
+            log.append(Event { kind: EventKind::Added, object, previous: None });
         }
         log
     }

@@ -103,16 +103,8 @@ impl Store {
         self.revision += 1;
         let object = Arc::new(Stored::new(value, self.revision));
         let previous = table.put(&key.namespace, &key.name, Arc::clone(&object));
-        let kind = if previous.is_some() {
-            EventKind::Modified
-        } else {
-            EventKind::Added
-        };
-        let event = Event {
-            kind,
-            object: Arc::clone(&object),
-            previous: previous.clone(),
-        };
+        let kind = if previous.is_some() { EventKind::Modified } else { EventKind::Added };
+        let event = Event { kind, object: Arc::clone(&object), previous: previous.clone() };
         table.announce(&key.namespace, event, &mut self.woken);
         self.note(key, previous, Some(Arc::clone(&object)));
         Some(object)
@@ -136,16 +128,8 @@ impl Store {
     }
 
     fn note(&mut self, key: &ObjectKey, old: Option<Arc<Stored>>, new: Option<Arc<Stored>>) {
-        self.index.update(
-            key,
-            old.as_ref().map(|it| &it.head),
-            new.as_ref().map(|it| &it.head),
-        );
-        self.changes.push_back(Change {
-            key: key.clone(),
-            old,
-            new,
-        });
+        self.index.update(key, old.as_ref().map(|it| &it.head), new.as_ref().map(|it| &it.head));
+        self.changes.push_back(Change { key: key.clone(), old, new });
     }
 
     /// The oldest change nobody has reacted to.

@@ -24,20 +24,13 @@ impl Stored {
     /// Stamps the revision into the object.
     pub(crate) fn new(mut value: Value, revision: u64) -> Self {
         meta::set(&mut value, "resourceVersion", revision.to_string());
-        Self {
-            revision,
-            ..Self::unsaved(value)
-        }
+        Self { revision, ..Self::unsaved(value) }
     }
 
     /// An object that was only tried: it has no revision.
     pub(crate) fn unsaved(value: Value) -> Self {
         let json = serde_json::to_vec(&value).map(Bytes::from).unwrap_or_default();
-        Self {
-            head: head(value),
-            json,
-            revision: 0,
-        }
+        Self { head: head(value), json, revision: 0 }
     }
 
     /// The whole object, parsed anew.
@@ -70,10 +63,6 @@ pub(crate) struct ObjectKey {
 
 impl ObjectKey {
     pub(crate) fn new(resource: &ResourceKey, namespace: &str, name: &str) -> Self {
-        Self {
-            resource: resource.clone(),
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        Self { resource: resource.clone(), namespace: namespace.into(), name: name.into() }
     }
 }

@@ -33,14 +33,7 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn new(resource: Arc<Resource>, epoch: u64, capacity: usize) -> Self {
         let (objects, sleepers) = (BTreeMap::new(), BTreeMap::new());
-        Self {
-            resource,
-            epoch,
-            closing: false,
-            log: Log::new(capacity),
-            objects,
-            sleepers,
-        }
+        Self { resource, epoch, closing: false, log: Log::new(capacity), objects, sleepers }
     }
 
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Stored>> {
@@ -64,14 +57,9 @@ impl Table {
             None => (Some(self.objects.iter()), None),
             Some(namespace) => (None, self.objects.get_key_value(namespace)),
         };
-        all.into_iter()
-            .flatten()
-            .chain(one)
-            .flat_map(|(namespace, objects)| {
-                objects
-                    .iter()
-                    .map(move |(name, object)| (namespace, name, object))
-            })
+        all.into_iter().flatten().chain(one).flat_map(|(namespace, objects)| {
+            objects.iter().map(move |(name, object)| (namespace, name, object))
+        })
     }
 
     pub(super) fn put(
@@ -80,10 +68,7 @@ impl Table {
         name: &Arc<str>,
         object: Arc<Stored>,
     ) -> Option<Arc<Stored>> {
-        self.objects
-            .entry(Arc::clone(namespace))
-            .or_default()
-            .insert(Arc::clone(name), object)
+        self.objects.entry(Arc::clone(namespace)).or_default().insert(Arc::clone(name), object)
     }
 
     pub(super) fn take(&mut self, namespace: &str, name: &str) -> Option<Arc<Stored>> {
@@ -104,11 +89,7 @@ impl Table {
         let concerned = |_: &WatcherId, sleeper: &mut Sleeper| {
             sleeper.namespace.as_deref().is_none_or(|it| it == namespace)
         };
-        woken.extend(
-            self.sleepers
-                .extract_if(.., concerned)
-                .map(|(_, sleeper)| sleeper.waker),
-        );
+        woken.extend(self.sleepers.extract_if(.., concerned).map(|(_, sleeper)| sleeper.waker));
     }
 
     /// Registers a watcher for the next event. A waker it replaces is given to `woken`, because a waker must not be
@@ -124,10 +105,7 @@ impl Table {
             Some(sleeper) if sleeper.waker.will_wake(waker) => {}
             Some(sleeper) => woken.push(std::mem::replace(&mut sleeper.waker, waker.clone())),
             None => {
-                let sleeper = Sleeper {
-                    namespace: namespace.cloned(),
-                    waker: waker.clone(),
-                };
+                let sleeper = Sleeper { namespace: namespace.cloned(), waker: waker.clone() };
                 self.sleepers.insert(watcher, sleeper);
             }
         }

@@ -39,10 +39,7 @@ impl Writer<'_> {
         self.complete_name(place, &mut object);
         let errors = self.judge(place, &object, None);
         if !errors.is_empty() {
-            return Err(ApiError::Invalid(
-                place.resource.kind_subject(meta::name(&object)),
-                errors,
-            ));
+            return Err(ApiError::Invalid(place.resource.kind_subject(meta::name(&object)), errors));
         }
         self.admit(place, None, &object, options.dry_run)?;
         let key = place.key(meta::name(&object));
@@ -53,20 +50,13 @@ impl Writer<'_> {
         if options.dry_run {
             return Ok(Outcome::kept(Arc::new(Stored::unsaved(object))));
         }
-        let stored = self
-            .store_mut()
-            .put(&key, object)
-            .ok_or(ApiError::NoSuchResource)?;
+        let stored = self.store_mut().put(&key, object).ok_or(ApiError::NoSuchResource)?;
         Ok(Outcome::kept(stored))
     }
 
     /// The namespace must exist and not be going away, and so must the CRD.
     fn require_room(&self, place: &Place, name: &str) -> ApiResult<()> {
-        if self
-            .store()
-            .table(&place.resource.key)
-            .is_none_or(|table| table.closing)
-        {
+        if self.store().table(&place.resource.key).is_none_or(|table| table.closing) {
             let message = "create not allowed while custom resource definition is terminating";
             return Err(ApiError::MethodNotAllowed(message.to_owned()));
         }
@@ -89,12 +79,7 @@ impl Writer<'_> {
 
     /// What only the server may set.
     fn stamp(&mut self, place: &Place, object: &mut Value) {
-        for field in [
-            "resourceVersion",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "generation",
-        ] {
+        for field in ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
             meta::remove(object, field);
         }
         let uid = self.state.ids.uid();

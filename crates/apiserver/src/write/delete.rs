@@ -43,10 +43,8 @@ impl DeleteOptions {
                 .filter(|it| !it.is_empty())
                 .map(str::to_owned)
         };
-        let dry_run = body
-            .get("dryRun")
-            .and_then(Value::as_array)
-            .is_some_and(|stages| stages.contains(&json!("All")));
+        let dry_run =
+            body.get("dryRun").and_then(Value::as_array).is_some_and(|stages| stages.contains(&json!("All")));
         Ok(Self {
             policy: Self::policy(
                 Some(meta::str_at(&body, "propagationPolicy")),
@@ -87,8 +85,7 @@ impl Writer<'_> {
         if options.dry_run {
             return Ok(Outcome::kept(stored));
         }
-        self.begin_delete(&key, options.policy)
-            .ok_or_else(|| place.not_found())
+        self.begin_delete(&key, options.policy).ok_or_else(|| place.not_found())
     }
 
     fn admit_delete(&self, place: &Place, stored: &Stored, dry_run: bool) -> ApiResult<()> {
@@ -97,13 +94,8 @@ impl Writer<'_> {
         };
         let object = self.in_version(stored, &place.version)?;
         let request = self.admission_request(place, place.name(), Some(&object), dry_run);
-        let request = AdmissionRequest {
-            operation: Operation::Delete,
-            ..request
-        };
-        admission
-            .validate(&request, &object)
-            .map_err(|denial| ApiError::Denied(Box::new(denial)))
+        let request = AdmissionRequest { operation: Operation::Delete, ..request };
+        admission.validate(&request, &object).map_err(|denial| ApiError::Denied(Box::new(denial)))
     }
 
     /// Marks an object as deleting, or removes it if nothing holds it. Decides nothing about who may.
@@ -114,10 +106,7 @@ impl Writer<'_> {
         let finalizers = deletion_finalizers(&value, policy);
         if finalizers.is_empty() && !namespace::is_held(&value) {
             let object = self.store_mut().remove(key, None)?;
-            return Some(Outcome {
-                object,
-                removed: true,
-            });
+            return Some(Outcome { object, removed: true });
         }
         meta::set_finalizers(&mut value, finalizers);
         self.mark_deleting(&mut value);
@@ -126,11 +115,7 @@ impl Writer<'_> {
         }
         let removed = is_finished(&value);
         let store = self.store_mut();
-        let object = if removed {
-            store.remove(key, Some(value))
-        } else {
-            store.put(key, value)
-        }?;
+        let object = if removed { store.remove(key, Some(value)) } else { store.put(key, value) }?;
         Some(Outcome { object, removed })
     }
 
@@ -150,12 +135,8 @@ impl Writer<'_> {
 }
 
 fn check_preconditions(place: &Place, stored: &Stored, options: &DeleteOptions) -> ApiResult<()> {
-    let conflict = |reason: String| {
-        Err(ApiError::Conflict(
-            place.resource.kind_subject(place.name()),
-            reason,
-        ))
-    };
+    let conflict =
+        |reason: String| Err(ApiError::Conflict(place.resource.kind_subject(place.name()), reason));
     let (uid, version) = (meta::uid(&stored.head), stored.revision.to_string());
     if let Some(asked) = options.uid.as_deref().filter(|asked| *asked != uid) {
         return conflict(format!(
@@ -163,11 +144,7 @@ fn check_preconditions(place: &Place, stored: &Stored, options: &DeleteOptions) 
              deleted and then recreated"
         ));
     }
-    if let Some(asked) = options
-        .resource_version
-        .as_deref()
-        .filter(|asked| *asked != version)
-    {
+    if let Some(asked) = options.resource_version.as_deref().filter(|asked| *asked != version) {
         return conflict(format!(
             "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record ({version}). The \
              object might have been modified"
@@ -180,10 +157,7 @@ fn check_preconditions(place: &Place, stored: &Stored, options: &DeleteOptions) 
 fn deletion_finalizers(object: &Value, policy: Option<Policy>) -> Vec<String> {
     let (orphan, foreground) = match policy {
         Some(policy) => (policy == Policy::Orphan, policy == Policy::Foreground),
-        None => (
-            meta::has_finalizer(object, meta::ORPHAN),
-            meta::has_finalizer(object, meta::FOREGROUND),
-        ),
+        None => (meta::has_finalizer(object, meta::ORPHAN), meta::has_finalizer(object, meta::FOREGROUND)),
     };
     let mut finalizers: Vec<String> = meta::finalizers(object)
         .filter(|it| !matches!(*it, meta::ORPHAN | meta::FOREGROUND))
@@ -209,10 +183,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(options.policy, Some(Policy::Foreground));
-        assert_eq!(
-            (options.uid.as_deref(), options.resource_version.as_deref()),
-            (Some("u"), Some("5"))
-        );
+        assert_eq!((options.uid.as_deref(), options.resource_version.as_deref()), (Some("u"), Some("5")));
         assert_eq!(DeleteOptions::parse(b"").unwrap(), DeleteOptions::default());
         assert!(DeleteOptions::parse(b"{").is_err());
         assert!(DeleteOptions::policy(Some("Sideways"), None).is_err());

@@ -43,12 +43,7 @@ pub(crate) struct Origin<'a> {
 impl Origin<'_> {
     /// The server itself, cleaning up.
     pub(crate) fn server() -> Self {
-        Self {
-            user_agent: SERVER,
-            verb: "gc",
-            subresource: None,
-            body: &[],
-        }
+        Self { user_agent: SERVER, verb: "gc", subresource: None, body: &[] }
     }
 }
 
@@ -99,10 +94,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     fn kept(object: Arc<Stored>) -> Self {
-        Self {
-            object,
-            removed: false,
-        }
+        Self { object, removed: false }
     }
 }
 
@@ -139,10 +131,7 @@ impl Writer<'_> {
         if meta::str_at(&object, "apiVersion") == version.api_version {
             return Ok(object);
         }
-        self.env
-            .conversion()
-            .convert(object, &version.api_version)
-            .map_err(ApiError::Internal)
+        self.env.conversion().convert(object, &version.api_version).map_err(ApiError::Internal)
     }
 
     /// Checks kind and version of a body, and brings its metadata into stored form.
@@ -156,17 +145,12 @@ impl Writer<'_> {
         match &place.version.schema {
             Some(schema) if strict => {
                 let unknown = schema.normalise_strictly(object);
-                let listed: Vec<String> = unknown
-                    .iter()
-                    .map(|path| format!("unknown field {path:?}"))
-                    .collect();
+                let listed: Vec<String> =
+                    unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
                 if listed.is_empty() {
                     Ok(())
                 } else {
-                    Err(ApiError::bad_request(format!(
-                        "strict decoding error: {}",
-                        listed.join(", ")
-                    )))
+                    Err(ApiError::bad_request(format!("strict decoding error: {}", listed.join(", "))))
                 }
             }
             Some(schema) => {
@@ -192,9 +176,7 @@ impl Writer<'_> {
         };
         let name = meta::name(object).to_owned();
         let request = self.admission_request(place, &name, old, options.dry_run);
-        admission
-            .mutate(&request, object)
-            .map_err(|denial| ApiError::Denied(Box::new(denial)))?;
+        admission.mutate(&request, object).map_err(|denial| ApiError::Denied(Box::new(denial)))?;
         meta::tidy::tidy(object).map_err(|error| ApiError::Internal(error.to_string()))?;
         self.normalise(place, object, false)
     }
@@ -204,9 +186,7 @@ impl Writer<'_> {
             return Ok(());
         };
         let request = self.admission_request(place, meta::name(object), old, dry_run);
-        admission
-            .validate(&request, object)
-            .map_err(|denial| ApiError::Denied(Box::new(denial)))
+        admission.validate(&request, object).map_err(|denial| ApiError::Denied(Box::new(denial)))
     }
 
     fn admission_request<'r>(
@@ -216,11 +196,7 @@ impl Writer<'_> {
         old: Option<&'r Value>,
         dry_run: bool,
     ) -> AdmissionRequest<'r> {
-        let operation = if old.is_some() {
-            Operation::Update
-        } else {
-            Operation::Create
-        };
+        let operation = if old.is_some() { Operation::Update } else { Operation::Create };
         AdmissionRequest {
             operation,
             group: &place.resource.group,
@@ -294,11 +270,7 @@ impl Writer<'_> {
             namespace: Some(namespace).filter(|it| !it.is_empty()).map(str::to_owned),
             name: name.to_owned(),
             resource_version: revision,
-            body_digest: if self.origin.verb == "gc" {
-                String::new()
-            } else {
-                digest()
-            },
+            body_digest: if self.origin.verb == "gc" { String::new() } else { digest() },
             code,
         });
     }

@@ -18,19 +18,14 @@ pub(super) fn check_type(place: &Place, object: &mut Value) -> ApiResult<()> {
     let (kind, version) = (&place.resource.kind, &place.version.api_version);
     if !place.resource.is_custom() {
         for (field, value) in [("apiVersion", version), ("kind", kind)] {
-            if fields
-                .get(field)
-                .is_none_or(|found| found.as_str().is_some_and(str::is_empty))
-            {
+            if fields.get(field).is_none_or(|found| found.as_str().is_some_and(str::is_empty)) {
                 fields.insert(field.to_owned(), json!(value));
             }
         }
     }
     let found = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
     if found("kind").is_empty() {
-        return Err(ApiError::bad_request(
-            "Object 'Kind' is missing in the request body",
-        ));
+        return Err(ApiError::bad_request("Object 'Kind' is missing in the request body"));
     }
     if found("apiVersion") != version {
         let message = format!(
@@ -40,11 +35,8 @@ pub(super) fn check_type(place: &Place, object: &mut Value) -> ApiResult<()> {
         return Err(ApiError::bad_request(message));
     }
     if found("kind") != kind {
-        let message = format!(
-            "{} in version {:?} cannot be handled as a {kind}",
-            found("kind"),
-            place.version.name
-        );
+        let message =
+            format!("{} in version {:?} cannot be handled as a {kind}", found("kind"), place.version.name);
         return Err(ApiError::bad_request(message));
     }
     Ok(())
@@ -85,12 +77,7 @@ pub(super) fn secret(place: &Place, object: &mut Value) -> ApiResult<()> {
             }
         }
     }
-    if fields
-        .get("type")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .is_empty()
-    {
+    if fields.get("type").and_then(Value::as_str).unwrap_or_default().is_empty() {
         fields.insert("type".to_owned(), json!("Opaque"));
     }
     check_secret_data(fields)
@@ -100,15 +87,8 @@ fn check_secret_data(fields: &Map<String, Value>) -> ApiResult<()> {
     let Some(data) = fields.get("data") else {
         return Ok(());
     };
-    let fits = |value: &Value| {
-        value
-            .as_str()
-            .is_some_and(|text| BASE64_STANDARD.decode(text).is_ok())
-    };
-    match data
-        .as_object()
-        .map(|data| data.iter().find(|(_, value)| !fits(value)))
-    {
+    let fits = |value: &Value| value.as_str().is_some_and(|text| BASE64_STANDARD.decode(text).is_ok());
+    match data.as_object().map(|data| data.iter().find(|(_, value)| !fits(value))) {
         Some(None) => Ok(()),
         Some(Some((key, _))) => Err(ApiError::bad_request(format!(
             "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data in data[{key}]"

@@ -81,33 +81,20 @@ impl Writer<'_> {
         }
         let removed = is_finished(&new);
         let store = self.store_mut();
-        let object = if removed {
-            store.remove(&key, Some(new))
-        } else {
-            store.put(&key, new)
-        };
-        Ok(Outcome {
-            object: object.ok_or(ApiError::NoSuchResource)?,
-            removed,
-        })
+        let object = if removed { store.remove(&key, Some(new)) } else { store.put(&key, new) };
+        Ok(Outcome { object: object.ok_or(ApiError::NoSuchResource)?, removed })
     }
 
     fn judge_update(&self, place: &Place, new: &Value, old: &Value) -> ApiResult<()> {
         let mut errors = meta::validate::object_meta_update(new, old);
         errors.extend(self.judge(place, new, Some(old)));
         if place.resource.special == Special::Secret && new.get("type") != old.get("type") {
-            errors.push(FieldError::immutable(
-                "type",
-                &crate::field::quote(meta::str_at(new, "type")),
-            ));
+            errors.push(FieldError::immutable("type", &crate::field::quote(meta::str_at(new, "type"))));
         }
         if errors.is_empty() {
             Ok(())
         } else {
-            Err(ApiError::Invalid(
-                place.resource.kind_subject(place.name()),
-                errors,
-            ))
+            Err(ApiError::Invalid(place.resource.kind_subject(place.name()), errors))
         }
     }
 }
@@ -117,10 +104,8 @@ fn check_name(place: &Place, new: &Value) -> ApiResult<()> {
     if found == place.name() {
         return Ok(());
     }
-    let message = format!(
-        "the name of the object ({found}) does not match the name on the URL ({})",
-        place.name()
-    );
+    let message =
+        format!("the name of the object ({found}) does not match the name on the URL ({})", place.name());
     Err(ApiError::BadRequest(message))
 }
 
@@ -140,23 +125,14 @@ fn check_version(place: &Place, new: &Value, stored: &Stored, source: Source) ->
                 &crate::field::quote(version),
                 "must be an unsigned integer",
             );
-            Err(ApiError::Invalid(
-                place.resource.subject(place.name()),
-                vec![error],
-            ))
+            Err(ApiError::Invalid(place.resource.subject(place.name()), vec![error]))
         }
         Some(_) => Err(ApiError::Modified(place.resource.subject(place.name()))),
         None if place.resource.unconditional_update => Ok(()),
         None => {
-            let error = FieldError::invalid(
-                "metadata.resourceVersion",
-                "0x0",
-                "must be specified for an update",
-            );
-            Err(ApiError::Invalid(
-                place.resource.subject(place.name()),
-                vec![error],
-            ))
+            let error =
+                FieldError::invalid("metadata.resourceVersion", "0x0", "must be specified for an update");
+            Err(ApiError::Invalid(place.resource.subject(place.name()), vec![error]))
         }
     }
 }
@@ -221,9 +197,7 @@ fn count_generation(place: &Place, new: &mut Value, old: &Value) {
     let ignored = |field: &str| field == "metadata" || (place.version.has_status && field == "status");
     let covers = |a: &Value, b: &Value| {
         let fields = a.as_object().into_iter().flatten();
-        fields
-            .filter(|(field, _)| !ignored(field))
-            .all(|(field, value)| b.get(field) == Some(value))
+        fields.filter(|(field, _)| !ignored(field)).all(|(field, value)| b.get(field) == Some(value))
     };
     if !covers(new, old) || !covers(old, new) {
         meta::set(new, "generation", meta::generation(old) + 1);

@@ -26,13 +26,9 @@ pub async fn widget_server() -> ApiServer {
 }
 
 pub async fn with_widgets(server: ApiServer) -> ApiServer {
-    let (code, body) = call(
-        &server,
-        "POST",
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-        Some(widget_crd()),
-    )
-    .await;
+    let (code, body) =
+        call(&server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Some(widget_crd()))
+            .await;
     assert_eq!(code, 201, "{body}");
     server
 }
@@ -85,10 +81,7 @@ pub async fn raw(
     headers: &[(&str, &str)],
     body: Vec<u8>,
 ) -> (u16, Value) {
-    let mut request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("user-agent", "test");
+    let mut request = Request::builder().method(method).uri(path).header("user-agent", "test");
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -102,14 +95,7 @@ pub async fn raw(
 /// One request with a JSON body.
 pub async fn call(server: &ApiServer, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
     let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-    raw(
-        server,
-        method,
-        path,
-        &[("content-type", "application/json")],
-        body,
-    )
-    .await
+    raw(server, method, path, &[("content-type", "application/json")], body).await
 }
 
 /// A request that must succeed.
@@ -158,10 +144,7 @@ impl Stream {
     pub async fn open(server: &ApiServer, path: &str) -> Self {
         let response = send(server, Request::get(path).body(Full::default()).unwrap()).await;
         assert_eq!(response.status(), 200);
-        Self {
-            body: response.into_body(),
-            lines: Default::default(),
-        }
+        Self { body: response.into_body(), lines: Default::default() }
     }
 
     /// The next event; `None` when the server ended the watch.
@@ -169,10 +152,7 @@ impl Stream {
         while self.lines.is_empty() {
             let frame = self.body.frame().await?.unwrap().into_data().unwrap();
             let text = String::from_utf8(frame.to_vec()).unwrap();
-            self.lines.extend(
-                text.lines()
-                    .map(|line| serde_json::from_str::<Value>(line).unwrap()),
-            );
+            self.lines.extend(text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
         }
         self.lines.pop_front()
     }

@@ -18,11 +18,7 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
     let stuck = stuck::stuck_machines(lab);
     if is_quiet && short.is_empty() && stuck.is_empty() && twice.is_empty() {
         let ready = report.machines.iter().filter(|m| m.ready).count();
-        eprintln!(
-            "{ready} of {} machines are ready after {} ms",
-            report.machines.len(),
-            report.elapsed_ms
-        );
+        eprintln!("{ready} of {} machines are ready after {} ms", report.machines.len(), report.elapsed_ms);
         return Ok(());
     }
     eprintln!();
@@ -30,10 +26,7 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
         eprintln!("gave up: something is still being tried again and again; CAPM3_LOG=warn shows it");
     }
     for owner in &short {
-        eprintln!(
-            "{}: {} of {} machines are ready",
-            owner.owner, owner.ready, owner.wanted
-        );
+        eprintln!("{}: {} of {} machines are ready", owner.owner, owner.ready, owner.wanted);
     }
     for machine in &stuck {
         explain(machine);

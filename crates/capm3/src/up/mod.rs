@@ -92,10 +92,7 @@ pub fn run(args: &UpArgs) -> Result<(), Failure> {
     let stopwatch = Stopwatch::start();
     let manifests = read(args)?;
     // Time is virtual: it passes when nobody has anything to do, so even realistic hosts are ready at once.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
     runtime.block_on(bring_up(args, &manifests, stopwatch))
 }
@@ -106,32 +103,20 @@ fn read(args: &UpArgs) -> Result<Vec<Manifest>, Failure> {
     }
     let mut all = Vec::new();
     for path in &args.files {
-        all.extend(
-            manifests::read(path).map_err(|error: ManifestError| match error.is_usage() {
-                true => Failure::Usage(error.to_string()),
-                false => Failure::Invalid(error.to_string()),
-            })?,
-        );
+        all.extend(manifests::read(path).map_err(|error: ManifestError| match error.is_usage() {
+            true => Failure::Usage(error.to_string()),
+            false => Failure::Invalid(error.to_string()),
+        })?);
     }
     Ok(all)
 }
 
 async fn bring_up(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Result<(), Failure> {
-    let options = Options {
-        seed: args.seed,
-        profile: args.profile.into(),
-        ..Options::default()
-    };
-    let lab = Lab::start(&options)
-        .await
-        .map_err(|e| Failure::CouldNotRun(e.to_string()))?;
-    let lines: Arc<dyn Progress> = Arc::new(Lines {
-        started: tokio::time::Instant::now(),
-    });
+    let options = Options { seed: args.seed, profile: args.profile.into(), ..Options::default() };
+    let lab = Lab::start(&options).await.map_err(|e| Failure::CouldNotRun(e.to_string()))?;
+    let lines: Arc<dyn Progress> = Arc::new(Lines { started: tokio::time::Instant::now() });
     lab.report_progress(&lines);
-    lab.apply(manifests)
-        .await
-        .map_err(|e| Failure::Invalid(e.to_string()))?;
+    lab.apply(manifests).await.map_err(|e| Failure::Invalid(e.to_string()))?;
     let settled = lab.settle(LONGEST_RUN).await;
     let report = report(&lab, stopwatch.elapsed().as_millis());
     print(args.output, &report)?;

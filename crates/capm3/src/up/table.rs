@@ -2,16 +2,8 @@
 
 use capm3_lab::report::{MachineRow, Report};
 
-const HEAD: [&str; 8] = [
-    "RACK",
-    "HOST",
-    "MACHINE",
-    "DATA TEMPLATE",
-    "INDEX",
-    "VLAN",
-    "ADDRESS",
-    "PROVIDER ID",
-];
+const HEAD: [&str; 8] =
+    ["RACK", "HOST", "MACHINE", "DATA TEMPLATE", "INDEX", "VLAN", "ADDRESS", "PROVIDER ID"];
 
 /// One row a machine, by rack and host.
 pub fn table(report: &Report) -> String {
@@ -21,11 +13,7 @@ pub fn table(report: &Report) -> String {
     rows.extend(machines.into_iter().map(cells));
     let widths: Vec<usize> = (0..HEAD.len())
         .map(|column| {
-            rows.iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
         })
         .collect();
     let lines: Vec<String> = rows.iter().map(|row| line(row, &widths)).collect();
@@ -33,22 +21,15 @@ pub fn table(report: &Report) -> String {
 }
 
 fn line(row: &[String], widths: &[usize]) -> String {
-    let cells: Vec<String> = row
-        .iter()
-        .zip(widths)
-        .map(|(cell, width)| format!("{cell:<width$}", width = *width))
-        .collect();
+    let cells: Vec<String> =
+        row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}", width = *width)).collect();
     cells.join("  ").trim_end().to_owned()
 }
 
 fn cells(machine: &MachineRow) -> [String; 8] {
     let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
     let joined = |items: Vec<String>| {
-        if items.is_empty() {
-            "-".to_owned()
-        } else {
-            items.join(",")
-        }
+        if items.is_empty() { "-".to_owned() } else { items.join(",") }
     };
     [
         or_dash(&machine.failure_domain),

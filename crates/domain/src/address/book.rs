@@ -127,20 +127,18 @@ impl AddressBook {
     fn choose_address(&self, request: &AddressRequest, draw: u128) -> Result<Address, AddressError> {
         let requested = request.requested.as_deref().filter(|text| !text.is_empty());
         let wish = match requested {
-            Some(text) => Some(
-                text.parse::<Address>()
-                    .map_err(|_| AddressError::BadAnnotation(text.to_owned()))?,
-            ),
+            Some(text) => {
+                Some(text.parse::<Address>().map_err(|_| AddressError::BadAnnotation(text.to_owned()))?)
+            }
             None => None,
         };
         match (self.layout.reservation_of(&request.claim.name), wish) {
             (Some(reserved), Some(wish)) if reserved != Some(wish) => Err(AddressError::Conflicting),
             (Some(reserved), _) => self.reserved(reserved),
             (None, Some(wish)) => self.wished(wish),
-            (None, None) => self
-                .layout
-                .first_free(&self.busy, draw)
-                .ok_or(AddressError::Exhausted { requested: false }),
+            (None, None) => {
+                self.layout.first_free(&self.busy, draw).ok_or(AddressError::Exhausted { requested: false })
+            }
         }
     }
 
@@ -169,10 +167,7 @@ impl AddressBook {
     pub fn release(&mut self, claim: &ClaimKey) -> Vec<Address> {
         let addresses = self.by_claim.remove(claim).unwrap_or_default();
         let holder = Some(claim.clone());
-        addresses
-            .into_iter()
-            .filter(|address| self.let_go(*address, &holder))
-            .collect()
+        addresses.into_iter().filter(|address| self.let_go(*address, &holder)).collect()
     }
 
     /// Strikes out an address object that is gone. Answers whether the address is free now.
@@ -231,10 +226,7 @@ impl AddressBook {
     /// `status.indexes` of the pool: address by name of the claim, an address without a claim under the empty name.
     /// Where claims of both kinds share a name, the IPClaim's address is shown.
     pub fn indexes(&self) -> BTreeMap<String, String> {
-        let claimless = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.holders.contains(&None));
+        let claimless = self.entries.iter().filter(|(_, entry)| entry.holders.contains(&None));
         // IPAddressClaims come last in order, so walking backwards lets IPClaims have the last word.
         let claims = self.by_claim.iter().rev();
         claimless

@@ -12,10 +12,7 @@ fn ask(name: &str) -> AddressRequest {
 }
 
 fn ask_for(name: &str, address: &str) -> AddressRequest {
-    AddressRequest {
-        requested: Some(address.into()),
-        ..ask(name)
-    }
+    AddressRequest { requested: Some(address.into()), ..ask(name) }
 }
 
 fn address(text: &str) -> Address {
@@ -88,10 +85,7 @@ fn reservations_are_for_their_claim_only_and_outlive_it() {
         assert_eq!(given(&mut book, &ask("b")), addresses[0]);
         assert!(book.release(&ask("b").claim).is_empty());
         assert_eq!(given(&mut book, &ask("c")), addresses[2]);
-        assert_eq!(
-            given(&mut book, &ask_for("d", addresses[0])),
-            "Requested IP not available"
-        );
+        assert_eq!(given(&mut book, &ask_for("d", addresses[0])), "Requested IP not available");
         assert_eq!(book.count(), 3);
     }
 }
@@ -117,14 +111,8 @@ fn wishes_and_reservations_that_cannot_be_met_say_why() {
         let mut book = AddressBook::new(&spec);
         book.record(address(second), None);
         let table = [
-            (
-                ask_for("a", "x"),
-                "Invalid ipAddress annotation \"x\": not a valid IP address",
-            ),
-            (
-                ask_for("b", second),
-                "PreAllocation and requested ip address are conflicting",
-            ),
+            (ask_for("a", "x"), "Invalid ipAddress annotation \"x\": not a valid IP address"),
+            (ask_for("b", second), "PreAllocation and requested ip address are conflicting"),
             (ask_for("a", first), "Requested IP not available"),
             (ask_for("a", second), "Requested IP not available"),
             (ask_for("a", "198.51.100.1"), "Exhausted IP Pools"),
@@ -158,20 +146,13 @@ fn another_spelling_is_the_same_address() {
     }));
     let mut book = AddressBook::new(&spec);
     assert_eq!(given(&mut book, &ask("a")), "2001:db8::2");
-    assert_eq!(
-        given(&mut book, &ask_for("b", "2001:db8:0:0:0:0:0:1")),
-        "2001:db8::1"
-    );
+    assert_eq!(given(&mut book, &ask_for("b", "2001:db8:0:0:0:0:0:1")), "2001:db8::1");
 }
 
 #[test]
 fn a_gateway_is_not_given_out_unasked() {
     for (range, asked, unasked) in [
-        (
-            serde_json::json!({"subnet": "10.0.0.0/29", "gateway": "10.0.0.1"}),
-            "10.0.0.1",
-            "10.0.0.2",
-        ),
+        (serde_json::json!({"subnet": "10.0.0.0/29", "gateway": "10.0.0.1"}), "10.0.0.1", "10.0.0.2"),
         (
             serde_json::json!({"subnet": "2001:db8::/64", "gateway": "2001:db8::1"}),
             "2001:db8::1",
@@ -193,10 +174,7 @@ fn an_address_whose_object_name_is_foreign_is_passed_over() {
         let mut book = AddressBook::new(&spec);
         book.pass_over(address(addresses[0]));
         assert_eq!(given(&mut book, &ask("a")), addresses[1]);
-        assert_eq!(
-            given(&mut book, &ask_for("b", addresses[0])),
-            "Requested IP not available"
-        );
+        assert_eq!(given(&mut book, &ask_for("b", addresses[0])), "Requested IP not available");
         assert_eq!(book.count(), 1);
     }
 }
@@ -215,10 +193,7 @@ fn what_belongs_to_an_address_comes_from_its_range_then_from_the_pool() {
     assert_eq!((v4.prefix, v4.gateway.as_deref()), (Some(24), Some("10.0.0.254")));
     assert_eq!(v4.dns_servers, ["8.8.8.8", "8.8.4.4"]);
     let v6 = book.allocate(&ask("b"), 0).unwrap();
-    assert_eq!(
-        (v6.prefix, v6.gateway.as_deref()),
-        (Some(64), Some("2001:db8::ff"))
-    );
+    assert_eq!((v6.prefix, v6.gateway.as_deref()), (Some(64), Some("2001:db8::ff")));
     assert_eq!(v6.dns_servers, ["2001:db8::53"]);
 }
 
@@ -238,10 +213,7 @@ fn claims_of_both_kinds_may_share_a_name() {
         let capi = AddressRequest::new(IpAddressClaim, "a");
         assert_eq!(given(&mut book, &capi), addresses[0]);
         assert_eq!(given(&mut book, &ask("a")), addresses[1]);
-        assert_eq!(
-            book.indexes(),
-            BTreeMap::from([("a".to_owned(), addresses[1].to_owned())])
-        );
+        assert_eq!(book.indexes(), BTreeMap::from([("a".to_owned(), addresses[1].to_owned())]));
     }
 }
 
@@ -284,10 +256,7 @@ fn a_slash_64_with_a_reservation_at_its_end_is_no_work() {
         book.allocate(&ask(&format!("c{n}")), 0).unwrap();
     }
     assert_eq!(given(&mut book, &ask("b")), last);
-    assert_eq!(
-        given(&mut book, &ask_for("x", last)),
-        "Requested IP not available"
-    );
+    assert_eq!(given(&mut book, &ask_for("x", last)), "Requested IP not available");
     assert_eq!(given(&mut book, &ask("y")), "2001:db8::1389");
 }
 
@@ -299,16 +268,8 @@ fn random_draws_wrap_around_and_leave_open_ranges_alone() {
         let draw =
             |book: &mut AddressBook, name: &str, draw| book.allocate(&ask(name), draw).unwrap().address;
         assert_eq!(draw(&mut book, "a", 6), address(addresses[2]), "6 mod 4");
-        assert_eq!(
-            draw(&mut book, "b", 2),
-            address(addresses[3]),
-            "taken, the next one"
-        );
-        assert_eq!(
-            draw(&mut book, "c", 3),
-            address(addresses[0]),
-            "round to the first"
-        );
+        assert_eq!(draw(&mut book, "b", 2), address(addresses[3]), "taken, the next one");
+        assert_eq!(draw(&mut book, "c", 3), address(addresses[0]), "round to the first");
         spec.pools.iter_mut().for_each(|range| range.end = None);
         let open = AddressBook::new(&spec).choose(&ask("a"), 0);
         assert_eq!(open, Err(AddressError::Exhausted { requested: false }));

@@ -35,10 +35,7 @@ pub struct ClaimKey {
 impl ClaimKey {
     /// A claim by kind and name.
     pub fn new(kind: ClaimKind, name: impl Into<String>) -> Self {
-        Self {
-            kind,
-            name: name.into(),
-        }
+        Self { kind, name: name.into() }
     }
 }
 
@@ -60,10 +57,7 @@ pub struct AddressRequest {
 impl AddressRequest {
     /// A wish for any address.
     pub fn new(kind: ClaimKind, name: impl Into<String>) -> Self {
-        Self {
-            claim: ClaimKey::new(kind, name),
-            requested: None,
-        }
+        Self { claim: ClaimKey::new(kind, name), requested: None }
     }
 
     /// The wish of a claim of either kind, with the address that its annotation asks for.
@@ -76,13 +70,8 @@ impl AddressRequest {
     /// assert_eq!(request.requested.as_deref(), Some("10.0.0.7"));
     /// ```
     pub fn of(kind: ClaimKind, metadata: &ObjectMeta) -> Self {
-        let requested = metadata
-            .annotation(REQUESTED_ADDRESS)
-            .filter(|text| !text.is_empty());
-        Self {
-            requested: requested.map(str::to_owned),
-            ..Self::new(kind, metadata.name_str())
-        }
+        let requested = metadata.annotation(REQUESTED_ADDRESS).filter(|text| !text.is_empty());
+        Self { requested: requested.map(str::to_owned), ..Self::new(kind, metadata.name_str()) }
     }
 }
 

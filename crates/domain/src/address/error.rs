@@ -113,28 +113,13 @@ mod tests {
                 AddressError::BadAnnotation("x".into()),
                 "Invalid ipAddress annotation \"x\": not a valid IP address",
             ),
-            (
-                AddressError::Conflicting,
-                "PreAllocation and requested ip address are conflicting",
-            ),
-            (
-                AddressError::RequestedTaken(address("10.0.0.1")),
-                "Requested IP not available",
-            ),
-            (
-                AddressError::PreAllocatedOutOfBounds,
-                "Pre-allocated IP out of bounds",
-            ),
+            (AddressError::Conflicting, "PreAllocation and requested ip address are conflicting"),
+            (AddressError::RequestedTaken(address("10.0.0.1")), "Requested IP not available"),
+            (AddressError::PreAllocatedOutOfBounds, "Pre-allocated IP out of bounds"),
             (AddressError::Exhausted { requested: false }, "Exhausted IP Pools"),
+            (AddressError::InvalidPrefix, "Invalid prefix value, it must be between 0 and 128"),
             (
-                AddressError::InvalidPrefix,
-                "Invalid prefix value, it must be between 0 and 128",
-            ),
-            (
-                AddressError::PreAllocatedTaken {
-                    address: address("2001:db8::1"),
-                    holder: Holder(None),
-                },
+                AddressError::PreAllocatedTaken { address: address("2001:db8::1"), holder: Holder(None) },
                 "Pre-allocated IP 2001:db8::1 is held by another address object",
             ),
         ];
@@ -146,47 +131,27 @@ mod tests {
     #[test]
     fn a_failed_claim_is_tried_again_only_when_that_can_help() {
         let (mine, other) = (address("2001:db8::1"), address("10.0.0.9"));
-        let held = AddressError::PreAllocatedTaken {
-            address: mine,
-            holder: Holder(None),
-        };
+        let held = AddressError::PreAllocatedTaken { address: mine, holder: Holder(None) };
         // claim edited, pool edited, own address freed, another address freed
         let table = [
-            (
-                AddressError::BadAnnotation("x".into()),
-                [true, false, false, false],
-            ),
+            (AddressError::BadAnnotation("x".into()), [true, false, false, false]),
             (AddressError::Conflicting, [true, true, false, false]),
             (AddressError::RequestedTaken(mine), [true, true, true, false]),
             (AddressError::PreAllocatedOutOfBounds, [false, true, false, false]),
             (held, [false, true, true, false]),
-            (
-                AddressError::Exhausted { requested: false },
-                [true, true, true, true],
-            ),
-            (
-                AddressError::Exhausted { requested: true },
-                [true, true, false, false],
-            ),
+            (AddressError::Exhausted { requested: false }, [true, true, true, true]),
+            (AddressError::Exhausted { requested: true }, [true, true, false, false]),
             (AddressError::InvalidPrefix, [false, true, false, false]),
         ];
         for (error, cured) in table {
-            let changes = [
-                Change::Claim,
-                Change::Pool,
-                Change::Freed(mine),
-                Change::Freed(other),
-            ];
+            let changes = [Change::Claim, Change::Pool, Change::Freed(mine), Change::Freed(other)];
             assert_eq!(changes.map(|c| error.may_be_cured_by(c)), cured, "{error:?}");
         }
     }
 
     #[test]
     fn only_an_exhausted_pool_is_called_exhausted() {
-        assert_eq!(
-            AddressError::Exhausted { requested: true }.condition_reason(),
-            "PoolExhausted"
-        );
+        assert_eq!(AddressError::Exhausted { requested: true }.condition_reason(), "PoolExhausted");
         assert_eq!(AddressError::Conflicting.condition_reason(), "AllocationFailed");
     }
 }

@@ -41,12 +41,7 @@ impl Attributes {
         Self {
             prefix: range.prefix.filter(|prefix| *prefix != 0).or(self.prefix),
             gateway: range.gateway.clone().or_else(|| self.gateway.clone()),
-            dns_servers: if own_servers {
-                &range.dns_servers
-            } else {
-                &self.dns_servers
-            }
-            .clone(),
+            dns_servers: if own_servers { &range.dns_servers } else { &self.dns_servers }.clone(),
         }
     }
 }
@@ -62,13 +57,8 @@ impl Layout {
         let reservations = spec.pre_allocations.iter();
         Self {
             random: spec.allocation_strategy.as_deref() == Some("random"),
-            reservations: reservations
-                .map(|(claim, text)| (claim.clone(), text.parse().ok()))
-                .collect(),
-            gateways: ranges
-                .iter()
-                .filter_map(|(_, a)| a.gateway.as_deref()?.parse().ok())
-                .collect(),
+            reservations: reservations.map(|(claim, text)| (claim.clone(), text.parse().ok())).collect(),
+            gateways: ranges.iter().filter_map(|(_, a)| a.gateway.as_deref()?.parse().ok()).collect(),
             ranges,
             defaults,
         }

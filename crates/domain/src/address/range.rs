@@ -130,12 +130,7 @@ mod tests {
 
     fn range(start: &str, end: &str, subnet: &str) -> IpRange {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        IpRange {
-            start: some(start),
-            end: some(end),
-            subnet: some(subnet),
-            ..IpRange::default()
-        }
+        IpRange { start: some(start), end: some(end), subnet: some(subnet), ..IpRange::default() }
     }
 
     fn bounds(start: &str, end: &str, subnet: &str) -> Option<(String, String)> {
@@ -145,48 +140,18 @@ mod tests {
     /// start, end, subnet, expected `first last` or nothing
     const TABLE: &[(&str, &str, &str, &str)] = &[
         ("192.168.0.10", "", "", "192.168.0.10 255.255.255.255"),
-        (
-            "2001:db8::10",
-            "",
-            "",
-            "2001:db8::10 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-        ),
+        ("2001:db8::10", "", "", "2001:db8::10 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
         ("192.168.0.10", "192.168.0.100", "", "192.168.0.10 192.168.0.100"),
         ("2001:db8::10", "2001:db8::ff", "", "2001:db8::10 2001:db8::ff"),
         ("192.168.0.10", "", "192.168.0.0/24", "192.168.0.10 192.168.0.255"),
         ("2001:db8::10", "", "2001:db8::/120", "2001:db8::10 2001:db8::ff"),
-        (
-            "192.168.0.1",
-            "192.168.0.9",
-            "192.168.0.0/30",
-            "192.168.0.1 192.168.0.3",
-        ),
-        (
-            "2001:db8::1",
-            "2001:db8::9",
-            "2001:db8::/126",
-            "2001:db8::1 2001:db8::3",
-        ),
-        (
-            "192.168.0.1",
-            "192.168.0.2",
-            "192.168.0.0/24",
-            "192.168.0.1 192.168.0.2",
-        ),
+        ("192.168.0.1", "192.168.0.9", "192.168.0.0/30", "192.168.0.1 192.168.0.3"),
+        ("2001:db8::1", "2001:db8::9", "2001:db8::/126", "2001:db8::1 2001:db8::3"),
+        ("192.168.0.1", "192.168.0.2", "192.168.0.0/24", "192.168.0.1 192.168.0.2"),
         ("", "", "192.168.0.0/24", "192.168.0.1 192.168.0.255"),
-        (
-            "",
-            "",
-            "2001:db8::/64",
-            "2001:db8::1 2001:db8::ffff:ffff:ffff:ffff",
-        ),
+        ("", "", "2001:db8::/64", "2001:db8::1 2001:db8::ffff:ffff:ffff:ffff"),
         ("", "", "192.168.0.10/24", "192.168.0.11 192.168.0.255"),
-        (
-            "",
-            "",
-            "2001:db8::a/64",
-            "2001:db8::b 2001:db8::ffff:ffff:ffff:ffff",
-        ),
+        ("", "", "2001:db8::a/64", "2001:db8::b 2001:db8::ffff:ffff:ffff:ffff"),
         ("", "", "10.0.0.0/31", "10.0.0.1 10.0.0.1"),
         ("", "", "2001:db8::/127", "2001:db8::1 2001:db8::1"),
         ("", "", "10.0.0.0/32", ""),
@@ -206,12 +171,7 @@ mod tests {
         ("10.0.0.1", "10.0.0.1", "", "10.0.0.1 10.0.0.1"),
         ("2001:db8::1", "2001:db8::1", "", "2001:db8::1 2001:db8::1"),
         ("::ffff:10.0.0.1", "::ffff:10.0.0.2", "", "10.0.0.1 10.0.0.2"),
-        (
-            "::fffe:ffff:fffe",
-            "",
-            "",
-            "::fffe:ffff:fffe ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-        ),
+        ("::fffe:ffff:fffe", "", "", "::fffe:ffff:fffe ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
         ("10.0.0.1", "2001:db8::1", "", "10.0.0.1 255.255.255.255"),
         ("10.0.0.1", "", "::/0", ""),
         ("10.0.0.1", "rubbish", "", "10.0.0.1 255.255.255.255"),
@@ -224,11 +184,7 @@ mod tests {
     fn a_range_yields_what_its_members_say() {
         for (start, end, subnet, expected) in TABLE {
             let found = bounds(start, end, subnet).map(|(first, last)| format!("{first} {last}"));
-            assert_eq!(
-                found.as_deref().unwrap_or(""),
-                *expected,
-                "{start} to {end} in {subnet}"
-            );
+            assert_eq!(found.as_deref().unwrap_or(""), *expected, "{start} to {end} in {subnet}");
         }
     }
 

@@ -42,11 +42,7 @@ impl Address {
 
     /// The last address of its family.
     pub const fn last_of_family(self) -> Self {
-        if self.is_v4() {
-            Self::LAST_V4
-        } else {
-            Self::LAST_V6
-        }
+        if self.is_v4() { Self::LAST_V4 } else { Self::LAST_V6 }
     }
 
     /// The address as the standard library has it.
@@ -129,15 +125,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_does_not_parse() {
-        for text in [
-            "",
-            "10.0.0",
-            "10.0.0.01",
-            "10.0.0.256",
-            "fe80::1%eth0",
-            "2001:db8::g",
-            "10.0.0.1/24",
-        ] {
+        for text in ["", "10.0.0", "10.0.0.01", "10.0.0.256", "fe80::1%eth0", "2001:db8::g", "10.0.0.1/24"] {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }
     }

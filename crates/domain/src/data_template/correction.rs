@@ -28,12 +28,7 @@ impl fmt::Display for Correction {
             Some(reference) => format!("\"{}\"", reference.name_str()),
             None => "none".to_owned(),
         };
-        write!(
-            f,
-            "data template changed from {} to {}",
-            name(&self.from),
-            name(&self.to)
-        )?;
+        write!(f, "data template changed from {} to {}", name(&self.from), name(&self.to))?;
         match &self.domain {
             Some(domain) => write!(f, " for failure domain \"{domain}\""),
             None => Ok(()),
@@ -71,10 +66,9 @@ pub fn correction(
         Some(claim) => (Some(claim.spec.template.clone()?), None),
         // Rendered data without a claim in sight: the claim is being moved or deleted, so nothing may shift now.
         None if machine.status.rendered_data.is_some() => return None,
-        None => (
-            data_template_for(machine, host, Some(template)),
-            domain_key(machine, host).map(str::to_owned),
-        ),
+        None => {
+            (data_template_for(machine, host, Some(template)), domain_key(machine, host).map(str::to_owned))
+        }
     };
     let from = machine.spec.data_template.clone();
     let namespace = machine.metadata.namespace_str();
@@ -86,10 +80,7 @@ fn same(a: &Option<ObjectRef>, b: &Option<ObjectRef>, namespace: &str) -> bool {
     let resolved = |reference: &Option<ObjectRef>| {
         reference.as_ref().map(|reference| {
             let given = reference.namespace.as_deref().filter(|given| !given.is_empty());
-            (
-                given.unwrap_or(namespace).to_owned(),
-                reference.name_str().to_owned(),
-            )
+            (given.unwrap_or(namespace).to_owned(), reference.name_str().to_owned())
         })
     };
     resolved(a) == resolved(b)
@@ -136,16 +127,8 @@ mod tests {
         };
         assert_eq!(to("rack1", json!({"name": "dt"})).as_deref(), Some("dt-rack1"));
         assert_eq!(to("rack9", json!({"name": "dt-rack1"})).as_deref(), Some("dt"));
-        assert_eq!(
-            to("rack1", json!({"name": "dt-rack1"})),
-            None,
-            "same, namespace left out"
-        );
-        assert_eq!(
-            to("rack9", json!({"name": "dt", "namespace": "ns"})),
-            None,
-            "same, namespace written"
-        );
+        assert_eq!(to("rack1", json!({"name": "dt-rack1"})), None, "same, namespace left out");
+        assert_eq!(to("rack9", json!({"name": "dt", "namespace": "ns"})), None, "same, namespace written");
     }
 
     #[test]
@@ -164,10 +147,7 @@ mod tests {
     #[test]
     fn once_a_claim_exists_it_is_the_truth() {
         let machine = machine("rack1", json!({"name": "dt"}));
-        assert_eq!(
-            correction(&machine, None, Some(&template()), Some(&claim("dt"))),
-            None
-        );
+        assert_eq!(correction(&machine, None, Some(&template()), Some(&claim("dt"))), None);
         let put_back = correction(&machine, None, Some(&template()), Some(&claim("dt-old")));
         assert_eq!(target(put_back).as_deref(), Some("dt-old"));
     }

@@ -78,10 +78,7 @@ pub fn maps_domains(template: &Metal3MachineTemplate) -> bool {
 }
 
 fn with_namespace(reference: &ObjectRef, template: &Metal3MachineTemplate) -> ObjectRef {
-    let given = reference
-        .namespace
-        .clone()
-        .filter(|namespace| !namespace.is_empty());
+    let given = reference.namespace.clone().filter(|namespace| !namespace.is_empty());
     ObjectRef {
         name: reference.name.clone(),
         namespace: given.or_else(|| template.metadata.namespace.clone()),
@@ -156,10 +153,7 @@ mod tests {
     #[test]
     fn without_a_default_an_unmapped_machine_gets_none() {
         let template = template(json!(null));
-        assert_eq!(
-            data_template_for(&machine("rack9", json!({"name": "old"})), None, Some(&template)),
-            None
-        );
+        assert_eq!(data_template_for(&machine("rack9", json!({"name": "old"})), None, Some(&template)), None);
         let mapped = data_template_for(&machine("rack1", json!(null)), None, Some(&template));
         assert_eq!(mapped.unwrap().name_str(), "dt-rack1");
         assert!(maps_domains(&template));

@@ -49,11 +49,7 @@ pub struct Chosen {
 impl Chosen {
     /// Reason for the condition.
     pub fn reason(&self) -> &'static str {
-        if self.via_reuse {
-            reason::ASSOCIATE_HOST_VIA_REUSE
-        } else {
-            reason::ASSOCIATE_HOST_SUCCESS
-        }
+        if self.via_reuse { reason::ASSOCIATE_HOST_VIA_REUSE } else { reason::ASSOCIATE_HOST_SUCCESS }
     }
 }
 
@@ -90,9 +86,7 @@ struct Candidates<'h> {
 /// ```
 pub fn choose<'h>(request: &HostRequest<'_>, hosts: impl Iterator<Item = &'h BareMetalHost>) -> HostChoice {
     let namespace = request.machine.metadata.namespace_str();
-    let hosts: Vec<_> = hosts
-        .filter(|host| host.metadata.namespace_str() == namespace)
-        .collect();
+    let hosts: Vec<_> = hosts.filter(|host| host.metadata.namespace_str() == namespace).collect();
     if let Some(own) = own_host(request, &hosts) {
         return bare(HostOutcome::Chosen(own));
     }
@@ -102,17 +96,11 @@ pub fn choose<'h>(request: &HostRequest<'_>, hosts: impl Iterator<Item = &'h Bar
     let mut candidates = sort_out(request, &hosts);
     let outcome = decide(request, &mut candidates);
     candidates.verdicts.sort_by(|a, b| a.host.cmp(&b.host));
-    HostChoice {
-        outcome,
-        verdicts: candidates.verdicts,
-    }
+    HostChoice { outcome, verdicts: candidates.verdicts }
 }
 
 fn bare(outcome: HostOutcome) -> HostChoice {
-    HostChoice {
-        outcome,
-        verdicts: Vec::new(),
-    }
+    HostChoice { outcome, verdicts: Vec::new() }
 }
 
 /// The host that names this machine. Looked for without the selector: labels may have changed since the claim, and a
@@ -120,12 +108,7 @@ fn bare(outcome: HostOutcome) -> HostChoice {
 fn own_host(request: &HostRequest<'_>, hosts: &[&BareMetalHost]) -> Option<Chosen> {
     let own = hosts.iter().filter(|host| is_own(request, host));
     let host = own.map(|host| host.metadata.name_str()).min()?;
-    Some(Chosen {
-        host: host.to_owned(),
-        already_own: true,
-        via_reuse: false,
-        fell_back_from_domain: None,
-    })
+    Some(Chosen { host: host.to_owned(), already_own: true, via_reuse: false, fell_back_from_domain: None })
 }
 
 fn sort_out<'h>(request: &HostRequest<'_>, hosts: &[&'h BareMetalHost]) -> Candidates<'h> {
@@ -136,9 +119,7 @@ fn sort_out<'h>(request: &HostRequest<'_>, hosts: &[&'h BareMetalHost]) -> Candi
             Standing::Reserved => candidates.reserved.push(host),
             Standing::Free | Standing::Own => candidates.free.push(host),
             Standing::ReservedLater(state) => {
-                candidates
-                    .verdicts
-                    .push(verdict(name, Rejection::NotAvailable(state.clone())));
+                candidates.verdicts.push(verdict(name, Rejection::NotAvailable(state.clone())));
                 candidates.later.push((name.to_owned(), state));
             }
             Standing::Rejected(rejection) => candidates.verdicts.push(verdict(name, rejection)),
@@ -155,9 +136,7 @@ fn decide(request: &HostRequest<'_>, candidates: &mut Candidates<'_>) -> HostOut
     if reserved.is_empty() && candidates.later.is_empty() {
         return pick(request, free, false, &mut candidates.verdicts);
     }
-    let passed = free
-        .iter()
-        .map(|host| verdict(host.metadata.name_str(), Rejection::NotReserved));
+    let passed = free.iter().map(|host| verdict(host.metadata.name_str(), Rejection::NotReserved));
     candidates.verdicts.extend(passed);
     if reserved.is_empty() {
         let mut later = std::mem::take(&mut candidates.later);
@@ -204,16 +183,11 @@ fn pick(
 }
 
 fn domain_of(host: &BareMetalHost) -> Option<&str> {
-    host.metadata
-        .label(label::FAILURE_DOMAIN)
-        .filter(|domain| !domain.is_empty())
+    host.metadata.label(label::FAILURE_DOMAIN).filter(|domain| !domain.is_empty())
 }
 
 fn verdict(host: &str, rejection: Rejection) -> HostVerdict {
-    HostVerdict {
-        host: host.to_owned(),
-        rejection,
-    }
+    HostVerdict { host: host.to_owned(), rejection }
 }
 
 #[cfg(test)]

@@ -35,10 +35,7 @@ fn free(name: &str) -> BareMetalHost {
 
 fn chosen_by(machine: &Metal3Machine, hosts: &[BareMetalHost]) -> HostChoice {
     let capi = Machine::default();
-    choose(
-        &HostRequest::new(machine, &capi, Some("cp-kcp".into())),
-        hosts.iter(),
-    )
+    choose(&HostRequest::new(machine, &capi, Some("cp-kcp".into())), hosts.iter())
 }
 
 fn name_of(choice: &HostChoice) -> &str {
@@ -56,19 +53,11 @@ fn texts(choice: &HostChoice) -> Vec<String> {
 fn the_domain_asked_for_goes_first_and_others_say_so() {
     let hosts = [in_domain("h1", "a"), in_domain("h2", "b"), free("h3")];
     let choice = chosen_by(&machine(json!({"failureDomain": "b"})), &hosts);
-    let HostOutcome::Chosen(chosen) = &choice.outcome else {
-        panic!("{choice:?}")
-    };
-    assert_eq!(
-        (chosen.host.as_str(), &chosen.fell_back_from_domain),
-        ("h2", &None)
-    );
+    let HostOutcome::Chosen(chosen) = &choice.outcome else { panic!("{choice:?}") };
+    assert_eq!((chosen.host.as_str(), &chosen.fell_back_from_domain), ("h2", &None));
     assert_eq!(
         texts(&choice),
-        [
-            "h1: usable, but in failure domain \"a\"",
-            "h3: usable, but in no failure domain"
-        ]
+        ["h1: usable, but in failure domain \"a\"", "h3: usable, but in no failure domain"]
     );
 }
 
@@ -77,9 +66,7 @@ fn a_domain_without_hosts_falls_back_and_tells() {
     let hosts = [in_domain("h1", "a"), free("h2")];
     for domain in ["zzz", "not a label", &"f".repeat(64)] {
         let choice = chosen_by(&machine(json!({"failureDomain": domain})), &hosts);
-        let HostOutcome::Chosen(chosen) = &choice.outcome else {
-            panic!("{choice:?}")
-        };
+        let HostOutcome::Chosen(chosen) = &choice.outcome else { panic!("{choice:?}") };
         assert_eq!(chosen.fell_back_from_domain.as_deref(), Some(domain));
         assert_eq!(choice.verdicts.len(), 1);
         assert_eq!(choice.verdicts[0].rejection, Rejection::NotDrawn);
@@ -90,27 +77,18 @@ fn a_domain_without_hosts_falls_back_and_tells() {
 fn a_booked_host_that_is_ready_is_taken_though_another_is_not() {
     let hosts = [booked("h1", "preparing"), booked("h2", "available"), free("h3")];
     let choice = chosen_by(&machine(json!({})), &hosts);
-    let HostOutcome::Chosen(chosen) = &choice.outcome else {
-        panic!("{choice:?}")
-    };
+    let HostOutcome::Chosen(chosen) = &choice.outcome else { panic!("{choice:?}") };
     assert_eq!((chosen.host.as_str(), chosen.via_reuse), ("h2", true));
     assert_eq!(chosen.reason(), reason::ASSOCIATE_HOST_VIA_REUSE);
     assert_eq!(
         texts(&choice),
-        [
-            "h1: not available: preparing",
-            "h3: usable, but a host reserved for this owner goes first"
-        ]
+        ["h1: not available: preparing", "h3: usable, but a host reserved for this owner goes first"]
     );
 }
 
 #[test]
 fn a_machine_waits_for_booked_hosts_although_others_are_free() {
-    let hosts = [
-        booked("h2", "provisioning"),
-        booked("h1", "deprovisioning"),
-        free("h3"),
-    ];
+    let hosts = [booked("h2", "provisioning"), booked("h1", "deprovisioning"), free("h3")];
     let choice = chosen_by(&machine(json!({})), &hosts);
     let waits = [("h1", "deprovisioning"), ("h2", "provisioning")].map(|(h, s)| (h.to_owned(), s.to_owned()));
     assert_eq!(choice.outcome, HostOutcome::Wait(waits.to_vec()));
@@ -120,15 +98,9 @@ fn a_machine_waits_for_booked_hosts_although_others_are_free() {
 #[test]
 fn the_domain_counts_among_booked_hosts_too() {
     let label = |domain: &str| json!({label::NODE_REUSE: "cp-kcp", label::FAILURE_DOMAIN: domain});
-    let hosts = [
-        host("h1", "available", label("a")),
-        host("h2", "available", label("b")),
-    ];
+    let hosts = [host("h1", "available", label("a")), host("h2", "available", label("b"))];
     for (domain, expected) in [("a", "h1"), ("b", "h2")] {
-        assert_eq!(
-            name_of(&chosen_by(&machine(json!({"failureDomain": domain})), &hosts)),
-            expected
-        );
+        assert_eq!(name_of(&chosen_by(&machine(json!({"failureDomain": domain})), &hosts)), expected);
     }
 }
 
@@ -143,9 +115,7 @@ fn the_own_host_is_found_behind_a_selector_that_hides_it_or_cannot_be_used() {
     for operator in ["in", "like"] {
         let selector = json!({"matchExpressions": [{"key": "size", "operator": operator, "values": ["l"]}]});
         let choice = chosen_by(&machine(json!({"hostSelector": selector})), &hosts);
-        let HostOutcome::Chosen(chosen) = &choice.outcome else {
-            panic!("{choice:?}")
-        };
+        let HostOutcome::Chosen(chosen) = &choice.outcome else { panic!("{choice:?}") };
         assert_eq!((chosen.host.as_str(), chosen.already_own), ("h2", true));
     }
 }
@@ -177,10 +147,7 @@ fn every_host_that_was_not_taken_has_a_reason_and_a_count() {
             "h4: does not match hostSelector: size notin (s), but the value is \"s\"",
         ]
     );
-    assert_eq!(
-        choice.counts().to_string(),
-        "4 hosts: 1 consumed, 2 not available, 1 label mismatch"
-    );
+    assert_eq!(choice.counts().to_string(), "4 hosts: 1 consumed, 2 not available, 1 label mismatch");
 }
 
 #[test]
@@ -206,10 +173,8 @@ fn any_host() -> impl Strategy<Value = BareMetalHost> {
         labels.extend(booking.map(|b| (label::NODE_REUSE.to_owned(), json!(b))));
         let mut host = host(&format!("h{n}"), state, labels.into());
         if consumed && n % 3 == 0 {
-            host.spec.consumer_ref = Some(capm3_api::neighbours::ConsumerRef {
-                name: Some("x".into()),
-                ..Default::default()
-            });
+            host.spec.consumer_ref =
+                Some(capm3_api::neighbours::ConsumerRef { name: Some("x".into()), ..Default::default() });
         }
         host
     })

@@ -156,15 +156,8 @@ mod tests {
                 name: Some(name.into()),
                 namespace: Some(namespace.into()),
             };
-            assert_eq!(
-                Consumer::is_machine(&reference, &machine),
-                expected,
-                "{reference:?}"
-            );
+            assert_eq!(Consumer::is_machine(&reference, &machine), expected, "{reference:?}");
         }
-        assert!(!Consumer::is_machine(
-            &ConsumerRef::default(),
-            &Metal3Machine::default()
-        ));
+        assert!(!Consumer::is_machine(&ConsumerRef::default(), &Metal3Machine::default()));
     }
 }

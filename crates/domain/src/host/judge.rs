@@ -42,9 +42,7 @@ pub fn judge(request: &HostRequest<'_>, host: &BareMetalHost) -> Standing {
     if is_own(request, host) {
         return Standing::Own;
     }
-    let rejection = mismatch(request, host)
-        .or_else(|| claimed(request, host))
-        .or_else(|| unfit(host));
+    let rejection = mismatch(request, host).or_else(|| claimed(request, host)).or_else(|| unfit(host));
     if let Some(rejection) = rejection {
         return Standing::Rejected(rejection);
     }
@@ -104,14 +102,8 @@ fn unfit(host: &BareMetalHost) -> Option<Rejection> {
     }
     let tests = [
         (annotated(annotation::HOST_PAUSED), Rejection::Paused),
-        (
-            annotated(annotation::UNHEALTHY) || annotated(annotation::UNHEALTHY_OLD),
-            Rejection::Unhealthy,
-        ),
-        (
-            annotated(annotation::HOST_DETACHED) || operational == "detached",
-            Rejection::Detached,
-        ),
+        (annotated(annotation::UNHEALTHY) || annotated(annotation::UNHEALTHY_OLD), Rejection::Unhealthy),
+        (annotated(annotation::HOST_DETACHED) || operational == "detached", Rejection::Detached),
         (operational == "servicing", Rejection::Servicing),
         (
             host.spec.externally_provisioned || host.state() == host_state::EXTERNALLY_PROVISIONED,
@@ -170,10 +162,7 @@ mod tests {
                 serde_json::json!({"metadata": {"deletionTimestamp": "2026-01-02T03:04:05Z"}}),
                 Rejection::Deleting,
             ),
-            (
-                serde_json::json!({"status": {"errorMessage": "boom"}}),
-                Rejection::InError("boom".into()),
-            ),
+            (serde_json::json!({"status": {"errorMessage": "boom"}}), Rejection::InError("boom".into())),
             (
                 serde_json::json!({"status": {"operationalStatus": "error", "errorType": "power management error"}}),
                 Rejection::InError("power management error".into()),
@@ -182,26 +171,11 @@ mod tests {
             (note("capm3.metal3.io/unhealthy"), Rejection::Unhealthy),
             (note("capi.metal3.io/unhealthy"), Rejection::Unhealthy),
             (note("baremetalhost.metal3.io/detached"), Rejection::Detached),
-            (
-                serde_json::json!({"status": {"operationalStatus": "detached"}}),
-                Rejection::Detached,
-            ),
-            (
-                serde_json::json!({"status": {"operationalStatus": "servicing"}}),
-                Rejection::Servicing,
-            ),
-            (
-                serde_json::json!({"spec": {"externallyProvisioned": true}}),
-                Rejection::ExternallyProvisioned,
-            ),
-            (
-                serde_json::json!({"spec": {"image": {"url": "http://x/y"}}}),
-                Rejection::ForeignImage,
-            ),
-            (
-                serde_json::json!({"spec": {"customDeploy": {"method": "install"}}}),
-                Rejection::ForeignImage,
-            ),
+            (serde_json::json!({"status": {"operationalStatus": "detached"}}), Rejection::Detached),
+            (serde_json::json!({"status": {"operationalStatus": "servicing"}}), Rejection::Servicing),
+            (serde_json::json!({"spec": {"externallyProvisioned": true}}), Rejection::ExternallyProvisioned),
+            (serde_json::json!({"spec": {"image": {"url": "http://x/y"}}}), Rejection::ForeignImage),
+            (serde_json::json!({"spec": {"customDeploy": {"method": "install"}}}), Rejection::ForeignImage),
             (
                 serde_json::json!({"metadata": {"labels": {label::NODE_REUSE: "cp-other"}}}),
                 Rejection::ReservedForOther("cp-other".into()),
@@ -238,17 +212,10 @@ mod tests {
         let consumer = |api: &str, kind: &str, name: &str| serde_json::json!({"apiVersion": api, "kind": kind, "name": name, "namespace": "ns"});
         let cluster = "cluster.x-k8s.io/v1beta1";
         assert_eq!(standing(booked(serde_json::Value::Null)), Standing::Reserved);
-        assert_eq!(
-            standing(booked(consumer(cluster, "Cluster", "c1"))),
-            Standing::Reserved
-        );
+        assert_eq!(standing(booked(consumer(cluster, "Cluster", "c1"))), Standing::Reserved);
         for (api, kind, name) in [
             (cluster, "Cluster", "c2"),
-            (
-                "infrastructure.cluster.x-k8s.io/v1beta2",
-                "Metal3Machine",
-                "other",
-            ),
+            ("infrastructure.cluster.x-k8s.io/v1beta2", "Metal3Machine", "other"),
         ] {
             let found = standing(booked(consumer(api, kind, name)));
             assert!(

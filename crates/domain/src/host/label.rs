@@ -62,18 +62,7 @@ mod tests {
             assert_eq!(key_problem(key), None, "{key}");
         }
         let long = "x".repeat(64);
-        for key in [
-            "",
-            "bad key!",
-            "-a",
-            "a-",
-            "/a",
-            "Example.com/a",
-            "a/",
-            "a/b/c",
-            "a..b/c",
-            &long,
-        ] {
+        for key in ["", "bad key!", "-a", "a-", "/a", "Example.com/a", "a/", "a/b/c", "a..b/c", &long] {
             assert!(key_problem(key).is_some(), "{key}");
         }
     }

@@ -125,14 +125,10 @@ impl fmt::Display for Rejection {
                 write!(f, "reserved for other machines (node-reuse label \"{label}\")")
             }
             Self::LabelMismatch { requirement, found } => match found {
-                Some(value) => write!(
-                    f,
-                    "does not match hostSelector: {requirement}, but the value is \"{value}\""
-                ),
-                None => write!(
-                    f,
-                    "does not match hostSelector: {requirement}, but there is no such label"
-                ),
+                Some(value) => {
+                    write!(f, "does not match hostSelector: {requirement}, but the value is \"{value}\"")
+                }
+                None => write!(f, "does not match hostSelector: {requirement}, but there is no such label"),
             },
             Self::Deleting => f.write_str("being deleted"),
             Self::InError(message) => write!(f, "in error: {message}"),
@@ -204,10 +200,7 @@ mod tests {
     }
 
     fn mismatch(found: Option<&str>) -> Rejection {
-        Rejection::LabelMismatch {
-            requirement: "size=l".into(),
-            found: found.map(str::to_owned),
-        }
+        Rejection::LabelMismatch { requirement: "size=l".into(), found: found.map(str::to_owned) }
     }
 
     #[test]
@@ -216,10 +209,7 @@ mod tests {
         let mut rejections = vec![mismatch(None), Rejection::Unhealthy, unavailable(), consumed()];
         rejections.extend([consumed(), unavailable(), mismatch(Some("s"))]);
         let counts: HostCounts = rejections.iter().collect();
-        assert_eq!(
-            counts.to_string(),
-            "7 hosts: 2 consumed, 2 not available, 1 unhealthy, 2 label mismatch"
-        );
+        assert_eq!(counts.to_string(), "7 hosts: 2 consumed, 2 not available, 1 unhealthy, 2 label mismatch");
         rejections.reverse();
         assert_eq!(rejections.iter().collect::<HostCounts>(), counts);
     }
@@ -235,28 +225,13 @@ mod tests {
     fn verdicts_are_sentences() {
         let table = [
             (consumed(), "h: consumed by Metal3Machine ns/m"),
-            (
-                mismatch(Some("s")),
-                "h: does not match hostSelector: size=l, but the value is \"s\"",
-            ),
-            (
-                mismatch(None),
-                "h: does not match hostSelector: size=l, but there is no such label",
-            ),
-            (
-                Rejection::NotAvailable(String::new()),
-                "h: not available: no state yet",
-            ),
-            (
-                Rejection::NotAvailable("preparing".into()),
-                "h: not available: preparing",
-            ),
+            (mismatch(Some("s")), "h: does not match hostSelector: size=l, but the value is \"s\""),
+            (mismatch(None), "h: does not match hostSelector: size=l, but there is no such label"),
+            (Rejection::NotAvailable(String::new()), "h: not available: no state yet"),
+            (Rejection::NotAvailable("preparing".into()), "h: not available: preparing"),
         ];
         for (rejection, text) in table {
-            let verdict = HostVerdict {
-                host: "h".into(),
-                rejection,
-            };
+            let verdict = HostVerdict { host: "h".into(), rejection };
             assert_eq!(verdict.to_string(), text);
         }
     }

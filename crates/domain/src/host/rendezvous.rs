@@ -26,11 +26,7 @@ mod tests {
     use super::*;
 
     fn favourite(machine: &str, hosts: &[String]) -> String {
-        hosts
-            .iter()
-            .max_by_key(|host| rank(machine, host))
-            .unwrap()
-            .clone()
+        hosts.iter().max_by_key(|host| rank(machine, host)).unwrap().clone()
     }
 
     #[test]
@@ -42,10 +38,7 @@ mod tests {
         }
         assert_eq!(taken.len(), 10);
         for (host, count) in taken {
-            assert!(
-                (400..600).contains(&count),
-                "{host} was wanted {count} times of 5000"
-            );
+            assert!((400..600).contains(&count), "{host} was wanted {count} times of 5000");
         }
     }
 

@@ -142,12 +142,7 @@ mod tests {
 
     #[test]
     fn a_control_plane_is_any_kind_of_its_group() {
-        let rke = owner(
-            "controlplane.cluster.x-k8s.io/v1alpha1",
-            "RKE2ControlPlane",
-            "rke",
-            "u",
-        );
+        let rke = owner("controlplane.cluster.x-k8s.io/v1alpha1", "RKE2ControlPlane", "rke", "u");
         let odd = owner("a/b/c", "X", "y", "u");
         let other = owner("example.com/v1", "X", "y", "u");
         let table = [
@@ -185,18 +180,10 @@ mod tests {
     #[test]
     fn a_long_name_becomes_a_valid_label_that_stays_different() {
         let label = |name: &str| {
-            let kcp = owner(
-                "controlplane.cluster.x-k8s.io/v1beta2",
-                "KubeadmControlPlane",
-                name,
-                "u",
-            );
+            let kcp = owner("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", name, "u");
             reuse_label(&machine(true, serde_json::json!([kcp])), None).unwrap()
         };
-        let (a, b) = (
-            label(&format!("{}a", "x".repeat(80))),
-            label(&format!("{}b", "x".repeat(80))),
-        );
+        let (a, b) = (label(&format!("{}a", "x".repeat(80))), label(&format!("{}b", "x".repeat(80))));
         assert_eq!(a.len(), 63);
         assert_ne!(a, b);
         let sixty = "x".repeat(60);

@@ -121,10 +121,7 @@ impl Requirement {
     fn compile(requirement: &HostSelectorRequirement) -> Result<Self, SelectorError> {
         let HostSelectorRequirement { key, operator, .. } = requirement;
         if let Some(problem) = key_problem(key) {
-            return Err(SelectorError::Key {
-                key: key.clone(),
-                problem,
-            });
+            return Err(SelectorError::Key { key: key.clone(), problem });
         }
         let test = match operator.to_ascii_lowercase().as_str() {
             "in" => Test::In(some_values(requirement)?),
@@ -137,16 +134,10 @@ impl Requirement {
             "gt" => Test::Greater(one_number(requirement)?),
             "lt" => Test::Less(one_number(requirement)?),
             _ => {
-                return Err(SelectorError::Operator {
-                    key: key.clone(),
-                    operator: operator.clone(),
-                });
+                return Err(SelectorError::Operator { key: key.clone(), operator: operator.clone() });
             }
         };
-        Ok(Self {
-            key: key.clone(),
-            test,
-        })
+        Ok(Self { key: key.clone(), test })
     }
 
     /// Label key.
@@ -203,9 +194,7 @@ fn one_value(requirement: &HostSelectorRequirement) -> Result<String, SelectorEr
 
 fn one_number(requirement: &HostSelectorRequirement) -> Result<i64, SelectorError> {
     let value = one_value(requirement)?;
-    value
-        .parse()
-        .map_err(|_| value_error(requirement, &value, "is not an integer"))
+    value.parse().map_err(|_| value_error(requirement, &value, "is not an integer"))
 }
 
 fn valid(requirement: &HostSelectorRequirement, value: &str) -> Result<String, SelectorError> {
@@ -252,11 +241,7 @@ mod tests {
             .into_iter()
             .map(|value| {
                 let labels = value.map(|v| BTreeMap::from([("n".to_owned(), v.to_owned())]));
-                if requirement.holds(labels.as_ref()) {
-                    '+'
-                } else {
-                    '-'
-                }
+                if requirement.holds(labels.as_ref()) { '+' } else { '-' }
             })
             .collect()
     }

@@ -22,9 +22,7 @@ pub struct FreeIndexes {
 impl FreeIndexes {
     /// Everything but these is free.
     pub fn from_used(used: impl IntoIterator<Item = Index>) -> Self {
-        Self {
-            used: used.into_iter().map(number).collect(),
-        }
+        Self { used: used.into_iter().map(number).collect() }
     }
 
     /// The lowest free index; none if the API's integer has no more.
@@ -80,13 +78,8 @@ mod tests {
 
     #[test]
     fn gaps_are_filled_before_counting_on() {
-        let table: [(&[i32], i32); 5] = [
-            (&[], 0),
-            (&[0], 1),
-            (&[0, 1, 3], 2),
-            (&[1, 2], 0),
-            (&[3, 1, 0, 2], 4),
-        ];
+        let table: [(&[i32], i32); 5] =
+            [(&[], 0), (&[0], 1), (&[0, 1, 3], 2), (&[1, 2], 0), (&[3, 1, 0, 2], 4)];
         for (used, expected) in table {
             let free = FreeIndexes::from_used(used.iter().copied().map(index));
             assert_eq!(free.lowest(), Some(index(expected)), "used {used:?}");

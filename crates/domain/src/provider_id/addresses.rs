@@ -46,10 +46,7 @@ fn fits(text: &str) -> bool {
 }
 
 fn address(type_: &str, text: &str) -> MachineAddress {
-    MachineAddress {
-        type_: type_.to_owned(),
-        address: text.to_owned(),
-    }
+    MachineAddress { type_: type_.to_owned(), address: text.to_owned() }
 }
 
 #[cfg(test)]
@@ -60,10 +57,7 @@ mod tests {
 
     fn list(hardware: serde_json::Value) -> Vec<String> {
         let host = serde_json::from_value(json!({"status": {"hardware": hardware}})).unwrap();
-        addresses(&host)
-            .into_iter()
-            .map(|a| format!("{} {}", a.type_, a.address))
-            .collect()
+        addresses(&host).into_iter().map(|a| format!("{} {}", a.type_, a.address)).collect()
     }
 
     #[test]
@@ -71,11 +65,7 @@ mod tests {
         let nics = json!([{"ip": "10.0.0.7"}, {"ip": ""}, {}, {"ip": "2001:db8::7"}, {"ip": "10.0.0.7"}, {"ip": "10.0.0.6"}]);
         assert_eq!(
             list(json!({"nics": nics})),
-            [
-                "InternalIP 10.0.0.7",
-                "InternalIP 2001:db8::7",
-                "InternalIP 10.0.0.6"
-            ]
+            ["InternalIP 10.0.0.7", "InternalIP 2001:db8::7", "InternalIP 10.0.0.6"]
         );
     }
 

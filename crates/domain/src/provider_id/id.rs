@@ -27,11 +27,7 @@ pub struct ProviderId {
 impl ProviderId {
     /// The ID of a machine on a host of the same namespace.
     pub fn new(namespace: impl Into<String>, host: impl Into<String>, machine: impl Into<String>) -> Self {
-        Self {
-            namespace: namespace.into(),
-            host: host.into(),
-            machine: machine.into(),
-        }
+        Self { namespace: namespace.into(), host: host.into(), machine: machine.into() }
     }
 
     /// Namespace of host and machine.
@@ -57,11 +53,7 @@ impl ProviderId {
 
 impl fmt::Display for ProviderId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            namespace,
-            host,
-            machine,
-        } = self;
+        let Self { namespace, host, machine } = self;
         write!(f, "{PROVIDER_ID_PREFIX}{namespace}/{host}/{machine}")
     }
 }
@@ -104,9 +96,7 @@ impl FromStr for SomeProviderId {
             return Ok(foreign());
         }
         Ok(match parts.as_slice() {
-            [uid] => Self::Legacy {
-                host_uid: (*uid).to_owned(),
-            },
+            [uid] => Self::Legacy { host_uid: (*uid).to_owned() },
             [namespace, host, machine] => Self::Current(ProviderId::new(*namespace, *host, *machine)),
             _ => foreign(),
         })
@@ -197,17 +187,12 @@ mod tests {
     #[test]
     fn the_error_says_what_is_there_and_what_is_expected() {
         let text = expected_id(&machine(Some("other/h"))).unwrap_err().to_string();
-        assert!(
-            text.contains("\"other/h\"") && text.contains("\"ns/<host>\""),
-            "{text}"
-        );
+        assert!(text.contains("\"other/h\"") && text.contains("\"ns/<host>\""), "{text}");
     }
 
     #[test]
     fn ids_of_any_form_are_read_and_print_as_they_were() {
-        let legacy = SomeProviderId::Legacy {
-            host_uid: "4f3a".into(),
-        };
+        let legacy = SomeProviderId::Legacy { host_uid: "4f3a".into() };
         let foreign = |text: &str| SomeProviderId::Foreign(text.into());
         let table = [
             ("metal3://4f3a", legacy),

@@ -114,24 +114,19 @@ pub enum NodeWait {
 impl fmt::Display for NodeWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CloudProvider(id) => write!(
-                f,
-                "waiting for the cloud provider to give a Node the provider ID {id}"
-            ),
+            Self::CloudProvider(id) => {
+                write!(f, "waiting for the cloud provider to give a Node the provider ID {id}")
+            }
             Self::Label(uid) => write!(f, "waiting for a Node with the label {NODE_UUID}={uid}"),
             Self::Hostname(names) => {
                 write!(f, "waiting for a Node with the host name {}", names.join(" or "))
             }
-            Self::OneOfSeveral(nodes) => write!(
-                f,
-                "several Nodes have the host name of this machine: {}",
-                nodes.join(", ")
-            ),
-            Self::OneIdOfHost(nodes) => write!(
-                f,
-                "several Nodes carry a provider ID of this host: {}",
-                nodes.join(", ")
-            ),
+            Self::OneOfSeveral(nodes) => {
+                write!(f, "several Nodes have the host name of this machine: {}", nodes.join(", "))
+            }
+            Self::OneIdOfHost(nodes) => {
+                write!(f, "several Nodes carry a provider ID of this host: {}", nodes.join(", "))
+            }
             Self::NoHostname => f.write_str("the host reports no host name by which its Node could be found"),
         }
     }
@@ -156,19 +151,11 @@ pub enum NodeConflict {
 impl fmt::Display for NodeConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherId {
-                node,
-                found,
-                expected,
-            } => {
+            Self::OtherId { node, found, expected } => {
                 write!(f, "Node {node} has the provider ID {found}, expected {expected}")
             }
             Self::SeveralWithLabel(nodes) => {
-                write!(
-                    f,
-                    "several Nodes are labelled with the uid of this host: {}",
-                    nodes.join(", ")
-                )
+                write!(f, "several Nodes are labelled with the uid of this host: {}", nodes.join(", "))
             }
         }
     }
@@ -251,10 +238,7 @@ fn by_hostname(question: &NodeQuestion<'_>, nodes: &[&Node]) -> NodeDecision {
         [] => NodeWait::Hostname(question.hostnames.to_vec()),
         several => NodeWait::OneOfSeveral(names(several)),
     };
-    NodeDecision::ProvisionedWithoutNode {
-        provider_id: machine_id(question),
-        wait,
-    }
+    NodeDecision::ProvisionedWithoutNode { provider_id: machine_id(question), wait }
 }
 
 /// Whether the Node carries what the machine expects. The legacy form counts only for a machine that has it too:
@@ -304,10 +288,7 @@ fn read(node: &Node) -> Option<SomeProviderId> {
 }
 
 fn names(nodes: &[&Node]) -> Vec<String> {
-    let mut names: Vec<String> = nodes
-        .iter()
-        .map(|node| node.metadata.name_str().to_owned())
-        .collect();
+    let mut names: Vec<String> = nodes.iter().map(|node| node.metadata.name_str().to_owned()).collect();
     names.sort();
     names
 }

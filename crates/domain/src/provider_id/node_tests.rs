@@ -24,20 +24,10 @@ struct Setup {
     config_ref: bool,
 }
 
-const WITH_CONFIG_REF: Setup = Setup {
-    machine_id: None,
-    hostname: Some("n1"),
-    cloud: false,
-    config_ref: true,
-};
-const PLAIN_SECRET: Setup = Setup {
-    config_ref: false,
-    ..WITH_CONFIG_REF
-};
-const CLOUD: Setup = Setup {
-    cloud: true,
-    ..WITH_CONFIG_REF
-};
+const WITH_CONFIG_REF: Setup =
+    Setup { machine_id: None, hostname: Some("n1"), cloud: false, config_ref: true };
+const PLAIN_SECRET: Setup = Setup { config_ref: false, ..WITH_CONFIG_REF };
+const CLOUD: Setup = Setup { cloud: true, ..WITH_CONFIG_REF };
 
 fn decide(setup: Setup, nodes: &[(&str, &str, &str, &str)]) -> String {
     let nodes: Vec<Node> = nodes.iter().copied().map(node).collect();
@@ -67,10 +57,7 @@ fn a_node_with_the_expected_id_is_the_one_in_every_setup() {
     for setup in [WITH_CONFIG_REF, PLAIN_SECRET, CLOUD] {
         for machine_id in [None, Some(EXPECTED)] {
             let setup = Setup { machine_id, ..setup };
-            assert_eq!(
-                decide(setup, &[("n1", EXPECTED, "", "")]),
-                format!("matched n1 {EXPECTED}")
-            );
+            assert_eq!(decide(setup, &[("n1", EXPECTED, "", "")]), format!("matched n1 {EXPECTED}"));
         }
     }
 }
@@ -88,10 +75,7 @@ fn the_label_names_the_node() {
     for setup in [WITH_CONFIG_REF, PLAIN_SECRET] {
         let table = [
             (vec![("n1", "", "uid-h", "")], format!("adopt n1 {EXPECTED}")),
-            (
-                vec![("n1", EXPECTED, "uid-h", "")],
-                format!("matched n1 {EXPECTED}"),
-            ),
+            (vec![("n1", EXPECTED, "uid-h", "")], format!("matched n1 {EXPECTED}")),
             (
                 vec![("n1", "metal3://ns/h/old", "uid-h", "")],
                 format!("conflict: Node n1 has the provider ID metal3://ns/h/old, expected {EXPECTED}"),
@@ -120,10 +104,7 @@ fn without_label_and_bootstrap_object_the_host_name_helps() {
     let awaited = format!("provisioned {EXPECTED}, waiting for a Node with the host name n1");
     assert_eq!(decide(PLAIN_SECRET, &[]), awaited);
     assert_eq!(decide(PLAIN_SECRET, &[("x", "", "", "other")]), awaited);
-    assert_eq!(
-        decide(PLAIN_SECRET, &[("x", "", "", "n1")]),
-        format!("adopt x {EXPECTED}")
-    );
+    assert_eq!(decide(PLAIN_SECRET, &[("x", "", "", "n1")]), format!("adopt x {EXPECTED}"));
     assert_eq!(
         decide(PLAIN_SECRET, &[("x", "aws:///i-1", "", "n1")]),
         format!("conflict: Node x has the provider ID aws:///i-1, expected {EXPECTED}")
@@ -132,10 +113,7 @@ fn without_label_and_bootstrap_object_the_host_name_helps() {
         decide(PLAIN_SECRET, &[("y", "", "", "n1"), ("x", "", "", "n1")]),
         format!("provisioned {EXPECTED}, several Nodes have the host name of this machine: x, y")
     );
-    let nameless = Setup {
-        hostname: None,
-        ..PLAIN_SECRET
-    };
+    let nameless = Setup { hostname: None, ..PLAIN_SECRET };
     assert!(decide(nameless, &[("x", "", "", "n1")]).contains("reports no host name"));
 }
 
@@ -165,25 +143,13 @@ fn two_ids_of_the_own_host_are_not_trusted_without_the_label() {
 #[test]
 fn a_legacy_id_is_read_where_machine_and_node_have_it_and_never_written() {
     let legacy = "metal3://uid-h";
-    let old_machine = Setup {
-        machine_id: Some(legacy),
-        ..WITH_CONFIG_REF
-    };
-    assert_eq!(
-        decide(old_machine, &[("n1", legacy, "", "")]),
-        format!("matched n1 {legacy}")
-    );
-    assert_eq!(
-        decide(old_machine, &[("n1", legacy, "uid-h", "")]),
-        format!("matched n1 {legacy}")
-    );
+    let old_machine = Setup { machine_id: Some(legacy), ..WITH_CONFIG_REF };
+    assert_eq!(decide(old_machine, &[("n1", legacy, "", "")]), format!("matched n1 {legacy}"));
+    assert_eq!(decide(old_machine, &[("n1", legacy, "uid-h", "")]), format!("matched n1 {legacy}"));
     assert_eq!(
         decide(WITH_CONFIG_REF, &[("n1", legacy, "uid-h", "")]),
         format!("conflict: Node n1 has the provider ID {legacy}, expected {EXPECTED}")
     );
-    let stranger = Setup {
-        machine_id: Some("metal3://uid-x"),
-        ..WITH_CONFIG_REF
-    };
+    let stranger = Setup { machine_id: Some("metal3://uid-x"), ..WITH_CONFIG_REF };
     assert!(decide(stranger, &[("n1", "metal3://uid-x", "", "")]).starts_with("wait"));
 }

@@ -113,10 +113,7 @@ mod tests {
             (None, Some(&on), Some("md-a"), false),
         ];
         for (cluster, template, label, booked) in table {
-            assert_eq!(
-                booking(cluster, template, label.map(str::to_owned)).is_some(),
-                booked
-            );
+            assert_eq!(booking(cluster, template, label.map(str::to_owned)).is_some(), booked);
         }
     }
 

@@ -110,11 +110,7 @@ mod tests {
         for (disabled, fast_track, cleaning, online) in table {
             let cleaning = (!cleaning.is_empty()).then_some(cleaning);
             let host = host(json!({"disablePowerOff": disabled, "automatedCleaningMode": cleaning}));
-            assert_eq!(
-                online_at_release(&host, fast_track),
-                online,
-                "{disabled} {fast_track} {cleaning:?}"
-            );
+            assert_eq!(online_at_release(&host, fast_track), online, "{disabled} {fast_track} {cleaning:?}");
         }
     }
 
@@ -138,11 +134,7 @@ mod tests {
             (json!({}), json!({}), None),
             (json!({"metaData": {"name": "x"}}), json!({}), Some(meta.clone())),
             (json!({"networkData": {"name": "y"}}), json!({}), Some(network)),
-            (
-                json!({"dataTemplate": {"name": "dt"}}),
-                json!({}),
-                Some(both.clone()),
-            ),
+            (json!({"dataTemplate": {"name": "dt"}}), json!({}), Some(both.clone())),
             (json!({}), json!({"renderedData": {"name": "dt-0"}}), Some(both)),
             (json!({}), json!({"metaData": {"name": "x"}}), Some(meta)),
         ];

@@ -141,10 +141,7 @@ mod tests {
         let host = host(json!({
             "labels": {label::CLUSTER_NAME: "other"}, "annotations": {annotation::HOST_PAUSED: ""}
         }));
-        assert_eq!(
-            let_go(&machine(), &host, Some("c"), None),
-            json!({"spec": {"consumerRef": null}})
-        );
+        assert_eq!(let_go(&machine(), &host, Some("c"), None), json!({"spec": {"consumerRef": null}}));
     }
 
     #[test]
@@ -156,11 +153,8 @@ mod tests {
 
     #[test]
     fn a_booked_host_goes_to_the_cluster_with_the_label_of_its_owner() {
-        let booking = Booking {
-            label: "md-a".into(),
-            cluster_namespace: "ns".into(),
-            cluster_name: "c".into(),
-        };
+        let booking =
+            Booking { label: "md-a".into(), cluster_namespace: "ns".into(), cluster_name: "c".into() };
         let patch = let_go(&machine(), &host(json!({})), Some("c"), Some(&booking));
         assert_eq!(
             patch,

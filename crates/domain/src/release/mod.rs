@@ -88,12 +88,8 @@ mod tests {
             "status": {"provisioning": {"state": state}}
         }))
         .unwrap();
-        let request = ReleaseRequest {
-            machine: &machine,
-            cluster_name: None,
-            fast_track: false,
-            booking: None,
-        };
+        let request =
+            ReleaseRequest { machine: &machine, cluster_name: None, fast_track: false, booking: None };
         release_step(&request, &host)
     }
 
@@ -103,14 +99,8 @@ mod tests {
 
     #[test]
     fn a_host_of_somebody_else_or_of_nobody_is_left_alone() {
-        assert_eq!(
-            step(json!({"image": {"url": "x"}}), "provisioned"),
-            ReleaseStep::NotOurs
-        );
-        assert_eq!(
-            step(json!({"consumerRef": consumer("other")}), "provisioned"),
-            ReleaseStep::NotOurs
-        );
+        assert_eq!(step(json!({"image": {"url": "x"}}), "provisioned"), ReleaseStep::NotOurs);
+        assert_eq!(step(json!({"consumerRef": consumer("other")}), "provisioned"), ReleaseStep::NotOurs);
     }
 
     #[test]
@@ -119,10 +109,7 @@ mod tests {
         assert!(matches!(step(full, "provisioned"), ReleaseStep::Clear(_)));
         let clear = json!({"consumerRef": consumer("m")});
         assert!(matches!(step(clear.clone(), "provisioned"), ReleaseStep::Wait(_)));
-        assert!(matches!(
-            step(clear.clone(), "deprovisioning"),
-            ReleaseStep::Wait(_)
-        ));
+        assert!(matches!(step(clear.clone(), "deprovisioning"), ReleaseStep::Wait(_)));
         assert!(matches!(step(clear, "available"), ReleaseStep::LetGo(_)));
     }
 }

@@ -21,11 +21,7 @@ pub struct HostWait {
 
 impl fmt::Display for HostWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "waiting for host {} to be deprovisioned, now {}",
-            self.host, self.state
-        )?;
+        write!(f, "waiting for host {} to be deprovisioned, now {}", self.host, self.state)?;
         match &self.hindrance {
             Some(hindrance) => write!(f, "; {hindrance}"),
             None => Ok(()),
@@ -64,11 +60,7 @@ pub fn must_wait(host: &BareMetalHost) -> bool {
 }
 
 fn hindrance(host: &BareMetalHost) -> Option<String> {
-    let error = host
-        .status
-        .error_message
-        .as_deref()
-        .filter(|text| !text.is_empty());
+    let error = host.status.error_message.as_deref().filter(|text| !text.is_empty());
     if let Some(error) = error {
         return Some(format!("the host reports: {error}"));
     }
@@ -100,15 +92,7 @@ mod tests {
 
     #[test]
     fn a_host_is_let_go_only_in_states_without_data_on_its_disk() {
-        for state in [
-            "",
-            "unmanaged",
-            "registering",
-            "match profile",
-            "inspecting",
-            "ready",
-            "available",
-        ] {
+        for state in ["", "unmanaged", "registering", "match profile", "inspecting", "ready", "available"] {
             assert!(!must_wait(&host(state, json!({}))), "{state}");
         }
         for state in [
@@ -127,10 +111,7 @@ mod tests {
     #[test]
     fn an_externally_provisioned_host_is_awaited_while_it_is_on() {
         for (powered_on, expected) in [(json!(true), true), (json!(false), false), (json!(null), false)] {
-            let host = host(
-                "externally provisioned",
-                json!({"status": {"poweredOn": powered_on}}),
-            );
+            let host = host("externally provisioned", json!({"status": {"poweredOn": powered_on}}));
             assert_eq!(must_wait(&host), expected);
         }
     }
@@ -140,25 +121,13 @@ mod tests {
         let notes = |key: &str| json!({"metadata": {"annotations": {key: ""}}});
         let table = [
             (json!({}), ""),
-            (
-                json!({"status": {"errorMessage": "boom"}}),
-                "; the host reports: boom",
-            ),
-            (
-                notes(annotation::HOST_PAUSED),
-                "; the host is paused by annotation",
-            ),
-            (
-                notes(annotation::HOST_DETACHED),
-                "; the host is detached from its operator",
-            ),
+            (json!({"status": {"errorMessage": "boom"}}), "; the host reports: boom"),
+            (notes(annotation::HOST_PAUSED), "; the host is paused by annotation"),
+            (notes(annotation::HOST_DETACHED), "; the host is detached from its operator"),
         ];
         for (more, hint) in table {
             let text = wait(&host("deprovisioning", more)).unwrap().to_string();
-            assert_eq!(
-                text,
-                format!("waiting for host h to be deprovisioned, now deprovisioning{hint}")
-            );
+            assert_eq!(text, format!("waiting for host h to be deprovisioned, now deprovisioning{hint}"));
         }
     }
 }

@@ -61,20 +61,14 @@ impl Address {
     pub(super) fn netmask(&self, family: Family, pool: &str, path: &str) -> Result<String, RenderError> {
         let refuse = |problem| Err(RenderError::new(problem, path, format!("pool {pool}")));
         if !family.contains(&self.address) {
-            return refuse(Problem::WrongFamily {
-                address: self.address.clone(),
-                family: family.name(),
-            });
+            return refuse(Problem::WrongFamily { address: self.address.clone(), family: family.name() });
         }
         let Some(prefix) = self.prefix else {
             return refuse(Problem::NoPrefix);
         };
         match family.netmask(prefix) {
             Some(mask) => Ok(mask),
-            None => refuse(Problem::BadPrefix {
-                prefix,
-                family: family.name(),
-            }),
+            None => refuse(Problem::BadPrefix { prefix, family: family.name() }),
         }
     }
 }
@@ -98,35 +92,20 @@ mod tests {
             (Family::V6, 129, None),
             (Family::V6, -1, None),
         ] {
-            assert_eq!(
-                family.netmask(prefix).as_deref(),
-                expected,
-                "{family:?} /{prefix}"
-            );
+            assert_eq!(family.netmask(prefix).as_deref(), expected, "{family:?} /{prefix}");
         }
     }
 
     #[test]
     fn an_address_of_the_other_family_or_without_prefix_is_refused_by_pool() {
-        let v4 = Address {
-            address: "10.0.0.1".into(),
-            prefix: Some(24),
-            ..Address::default()
-        };
-        let v6 = Address {
-            address: "2001:db8::1".into(),
-            prefix: None,
-            ..Address::default()
-        };
+        let v4 = Address { address: "10.0.0.1".into(), prefix: Some(24), ..Address::default() };
+        let v6 = Address { address: "2001:db8::1".into(), prefix: None, ..Address::default() };
         for (address, family, expected) in [
             (&v4, Family::V6, "10.0.0.1 is not an IPv6 address: p, pool a"),
             (&v6, Family::V4, "2001:db8::1 is not an IPv4 address: p, pool a"),
             (&v6, Family::V6, "the pool gives no prefix: p, pool a"),
         ] {
-            assert_eq!(
-                address.netmask(family, "a", "p").unwrap_err().to_string(),
-                expected
-            );
+            assert_eq!(address.netmask(family, "a", "p").unwrap_err().to_string(), expected);
         }
     }
 }

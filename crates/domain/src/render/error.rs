@@ -16,11 +16,7 @@ pub struct RenderError {
 
 impl RenderError {
     pub(super) fn new(problem: Problem, path: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            problem,
-            path: path.into(),
-            detail: detail.into(),
-        }
+        Self { problem, path: path.into(), detail: detail.into() }
     }
 }
 

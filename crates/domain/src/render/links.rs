@@ -17,11 +17,7 @@ type Link = Map<String, Value>;
 pub(super) fn render(links: &NetworkLinks, objects: Objects<'_>) -> Result<Vec<Value>, RenderError> {
     let mut rendered = Vec::new();
     for (index, bond) in links.bonds.iter().enumerate() {
-        rendered.push(render_bond(
-            bond,
-            objects,
-            &format!("spec.networkData.links.bonds[{index}]"),
-        )?);
+        rendered.push(render_bond(bond, objects, &format!("spec.networkData.links.bonds[{index}]"))?);
     }
     for (index, ethernet) in links.ethernets.iter().enumerate() {
         rendered.push(render_ethernet(
@@ -31,49 +27,24 @@ pub(super) fn render(links: &NetworkLinks, objects: Objects<'_>) -> Result<Vec<V
         )?);
     }
     for (index, vlan) in links.vlans.iter().enumerate() {
-        rendered.push(render_vlan(
-            vlan,
-            objects,
-            &format!("spec.networkData.links.vlans[{index}]"),
-        )?);
+        rendered.push(render_vlan(vlan, objects, &format!("spec.networkData.links.vlans[{index}]"))?);
     }
     Ok(rendered)
 }
 
 fn render_ethernet(ethernet: &EthernetLink, objects: Objects<'_>, path: &str) -> Result<Value, RenderError> {
-    let mut link = begin(
-        &ethernet.type_,
-        &ethernet.id,
-        ethernet.name.as_deref(),
-        ethernet.mtu,
-    );
-    add_mac(
-        &mut link,
-        "ethernet_mac_address",
-        ethernet.mac_address.as_ref(),
-        objects,
-        path,
-    )?;
+    let mut link = begin(&ethernet.type_, &ethernet.id, ethernet.name.as_deref(), ethernet.mtu);
+    add_mac(&mut link, "ethernet_mac_address", ethernet.mac_address.as_ref(), objects, path)?;
     Ok(link.into())
 }
 
 /// A hash policy that is unset is left out: consumers refuse an empty one.
 fn render_bond(bond: &BondLink, objects: Objects<'_>, path: &str) -> Result<Value, RenderError> {
     let mut link = begin("bond", &bond.id, bond.name.as_deref(), bond.mtu);
-    add_mac(
-        &mut link,
-        "ethernet_mac_address",
-        bond.mac_address.as_ref(),
-        objects,
-        path,
-    )?;
+    add_mac(&mut link, "ethernet_mac_address", bond.mac_address.as_ref(), objects, path)?;
     link.insert("bond_mode".into(), json!(bond.bond_mode));
     link.insert("bond_links".into(), json!(bond.bond_links));
-    if let Some(policy) = bond
-        .bond_xmit_hash_policy
-        .as_ref()
-        .filter(|policy| !policy.is_empty())
-    {
+    if let Some(policy) = bond.bond_xmit_hash_policy.as_ref().filter(|policy| !policy.is_empty()) {
         link.insert("bond_xmit_hash_policy".into(), json!(policy));
     }
     add_parameters(&mut link, bond, path)?;
@@ -94,30 +65,19 @@ fn add_parameters(link: &mut Link, bond: &BondLink, path: &str) -> Result<(), Re
     if illegal.is_empty() {
         return Ok(());
     }
-    let problem = Problem::IllegalBondParameters {
-        names: illegal,
-        link: bond.id.clone(),
-    };
+    let problem = Problem::IllegalBondParameters { names: illegal, link: bond.id.clone() };
     Err(RenderError::new(problem, format!("{path}.parameters"), ""))
 }
 
 fn render_vlan(vlan: &VlanLink, objects: Objects<'_>, path: &str) -> Result<Value, RenderError> {
     let mut link = begin("vlan", &vlan.id, vlan.name.as_deref(), vlan.mtu);
     let Some(vlan_id) = vlan.vlan_id else {
-        let problem = Problem::NoVlanId {
-            link: vlan.id.clone(),
-        };
+        let problem = Problem::NoVlanId { link: vlan.id.clone() };
         return Err(RenderError::new(problem, format!("{path}.vlanID"), ""));
     };
     link.insert("vlan_id".into(), json!(vlan_id));
     link.insert("vlan_link".into(), json!(vlan.vlan_link));
-    add_mac(
-        &mut link,
-        "vlan_mac_address",
-        vlan.mac_address.as_ref(),
-        objects,
-        path,
-    )?;
+    add_mac(&mut link, "vlan_mac_address", vlan.mac_address.as_ref(), objects, path)?;
     Ok(link.into())
 }
 

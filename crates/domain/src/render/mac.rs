@@ -30,9 +30,7 @@ pub(super) fn of_interface<'a>(
         [] => format!("host {name_of_host}: {}", Problem::NoNics),
         known => format!("host {name_of_host} has {}", known.join(", ")),
     };
-    let problem = Problem::NoSuchNic {
-        name: name.to_owned(),
-    };
+    let problem = Problem::NoSuchNic { name: name.to_owned() };
     Err(RenderError::new(problem, path, detail))
 }
 
@@ -47,10 +45,7 @@ pub(super) fn of_link(source: &MacAddress, objects: Objects<'_>, path: &str) -> 
         (of_interface(host, &interface, path)?.to_owned(), detail)
     } else if let Some(from) = &source.from_annotation {
         let value = objects.annotation(&from.object, &from.annotation, path)?;
-        (
-            value.to_owned(),
-            format!("annotation {} of {}", from.annotation, from.object),
-        )
+        (value.to_owned(), format!("annotation {} of {}", from.annotation, from.object))
     } else {
         (String::new(), "no source is given".to_owned())
     };

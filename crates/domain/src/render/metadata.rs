@@ -38,10 +38,7 @@ pub fn render_meta_data(meta_data: &MetaData, inputs: &Inputs<'_>) -> Result<Str
         keys.insert(item.key.clone(), item.value.clone());
     }
     keys.insert("providerid".to_owned(), provider_id(inputs)?);
-    let document = keys
-        .into_iter()
-        .map(|(key, value)| (key, Value::String(value)))
-        .collect();
+    let document = keys.into_iter().map(|(key, value)| (key, Value::String(value))).collect();
     Ok(to_yaml(&Value::Object(document)))
 }
 
@@ -54,11 +51,7 @@ fn from_host(
         let path = format!("spec.metaData.fromHostInterfaces[{index}]");
         let host = inputs.objects.host(&path)?;
         let value = if item.from_boot_mac.unwrap_or_default() {
-            let boot = host
-                .spec
-                .boot_mac_address
-                .as_deref()
-                .filter(|mac| !mac.is_empty());
+            let boot = host.spec.boot_mac_address.as_deref().filter(|mac| !mac.is_empty());
             boot.ok_or_else(|| {
                 let problem = Problem::NoBootMac {
                     key: item.key.clone(),
@@ -82,18 +75,10 @@ fn from_host(
 fn from_pools(keys: &mut Keys, meta_data: &MetaData, inputs: &Inputs<'_>) -> Result<(), RenderError> {
     type Part = fn(&Address) -> Option<String>;
     let lists: [(&str, &[FromPool], Part); 4] = [
-        ("ipAddressesFromPool", &meta_data.ip_addresses_from_pool, |a| {
-            Some(a.address.clone())
-        }),
-        ("prefixesFromPool", &meta_data.prefixes_from_pool, |a| {
-            a.prefix.map(|prefix| prefix.to_string())
-        }),
-        ("gatewaysFromPool", &meta_data.gateways_from_pool, |a| {
-            Some(a.gateway.clone())
-        }),
-        ("dnsServersFromPool", &meta_data.dns_servers_from_pool, |a| {
-            Some(a.dns_servers.join(","))
-        }),
+        ("ipAddressesFromPool", &meta_data.ip_addresses_from_pool, |a| Some(a.address.clone())),
+        ("prefixesFromPool", &meta_data.prefixes_from_pool, |a| a.prefix.map(|prefix| prefix.to_string())),
+        ("gatewaysFromPool", &meta_data.gateways_from_pool, |a| Some(a.gateway.clone())),
+        ("dnsServersFromPool", &meta_data.dns_servers_from_pool, |a| Some(a.dns_servers.join(","))),
     ];
     for (list, items, part) in lists {
         for (index, item) in items.iter().enumerate() {
@@ -110,18 +95,12 @@ fn from_pools(keys: &mut Keys, meta_data: &MetaData, inputs: &Inputs<'_>) -> Res
 fn from_objects(keys: &mut Keys, meta_data: &MetaData, inputs: &Inputs<'_>) -> Result<(), RenderError> {
     let objects = inputs.objects;
     for (index, item) in meta_data.object_names.iter().enumerate() {
-        let object = objects.metadata(
-            &item.object,
-            &format!("spec.metaData.objectNames[{index}].object"),
-        )?;
+        let object = objects.metadata(&item.object, &format!("spec.metaData.objectNames[{index}].object"))?;
         keys.insert(item.key.clone(), object.name_str().to_owned());
     }
     for (index, item) in meta_data.from_labels.iter().enumerate() {
         let object = objects.metadata(&item.object, &format!("spec.metaData.fromLabels[{index}].object"))?;
-        keys.insert(
-            item.key.clone(),
-            object.label(&item.label).unwrap_or_default().to_owned(),
-        );
+        keys.insert(item.key.clone(), object.label(&item.label).unwrap_or_default().to_owned());
     }
     for (index, item) in meta_data.from_annotations.iter().enumerate() {
         let path = format!("spec.metaData.fromAnnotations[{index}].object");
@@ -136,22 +115,13 @@ fn index_text(item: &MetaDataIndex, number: i32) -> String {
     let step = item.step.filter(|step| *step != 0).unwrap_or(1);
     let number = i64::from(item.offset.unwrap_or_default()) + i64::from(number) * i64::from(step);
     let (prefix, suffix) = (item.prefix.as_deref(), item.suffix.as_deref());
-    format!(
-        "{}{number}{}",
-        prefix.unwrap_or_default(),
-        suffix.unwrap_or_default()
-    )
+    format!("{}{number}{}", prefix.unwrap_or_default(), suffix.unwrap_or_default())
 }
 
 fn provider_id(inputs: &Inputs<'_>) -> Result<String, RenderError> {
     let machine = &inputs.objects.metal3_machine("spec.metaData")?.metadata;
     let host = &inputs.objects.host("spec.metaData")?.metadata;
-    Ok(format!(
-        "{}/{}/{}",
-        machine.namespace_str(),
-        host.name_str(),
-        machine.name_str()
-    ))
+    Ok(format!("{}/{}/{}", machine.namespace_str(), host.name_str(), machine.name_str()))
 }
 
 #[cfg(test)]
@@ -164,9 +134,7 @@ mod tests {
     fn a_string_and_the_provider_id_are_rendered() {
         let setting = Setting::new(json!({}));
         assert_eq!(
-            setting
-                .meta_data(json!({"strings": [{"key": "String-1", "value": "String-1"}]}))
-                .unwrap(),
+            setting.meta_data(json!({"strings": [{"key": "String-1", "value": "String-1"}]})).unwrap(),
             "String-1: String-1\nproviderid: metal3/host-1/m3m-1\n"
         );
     }

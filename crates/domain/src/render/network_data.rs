@@ -15,14 +15,8 @@ pub fn render_network_data(network_data: &NetworkData, inputs: &Inputs<'_>) -> R
         Some(section) => networks::render(section, inputs)?,
         None => Vec::new(),
     };
-    let services = services::render(
-        network_data.services.as_ref(),
-        inputs,
-        "spec.networkData.services",
-    )?;
-    Ok(to_yaml(
-        &json!({"links": links, "networks": networks, "services": services}),
-    ))
+    let services = services::render(network_data.services.as_ref(), inputs, "spec.networkData.services")?;
+    Ok(to_yaml(&json!({"links": links, "networks": networks, "services": services})))
 }
 
 #[cfg(test)]

@@ -12,10 +12,7 @@ use super::{
 
 /// In this order, each kind in the order of the template: IPv4, IPv6, DHCPv4, DHCPv6, SLAAC.
 pub(super) fn render(networks: &Networks, inputs: &Inputs<'_>) -> Result<Vec<Value>, RenderError> {
-    let fixed = [
-        ("ipv4", &networks.ipv4, "ipv4", Family::V4),
-        ("ipv6", &networks.ipv6, "ipv6", Family::V6),
-    ];
+    let fixed = [("ipv4", &networks.ipv4, "ipv4", Family::V4), ("ipv6", &networks.ipv6, "ipv6", Family::V6)];
     let dynamic = [
         ("ipv4DHCP", &networks.ipv4_dhcp, "ipv4_dhcp", Family::V4),
         ("ipv6DHCP", &networks.ipv6_dhcp, "ipv6_dhcp", Family::V6),
@@ -80,12 +77,7 @@ fn pool_of<'a>(network: &'a StaticNetwork, inputs: &Inputs<'a>, path: &str) -> R
             .pool_of(source, &path)
             .map_err(|error| RenderError::new(Problem::NoAddress, path, error.problem.to_string()));
     }
-    let reference = network
-        .from_pool_ref
-        .as_ref()
-        .map(|reference| reference.name.as_str());
-    let pool = reference
-        .filter(|name| !name.is_empty())
-        .or(network.ip_address_from_ip_pool.as_deref());
+    let reference = network.from_pool_ref.as_ref().map(|reference| reference.name.as_str());
+    let pool = reference.filter(|name| !name.is_empty()).or(network.ip_address_from_ip_pool.as_deref());
     Ok(pool.unwrap_or_default())
 }

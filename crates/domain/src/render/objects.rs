@@ -95,11 +95,7 @@ impl<'a> Objects<'a> {
             annotation: source.annotation.clone(),
         };
         let name = self.metadata(&source.object, path)?.name_str();
-        Err(RenderError::new(
-            problem,
-            path,
-            format!("{} {name}", source.object),
-        ))
+        Err(RenderError::new(problem, path, format!("{} {name}", source.object)))
     }
 }
 
@@ -122,9 +118,7 @@ impl<'a> Inputs<'a> {
 }
 
 fn missing(object: &str, path: &str) -> RenderError {
-    let problem = Problem::MissingObject {
-        object: object.to_owned(),
-    };
+    let problem = Problem::MissingObject { object: object.to_owned() };
     RenderError::new(problem, path, "")
 }
 
@@ -142,33 +136,15 @@ mod tests {
     #[test]
     fn an_annotation_that_is_absent_reads_as_empty_but_names_no_pool() {
         let machine = machine();
-        let objects = Objects {
-            machine: Some(&machine),
-            ..Objects::default()
-        };
+        let objects = Objects { machine: Some(&machine), ..Objects::default() };
         assert_eq!(objects.annotation("MACHINE", "a", "p").as_deref(), Ok("x"));
         assert_eq!(objects.annotation("machine", "b", "p").as_deref(), Ok(""));
         for (object, annotation, expected) in [
-            (
-                "machine",
-                "empty",
-                "annotation empty not found or empty on machine: p, machine m",
-            ),
-            (
-                "baremetalhost",
-                "a",
-                "baremetalhost is nil but referenced in annotation a: p",
-            ),
-            (
-                "node",
-                "a",
-                "unknown object type: p, node is none of machine, metal3machine, baremetalhost",
-            ),
+            ("machine", "empty", "annotation empty not found or empty on machine: p, machine m"),
+            ("baremetalhost", "a", "baremetalhost is nil but referenced in annotation a: p"),
+            ("node", "a", "unknown object type: p, node is none of machine, metal3machine, baremetalhost"),
         ] {
-            let source = FromAnnotation {
-                object: object.into(),
-                annotation: annotation.into(),
-            };
+            let source = FromAnnotation { object: object.into(), annotation: annotation.into() };
             assert_eq!(objects.pool_of(&source, "p").unwrap_err().to_string(), expected);
         }
     }

@@ -38,11 +38,7 @@ impl PoolRef {
     pub fn new(name: &str, api_group: Option<&str>, kind: Option<&str>) -> Self {
         let or =
             |given: Option<&str>, usual: &str| given.filter(|g| !g.is_empty()).unwrap_or(usual).to_owned();
-        Self {
-            name: name.to_owned(),
-            api_group: or(api_group, METAL3_GROUP),
-            kind: or(kind, METAL3_KIND),
-        }
+        Self { name: name.to_owned(), api_group: or(api_group, METAL3_GROUP), kind: or(kind, METAL3_KIND) }
     }
 
     /// Whether Metal3's own address manager serves the pool; all others go through Cluster API's contract.
@@ -54,10 +50,7 @@ impl PoolRef {
 /// The pools that a template needs for the machine of these objects. With no objects at all, as when a machine is
 /// taken down, sources that need one are left out.
 pub fn referenced_pools(spec: &Metal3DataTemplateSpec, objects: Objects<'_>) -> Result<Pools, RenderError> {
-    let mut collector = Collector {
-        pools: Pools::new(),
-        objects,
-    };
+    let mut collector = Collector { pools: Pools::new(), objects };
     if let Some(meta_data) = &spec.meta_data {
         collector.meta_data(meta_data)?;
     }
@@ -101,10 +94,7 @@ impl Collector<'_> {
         if let Some(networks) = &network_data.networks {
             self.networks(networks)?;
         }
-        let dns = network_data
-            .services
-            .as_ref()
-            .and_then(|s| s.dns_from_ip_pool.as_deref());
+        let dns = network_data.services.as_ref().and_then(|s| s.dns_from_ip_pool.as_deref());
         self.add_named(dns, "spec.networkData.services.dnsFromIPPool")
     }
 
@@ -144,10 +134,7 @@ impl Collector<'_> {
         for (index, route) in routes.iter().enumerate() {
             let path = format!("{path}.routes[{index}]");
             self.gateway(&route.gateway, &format!("{path}.gateway"), bad)?;
-            let dns = route
-                .services
-                .as_ref()
-                .and_then(|s| s.dns_from_ip_pool.as_deref());
+            let dns = route.services.as_ref().and_then(|s| s.dns_from_ip_pool.as_deref());
             self.add_named(dns, &format!("{path}.services.dnsFromIPPool"))?;
         }
         Ok(())
@@ -158,13 +145,7 @@ impl Collector<'_> {
             return Ok(());
         }
         let annotation = gateway.from_pool_annotation.as_ref();
-        self.source(
-            annotation,
-            gateway.from_pool_ref.as_ref(),
-            gateway.from_ip_pool.as_deref(),
-            path,
-            bad,
-        )
+        self.source(annotation, gateway.from_pool_ref.as_ref(), gateway.from_ip_pool.as_deref(), path, bad)
     }
 
     /// The first source that is given wins, as in the renderer.
@@ -185,10 +166,7 @@ impl Collector<'_> {
             };
         }
         match reference.filter(|reference| !reference.name.is_empty()) {
-            Some(r) => self.add(
-                PoolRef::new(&r.name, r.api_group.as_deref(), r.kind.as_deref()),
-                path,
-            ),
+            Some(r) => self.add(PoolRef::new(&r.name, r.api_group.as_deref(), r.kind.as_deref()), path),
             None => self.add_named(name, path),
         }
     }
@@ -201,10 +179,7 @@ impl Collector<'_> {
     }
 
     fn add(&mut self, pool: PoolRef, path: &str) -> Result<(), RenderError> {
-        let known = self
-            .pools
-            .entry(pool.name.clone())
-            .or_insert_with(|| pool.clone());
+        let known = self.pools.entry(pool.name.clone()).or_insert_with(|| pool.clone());
         if *known == pool {
             return Ok(());
         }
@@ -226,10 +201,7 @@ mod tests {
     fn pools(spec: Value, objects: Objects<'_>) -> Result<Vec<String>, String> {
         let spec: Metal3DataTemplateSpec = serde_json::from_value(spec).unwrap();
         let pools = referenced_pools(&spec, objects).map_err(|error| error.to_string())?;
-        Ok(pools
-            .into_values()
-            .map(|p| format!("{}/{}/{}", p.api_group, p.kind, p.name))
-            .collect())
+        Ok(pools.into_values().map(|p| format!("{}/{}/{}", p.api_group, p.kind, p.name)).collect())
     }
 
     #[test]
@@ -260,15 +232,9 @@ mod tests {
             {"id": "n", "link": "l", "fromPoolAnnotation": {"object": "machine", "annotation": "a"}},
             {"id": "m", "link": "l", "fromPoolAnnotation": {"object": "machine", "annotation": "a"}, "ipAddressFromIPPool": "p"}
         ]}}});
-        assert_eq!(
-            pools(spec.clone(), Objects::default()).unwrap(),
-            ["ipam.metal3.io/IPPool/p"]
-        );
+        assert_eq!(pools(spec.clone(), Objects::default()).unwrap(), ["ipam.metal3.io/IPPool/p"]);
         let host = BareMetalHost::default();
-        let objects = Objects {
-            host: Some(&host),
-            ..Objects::default()
-        };
+        let objects = Objects { host: Some(&host), ..Objects::default() };
         assert_eq!(
             pools(spec, objects).unwrap_err(),
             "machine is nil but referenced in annotation a: spec.networkData.networks.ipv4[0].fromPoolAnnotation"

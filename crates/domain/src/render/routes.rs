@@ -31,10 +31,7 @@ fn render_route(
 ) -> Result<Value, RenderError> {
     let prefix = route.prefix.unwrap_or_default();
     let netmask = family.netmask(prefix).ok_or_else(|| {
-        let problem = Problem::BadPrefix {
-            prefix,
-            family: family.name(),
-        };
+        let problem = Problem::BadPrefix { prefix, family: family.name() };
         RenderError::new(problem, format!("{path}.prefix"), "")
     })?;
     Ok(json!({
@@ -55,11 +52,7 @@ fn gateway_of<'a>(gateway: &'a Gateway, inputs: &Inputs<'a>, path: &str) -> Resu
     };
     let address = inputs.address(pool, Problem::NoGatewayPool, path)?;
     if address.gateway.is_empty() {
-        return Err(RenderError::new(
-            Problem::NoGateway,
-            path,
-            format!("pool {pool} has none"),
-        ));
+        return Err(RenderError::new(Problem::NoGateway, path, format!("pool {pool} has none")));
     }
     Ok(&address.gateway)
 }
@@ -76,12 +69,7 @@ fn pool_of<'a>(
             .map(Some)
             .map_err(|error| RenderError::new(Problem::NoGatewayPool, path, error.problem.to_string()));
     }
-    let reference = gateway
-        .from_pool_ref
-        .as_ref()
-        .map(|reference| reference.name.as_str());
+    let reference = gateway.from_pool_ref.as_ref().map(|reference| reference.name.as_str());
     let given = |name: &&str| !name.is_empty();
-    Ok(reference
-        .filter(given)
-        .or(gateway.from_ip_pool.as_deref().filter(given)))
+    Ok(reference.filter(given).or(gateway.from_ip_pool.as_deref().filter(given)))
 }

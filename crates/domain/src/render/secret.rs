@@ -134,13 +134,7 @@ mod tests {
     #[test]
     fn a_secret_has_the_name_label_owner_and_key_that_its_readers_expect() {
         let data = data(json!({}));
-        let secret = RenderedSecret::new(
-            Content::MetaData,
-            &data,
-            "machine-1",
-            "cluster-1",
-            "a: b\n".into(),
-        );
+        let secret = RenderedSecret::new(Content::MetaData, &data, "machine-1", "cluster-1", "a: b\n".into());
         assert_eq!(
             secret.to_object(),
             json!({
@@ -168,22 +162,13 @@ mod tests {
     fn a_name_that_the_data_already_carries_is_kept() {
         let data = data(json!({"networkData": {"name": "mine"}, "metaData": {}}));
         assert_eq!(secret_name(Content::NetworkData, &data, "machine-1"), "mine");
-        assert_eq!(
-            secret_name(Content::MetaData, &data, "machine-1"),
-            "machine-1-metadata"
-        );
+        assert_eq!(secret_name(Content::MetaData, &data, "machine-1"), "machine-1-metadata");
     }
 
     #[test]
     fn debug_of_a_secret_shows_nothing_of_the_document() {
         let data = data(json!({}));
-        let secret = RenderedSecret::new(
-            Content::NetworkData,
-            &data,
-            "m",
-            "c",
-            "password: hunter2\n".into(),
-        );
+        let secret = RenderedSecret::new(Content::NetworkData, &data, "m", "c", "password: hunter2\n".into());
         let text = format!("{secret:?}");
         assert!(text.contains("m-networkdata"));
         assert!(!text.contains("hunter2") && !text.contains("cGFzc3dvcmQ"));

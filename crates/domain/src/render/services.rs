@@ -17,22 +17,14 @@ pub(super) fn render(
     let Some(services) = services else {
         return Ok(Vec::new());
     };
-    let pool = services
-        .dns_from_ip_pool
-        .as_deref()
-        .filter(|pool| !pool.is_empty());
+    let pool = services.dns_from_ip_pool.as_deref().filter(|pool| !pool.is_empty());
     let from_pool = match pool {
         Some(pool) => {
             let path = format!("{path}.dnsFromIPPool");
-            inputs
-                .address(pool, Problem::NoAddress, &path)?
-                .dns_servers
-                .as_slice()
+            inputs.address(pool, Problem::NoAddress, &path)?.dns_servers.as_slice()
         }
         None => &[],
     };
     let servers = services.dns.iter().chain(from_pool);
-    Ok(servers
-        .map(|server| json!({"address": server, "type": "dns"}))
-        .collect())
+    Ok(servers.map(|server| json!({"address": server, "type": "dns"})).collect())
 }

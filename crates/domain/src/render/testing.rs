@@ -27,15 +27,10 @@ fn address(value: &Value) -> Address {
     let text = |member: &str| value[member].as_str().unwrap_or_default().to_owned();
     Address {
         address: text("address"),
-        prefix: value["prefix"]
-            .as_i64()
-            .map(|prefix| i32::try_from(prefix).unwrap()),
+        prefix: value["prefix"].as_i64().map(|prefix| i32::try_from(prefix).unwrap()),
         gateway: text("gateway"),
         dns_servers: value["dnsServers"].as_array().map_or_else(Vec::new, |servers| {
-            servers
-                .iter()
-                .filter_map(|server| server.as_str().map(str::to_owned))
-                .collect()
+            servers.iter().filter_map(|server| server.as_str().map(str::to_owned)).collect()
         }),
     }
 }
@@ -54,12 +49,7 @@ impl Setting {
             metal3_machine: read(json!({"metadata": {"name": "m3m-1", "namespace": "metal3"}})),
             machine: read(machine),
             host: read(host),
-            addresses: pools
-                .as_object()
-                .unwrap()
-                .iter()
-                .map(|(k, v)| (k.clone(), address(v)))
-                .collect(),
+            addresses: pools.as_object().unwrap().iter().map(|(k, v)| (k.clone(), address(v))).collect(),
         }
     }
 

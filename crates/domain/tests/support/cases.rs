@@ -62,10 +62,7 @@ pub fn load(folder: &Path, family: &str) -> Vec<Case> {
         .unwrap_or_else(|error| unreachable!("golden folder {}: {error}", folder.display()))
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             name.starts_with(family) && name.ends_with(".yaml")
         })
         .collect();

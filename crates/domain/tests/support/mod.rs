@@ -34,12 +34,7 @@ pub fn run(family: &str, judge: impl Fn(&Case) -> Result<(), String>) {
     for mut case in cases::load(&folder, family) {
         if !case.quirk {
             let verdict = ask(&judge, &case);
-            tally.plain(
-                &case,
-                verdict,
-                open.contains_key(&case.path()),
-                elsewhere.is_some(),
-            );
+            tally.plain(&case, verdict, open.contains_key(&case.path()), elsewhere.is_some());
             continue;
         }
         match quirks::answer(&case.id) {
@@ -116,9 +111,7 @@ fn edited(expected: &Value, replacements: &[(&str, &str)]) -> Value {
     members.remove("expected_b64");
     for document in members.values_mut().filter(|member| member.is_string()) {
         let text = document.as_str().unwrap_or_default().to_owned();
-        let text = replacements
-            .iter()
-            .fold(text, |text, (from, to)| text.replace(from, to));
+        let text = replacements.iter().fold(text, |text, (from, to)| text.replace(from, to));
         *document = Value::String(text);
     }
     Value::Object(members)
@@ -181,8 +174,7 @@ impl Tally {
     }
 
     fn complain(&mut self, case: &Case, why: String) {
-        self.complaints
-            .push(format!("{} ({}): {why}", case.path(), case.description));
+        self.complaints.push(format!("{} ({}): {why}", case.path(), case.description));
     }
 
     /// Written past the test harness' capture, so that the count of a passing test is seen too.
@@ -191,9 +183,7 @@ impl Tally {
             "{family}: {} of {}, quirks {} of {}\n",
             self.passed, self.total, self.quirks_passed, self.quirks
         );
-        std::io::stdout()
-            .write_all(line.as_bytes())
-            .expect("standard output is writable");
+        std::io::stdout().write_all(line.as_bytes()).expect("standard output is writable");
         assert!(self.total > 0, "{family}: no cases found");
         assert!(self.complaints.is_empty(), "\n{}", self.complaints.join("\n"));
     }

@@ -16,10 +16,7 @@ use Answer::{AsTheReference, Edited, Instead};
 
 /// The answer to a quirk case, if the table knows the case.
 pub fn answer(id: &str) -> Option<Answer> {
-    QUIRKS
-        .iter()
-        .find(|(known, _)| *known == id)
-        .map(|(_, answer)| *answer)
+    QUIRKS.iter().find(|(known, _)| *known == id).map(|(_, answer)| *answer)
 }
 
 /// A hash policy that is unset is left out.

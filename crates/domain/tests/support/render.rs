@@ -52,21 +52,11 @@ pub fn judge(
     let machine: Option<Machine> = case.optional_input("machine")?;
     let host: Option<BareMetalHost> = case.optional_input("host")?;
     let given: BTreeMap<String, Given> = case.input("pools")?;
-    let addresses = given
-        .into_iter()
-        .map(|(pool, given)| (pool, given.into()))
-        .collect();
-    let objects = Objects {
-        metal3_machine: metal3_machine.as_ref(),
-        machine: machine.as_ref(),
-        host: host.as_ref(),
-    };
+    let addresses = given.into_iter().map(|(pool, given)| (pool, given.into())).collect();
+    let objects =
+        Objects { metal3_machine: metal3_machine.as_ref(), machine: machine.as_ref(), host: host.as_ref() };
     judge_pools(&case.expected, spec, objects)?;
-    let inputs = Inputs {
-        data: &data,
-        objects,
-        addresses: &addresses,
-    };
+    let inputs = Inputs { data: &data, objects, addresses: &addresses };
     match render(&inputs) {
         None => same("rendered", &json!(false), expected(case, "rendered")),
         Some(Err(error)) => judge_error("render", expected(case, "error"), &error),
@@ -80,11 +70,7 @@ fn expected<'a>(case: &'a Case, member: &str) -> &'a Value {
 
 fn judge_pools(expected: &Value, spec: &Metal3DataTemplateSpec, objects: Objects<'_>) -> Result<(), String> {
     match referenced_pools(spec, objects) {
-        Err(error) => judge_error(
-            "claims",
-            expected.get("claims_error").unwrap_or(&Value::Null),
-            &error,
-        ),
+        Err(error) => judge_error("claims", expected.get("claims_error").unwrap_or(&Value::Null), &error),
         Ok(_) if expected.get("claims_error").is_some() => Err("claims: an error was expected".to_owned()),
         Ok(pools) => {
             let ours: Vec<_> = pools

@@ -63,9 +63,7 @@ struct Status {
 
 impl ApiError {
     pub(crate) fn transport(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::NoAnswer {
-            source: source.into(),
-        }
+        Self::NoAnswer { source: source.into() }
     }
 
     pub(crate) fn from_answer(code: u16, body: &[u8]) -> Self {
@@ -75,20 +73,13 @@ impl ApiError {
             (409, "AlreadyExists") => Self::AlreadyExists { message },
             (409, _) => Self::Conflict { message },
             (410, _) => Self::Expired { message },
-            _ => Self::Refused {
-                code,
-                reason,
-                message,
-            },
+            _ => Self::Refused { code, reason, message },
         }
     }
 
     /// Looking again and deciding anew is the answer, not waiting.
     pub fn is_outdated_view(&self) -> bool {
-        matches!(
-            self,
-            Self::Conflict { .. } | Self::AlreadyExists { .. } | Self::NotFound { .. }
-        )
+        matches!(self, Self::Conflict { .. } | Self::AlreadyExists { .. } | Self::NotFound { .. })
     }
 }
 
@@ -99,20 +90,14 @@ mod tests {
     #[test]
     fn refusals_are_told_apart_by_code_and_reason() {
         let of = |code, reason: &str| {
-            ApiError::from_answer(
-                code,
-                format!(r#"{{"reason":"{reason}","message":"m"}}"#).as_bytes(),
-            )
+            ApiError::from_answer(code, format!(r#"{{"reason":"{reason}","message":"m"}}"#).as_bytes())
         };
         assert!(matches!(of(409, "AlreadyExists"), ApiError::AlreadyExists { .. }));
         assert!(matches!(of(409, "Conflict"), ApiError::Conflict { .. }));
         assert!(matches!(of(410, "Expired"), ApiError::Expired { .. }));
         assert!(matches!(of(404, "NotFound"), ApiError::NotFound { .. }));
         assert!(matches!(of(422, "Invalid"), ApiError::Refused { code: 422, .. }));
-        assert!(matches!(
-            ApiError::from_answer(500, b"oops"),
-            ApiError::Refused { code: 500, .. }
-        ));
+        assert!(matches!(ApiError::from_answer(500, b"oops"), ApiError::Refused { code: 500, .. }));
         assert!(of(409, "Conflict").is_outdated_view());
         assert!(!of(422, "Invalid").is_outdated_view());
     }

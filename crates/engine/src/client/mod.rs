@@ -49,19 +49,12 @@ pub struct PageMeta {
 impl ApiClient {
     /// A client over a service.
     pub fn new(inner: kube::Client, user_agent: impl Into<String>) -> Self {
-        Self {
-            inner,
-            user_agent: user_agent.into(),
-            prefix: String::new(),
-        }
+        Self { inner, user_agent: user_agent.into(), prefix: String::new() }
     }
 
     /// The same client for an API that is served below a path.
     pub fn below(&self, prefix: impl Into<String>) -> Self {
-        Self {
-            prefix: prefix.into(),
-            ..self.clone()
-        }
+        Self { prefix: prefix.into(), ..self.clone() }
     }
 
     /// Reads one object; `None` when there is none.
@@ -70,10 +63,7 @@ impl ApiClient {
         kind: &ResourceKind,
         key: &ObjectKey,
     ) -> Result<Option<T>, ApiError> {
-        match self
-            .send(Method::GET, &kind.object_path(key), None, Vec::new())
-            .await
-        {
+        match self.send(Method::GET, &kind.object_path(key), None, Vec::new()).await {
             Ok(body) => Ok(Some(decode(&body)?)),
             Err(ApiError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -127,11 +117,7 @@ impl ApiClient {
             map.insert("kind".to_owned(), kind.kind.clone().into());
         }
         let path = kind.collection_path(namespace);
-        decode(
-            &self
-                .send(Method::POST, &path, Some("application/json"), encode(&object))
-                .await?,
-        )
+        decode(&self.send(Method::POST, &path, Some("application/json"), encode(&object)).await?)
     }
 
     /// Applies a JSON merge patch, to a subresource if one is named.
@@ -147,16 +133,7 @@ impl ApiClient {
             path.push('/');
             path.push_str(subresource);
         }
-        decode(
-            &self
-                .send(
-                    Method::PATCH,
-                    &path,
-                    Some("application/merge-patch+json"),
-                    encode(patch),
-                )
-                .await?,
-        )
+        decode(&self.send(Method::PATCH, &path, Some("application/merge-patch+json"), encode(patch)).await?)
     }
 
     /// Deletes an object, only the one with that uid if a uid is given. Gives what is left of the object while
@@ -172,12 +149,7 @@ impl ApiClient {
             None => json!({"apiVersion": "v1", "kind": "DeleteOptions"}),
         };
         let body = self
-            .send(
-                Method::DELETE,
-                &kind.object_path(key),
-                Some("application/json"),
-                encode(&options),
-            )
+            .send(Method::DELETE, &kind.object_path(key), Some("application/json"), encode(&options))
             .await;
         match body {
             Ok(body) => {
@@ -197,11 +169,7 @@ impl ApiClient {
         body: Vec<u8>,
     ) -> Result<Vec<u8>, ApiError> {
         let response = self.exchange(method, path, content_type, body).await?;
-        let body = response
-            .into_body()
-            .collect()
-            .await
-            .map_err(ApiError::transport)?;
+        let body = response.into_body().collect().await.map_err(ApiError::transport)?;
         Ok(body.to_bytes().into())
     }
 
@@ -226,11 +194,7 @@ impl ApiClient {
             return Ok(response);
         }
         let code = response.status().as_u16();
-        let body = response
-            .into_body()
-            .collect()
-            .await
-            .map_err(ApiError::transport)?;
+        let body = response.into_body().collect().await.map_err(ApiError::transport)?;
         Err(ApiError::from_answer(code, &body.to_bytes()))
     }
 }

@@ -47,10 +47,7 @@ struct ErrorObject {
 
 impl WatchStream {
     pub(crate) fn new(body: Body) -> Self {
-        Self {
-            body,
-            buffer: BytesMut::new(),
-        }
+        Self { body, buffer: BytesMut::new() }
     }
 
     /// The next event; `None` when the server closed the watch.
@@ -65,9 +62,7 @@ impl WatchStream {
             "DELETED" => Ok(Some(WatchEvent::Deleted(read(object)?))),
             "BOOKMARK" => {
                 let bookmark: Bookmark = read(object)?;
-                Ok(Some(WatchEvent::Bookmark(
-                    bookmark.metadata.resource_version.unwrap_or_default(),
-                )))
+                Ok(Some(WatchEvent::Bookmark(bookmark.metadata.resource_version.unwrap_or_default())))
             }
             _ => {
                 let code = read::<ErrorObject>(object).map_or(500, |e| e.code);

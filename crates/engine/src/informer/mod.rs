@@ -27,11 +27,7 @@ pub struct Informer<K: Object> {
 impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
     pub fn new(client: ApiClient, store: Arc<Store<K>>) -> Self {
-        Self {
-            client,
-            store,
-            namespace: String::new(),
-        }
+        Self { client, store, namespace: String::new() }
     }
 
     /// Runs until it is dropped. Errors are waited out with growing pauses; they never end the task.
@@ -75,10 +71,8 @@ impl<K: Object> Informer<K> {
         let mut objects = Vec::new();
         let mut token: Option<String> = None;
         let version = loop {
-            let page = self
-                .client
-                .list_page::<Box<RawValue>>(kind, &self.namespace, token.as_deref())
-                .await?;
+            let page =
+                self.client.list_page::<Box<RawValue>>(kind, &self.namespace, token.as_deref()).await?;
             for item in page.items {
                 match serde_json::from_str::<K>(item.get()) {
                     Ok(object) => objects.push(object),

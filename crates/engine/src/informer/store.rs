@@ -161,10 +161,7 @@ impl<K: Object> Store<K> {
                 return false;
             };
             self.reindex(&mut inner, key, Some(&old), None);
-            Change {
-                old: Some(old),
-                new: None,
-            }
+            Change { old: Some(old), new: None }
         };
         self.tell(&change);
         true
@@ -175,12 +172,7 @@ impl<K: Object> Store<K> {
         let listed: BTreeSet<ObjectKey> = objects.iter().map(Object::key).collect();
         let missing: Vec<ObjectKey> = {
             let inner = self.inner.read();
-            inner
-                .objects
-                .keys()
-                .filter(|key| !listed.contains(*key))
-                .cloned()
-                .collect()
+            inner.objects.keys().filter(|key| !listed.contains(*key)).cloned().collect()
         };
         for key in missing {
             self.remove(&key, version);
@@ -231,13 +223,7 @@ mod tests {
     const BY_APP: Index<ConfigMap> = Index {
         name: "app",
         values: |o| {
-            o.metadata
-                .labels
-                .iter()
-                .flatten()
-                .filter(|(k, _)| *k == "app")
-                .map(|(_, v)| v.clone())
-                .collect()
+            o.metadata.labels.iter().flatten().filter(|(k, _)| *k == "app").map(|(_, v)| v.clone()).collect()
         },
     };
 
@@ -253,8 +239,7 @@ mod tests {
         store.subscribe(move |change| {
             let name =
                 |o: &Option<Arc<ConfigMap>>| o.as_ref().map_or("-".to_owned(), |o| o.version().to_string());
-            sink.lock()
-                .push(format!("{}>{}", name(&change.old), name(&change.new)));
+            sink.lock().push(format!("{}>{}", name(&change.old), name(&change.new)));
         });
         log
     }
@@ -289,10 +274,7 @@ mod tests {
         store.apply(object("own-write", 12, "x"));
         store.replace(vec![object("b", 2, "x"), object("c", 8, "y")], 10);
         assert_eq!(*log.lock(), ["->1", "->2", "->12", "1>-", "->8"]);
-        assert!(
-            store.get(&ObjectKey::new("n", "own-write")).is_some(),
-            "newer than the list: stays"
-        );
+        assert!(store.get(&ObjectKey::new("n", "own-write")).is_some(), "newer than the list: stays");
         assert!(store.is_synced());
     }
 

@@ -40,13 +40,8 @@ pub fn yaml(text: &str) -> Vec<Manifest> {
 
 /// Merges a patch into the manifest of that kind and name.
 pub fn change(manifests: &mut [Manifest], kind: &str, name: &str, patch: &Value) {
-    let found = manifests
-        .iter_mut()
-        .find(|m| m.kind() == kind && m.key().name == name);
-    merge(
-        &mut found.unwrap_or_else(|| panic!("no {kind} {name}")).object,
-        patch,
-    );
+    let found = manifests.iter_mut().find(|m| m.kind() == kind && m.key().name == name);
+    merge(&mut found.unwrap_or_else(|| panic!("no {kind} {name}")).object, patch);
 }
 
 /// RFC 7386.
@@ -93,10 +88,7 @@ impl Moments {
         resource: &'static str,
         look: impl Fn(&ApiServer, &str) -> String + Send + Sync + 'static,
     ) -> (Lab, Self) {
-        let moments = Self {
-            server: Arc::default(),
-            seen: Arc::default(),
-        };
+        let moments = Self { server: Arc::default(), seen: Arc::default() };
         let (server, seen) = (Arc::clone(&moments.server), Arc::clone(&moments.seen));
         let options = Options {
             observer: Some(Arc::new(move |record| {
@@ -133,11 +125,7 @@ pub async fn rest(lab: &Lab) {
 
 /// Text at a pointer, empty if there is none.
 pub fn text(object: &Value, pointer: &str) -> String {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// Name of an object.
@@ -147,8 +135,7 @@ pub fn name(object: &Value) -> String {
 
 /// One object that must be there.
 pub fn get(lab: &Lab, kind: &str, name: &str) -> Arc<Value> {
-    lab.object(kind, name)
-        .unwrap_or_else(|| panic!("no {kind} {name}"))
+    lab.object(kind, name).unwrap_or_else(|| panic!("no {kind} {name}"))
 }
 
 /// Metal3Machines whose name starts so.
@@ -162,9 +149,7 @@ pub fn machines(lab: &Lab, prefix: &str) -> Vec<Arc<Value>> {
 pub fn condition(object: &Value, type_: &str) -> (String, String) {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
     let found = conditions.into_iter().flatten().find(|c| c["type"] == type_);
-    found
-        .map(|c| (text(c, "/status"), text(c, "/reason")))
-        .unwrap_or_default()
+    found.map(|c| (text(c, "/status"), text(c, "/reason"))).unwrap_or_default()
 }
 
 /// A key of a Secret, decoded.
@@ -200,15 +185,10 @@ pub fn key(name: &str) -> ObjectKey {
 /// Scales the workers of the example.
 pub async fn scale_workers(lab: &Lab, replicas: u32) {
     let patch = json!({"spec": {"replicas": replicas}});
-    lab.patch(&capi("MachineDeployment"), &key("my-cluster-workers"), &patch)
-        .await
-        .unwrap();
+    lab.patch(&capi("MachineDeployment"), &key("my-cluster-workers"), &patch).await.unwrap();
 }
 
 /// Deletes the Cluster of the example.
 pub async fn delete_cluster(lab: &Lab) {
-    lab.client()
-        .delete(&capi("Cluster"), &key("my-cluster"), None)
-        .await
-        .unwrap();
+    lab.client().delete(&capi("Cluster"), &key("my-cluster"), None).await.unwrap();
 }

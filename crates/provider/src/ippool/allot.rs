@@ -42,11 +42,8 @@ pub(super) struct Allotment<'a> {
 /// which object stands under a name.
 pub(super) fn allot(snapshot: &Snapshot, find: impl FnMut(&str) -> Option<Arc<IpAddress>>) -> Allotment<'_> {
     let mut desk = Desk::new(snapshot, find);
-    let (going, staying): (Vec<_>, Vec<_>) = snapshot
-        .claims
-        .iter()
-        .map(AsRef::as_ref)
-        .partition(|claim: &&IpClaim| claim.metadata.is_deleting());
+    let (going, staying): (Vec<_>, Vec<_>) =
+        snapshot.claims.iter().map(AsRef::as_ref).partition(|claim: &&IpClaim| claim.metadata.is_deleting());
     let mut steps = Vec::with_capacity(snapshot.claims.len());
     for claim in going {
         steps.push((claim, desk.release(claim)));
@@ -54,10 +51,7 @@ pub(super) fn allot(snapshot: &Snapshot, find: impl FnMut(&str) -> Option<Arc<Ip
     for claim in staying {
         steps.push((claim, desk.serve(claim)));
     }
-    Allotment {
-        steps,
-        book: desk.book,
-    }
+    Allotment { steps, book: desk.book }
 }
 
 struct Desk<'a, F> {
@@ -77,11 +71,7 @@ impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
     fn new(snapshot: &'a Snapshot, find: F) -> Self {
         let spec = &snapshot.pool.spec;
         let deleting = snapshot.pool.metadata.is_deleting();
-        let mut book = if deleting {
-            AddressBook::of_deleting_pool(spec)
-        } else {
-            AddressBook::new(spec)
-        };
+        let mut book = if deleting { AddressBook::of_deleting_pool(spec) } else { AddressBook::new(spec) };
         let mut by_claim: BTreeMap<&str, BTreeMap<Address, &IpAddress>> = BTreeMap::new();
         for object in &snapshot.addresses {
             // An address that does not parse blocks its name, nothing else.
@@ -109,12 +99,7 @@ impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
 
     /// Takes back what the claim has, unless somebody else still holds the claim.
     fn release(&mut self, claim: &'a IpClaim) -> Step<'a> {
-        let others = claim
-            .metadata
-            .finalizers
-            .iter()
-            .flatten()
-            .any(|f| f != finalizer::IP_CLAIM);
+        let others = claim.metadata.finalizers.iter().flatten().any(|f| f != finalizer::IP_CLAIM);
         if others {
             return Step::Hold;
         }
@@ -122,13 +107,7 @@ impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
         let addresses = self.by_claim.remove(name).unwrap_or_default();
         for (address, object) in &addresses {
             // Held by somebody else the object stays for a while, and with it the address.
-            if object
-                .metadata
-                .finalizers
-                .iter()
-                .flatten()
-                .all(|f| f == finalizer::IP_ADDRESS)
-            {
+            if object.metadata.finalizers.iter().flatten().all(|f| f == finalizer::IP_ADDRESS) {
                 self.book.forget(*address, Some(&key(name)));
                 self.freed.insert(object.metadata.name_str());
             }
@@ -138,10 +117,7 @@ impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
 
     fn serve(&mut self, claim: &'a IpClaim) -> Step<'a> {
         let name = claim.metadata.name_str();
-        let own = self
-            .by_claim
-            .get(name)
-            .and_then(|addresses| addresses.values().next());
+        let own = self.by_claim.get(name).and_then(|addresses| addresses.values().next());
         if let Some(object) = own {
             return Step::Link(object);
         }
@@ -183,18 +159,13 @@ impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
     /// Whose object stands under the name, in words.
     fn owner_of_name(&mut self, name: &str) -> Option<String> {
         if self.made.contains(name) {
-            return Some(format!(
-                "the name {name} is needed for another address of this pool"
-            ));
+            return Some(format!("the name {name} is needed for another address of this pool"));
         }
         if self.freed.contains(name) {
             return None;
         }
         let other = (self.find)(name)?;
-        Some(format!(
-            "the name {name} belongs to an address of IPPool {}",
-            other.spec.pool.name_str()
-        ))
+        Some(format!("the name {name} belongs to an address of IPPool {}", other.spec.pool.name_str()))
     }
 }
 
@@ -220,6 +191,5 @@ fn words(error: &AddressError, passed_over: &BTreeMap<Address, String>) -> Strin
 fn draw(uid: &str) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    uid.bytes()
-        .fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+    uid.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
 }

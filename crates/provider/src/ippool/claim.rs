@@ -35,11 +35,7 @@ pub(super) fn plan(pool: &IpPool, claim: &IpClaim, step: &Step<'_>) -> Plan {
         }
         Step::Report(words) => {
             // A pool on its way out takes no new claims, so it must not hold them either.
-            let mut new = if pool.metadata.is_deleting() {
-                claim.clone()
-            } else {
-                held(claim)
-            };
+            let mut new = if pool.metadata.is_deleting() { claim.clone() } else { held(claim) };
             new.status.error_message = Some(words.clone());
             plan.update(claim, &new);
         }

@@ -30,35 +30,21 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
 pub(super) fn batch(snapshot: &Snapshot, now: &str) -> Batch {
     let pool = snapshot.pool.as_ref();
     if pool.metadata.annotation(annotation::PAUSED).is_some() {
-        return Batch {
-            tail: Plan::wait_for("the end of the pool's pause"),
-            ..Batch::default()
-        };
+        return Batch { tail: Plan::wait_for("the end of the pool's pause"), ..Batch::default() };
     }
     let mut held = pool.clone();
     let gate = enter(snapshot, &mut held);
     let mut head = Plan::done();
     head.update_object(pool, &held);
     if let Some(what) = gate {
-        return Batch {
-            head,
-            tail: Plan::wait_for(what),
-            ..Batch::default()
-        };
+        return Batch { head, tail: Plan::wait_for(what), ..Batch::default() };
     }
     let allotment = allot(snapshot, |name| snapshot.in_the_way.get(name).cloned());
-    let plans = allotment
-        .steps
-        .iter()
-        .map(|(claim, step)| (claim.key(), claim::plan(pool, claim, step)));
+    let plans = allotment.steps.iter().map(|(claim, step)| (claim.key(), claim::plan(pool, claim, step)));
     let claims = plans.collect();
     let mut tail = let_orphans_go(snapshot);
     let end = finish(&mut tail, snapshot, &held, &allotment, now);
-    Batch {
-        head,
-        claims,
-        tail: tail.ending(end),
-    }
+    Batch { head, claims, tail: tail.ending(end) }
 }
 
 /// Label, owner and finalizer of the pool. Answers what the pool has to wait for before its claims are looked at.
@@ -98,10 +84,7 @@ fn set_owner(pool: &mut IpPool, cluster: &Cluster) {
     let is_it =
         |o: &OwnerReference| o.kind == "Cluster" && group_of(&o.api_version) == CAPI_GROUP && o.name == name;
     if !owners.iter().any(is_it) {
-        owners.push(OwnerReference {
-            controller: Some(false),
-            ..owned_by(cluster)
-        });
+        owners.push(OwnerReference { controller: Some(false), ..owned_by(cluster) });
     }
 }
 
@@ -135,10 +118,7 @@ fn finish(tail: &mut Plan, snapshot: &Snapshot, held: &IpPool, allotment: &Allot
             tail.update_status(held, &new);
         }
     }
-    end(
-        due,
-        deleting.then(|| "the addresses of the pool to be released".to_owned()),
-    )
+    end(due, deleting.then(|| "the addresses of the pool to be released".to_owned()))
 }
 
 /// Nobody would take our finalizer off the claims that are left once the pool is gone.

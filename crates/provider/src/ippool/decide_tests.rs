@@ -19,10 +19,7 @@ fn twins(claims: &[&str]) -> [(Memory, [&'static str; 2]); 2] {
     [["10.0.0.1", "10.0.0.2"], ["2001:db8::1", "2001:db8::2"]].map(|addresses| {
         let [start, end] = addresses;
         let range = json!({"start": start, "end": end});
-        (
-            world(json!({"namePrefix": "x", "pools": [range]}), claims),
-            addresses,
-        )
+        (world(json!({"namePrefix": "x", "pools": [range]}), claims), addresses)
     })
 }
 
@@ -37,12 +34,7 @@ fn world(spec: Value, claims: &[&str]) -> Memory {
 }
 
 fn plan(memory: &Memory, now: u32) -> Plan {
-    let now = format!(
-        "2026-01-02T{:02}:{:02}:{:02}Z",
-        now / 3600,
-        now / 60 % 60,
-        now % 60
-    );
+    let now = format!("2026-01-02T{:02}:{:02}:{:02}Z", now / 3600, now / 60 % 60, now % 60);
     observe(memory, &key("p")).map_or_else(Plan::done, |snapshot| decide(&snapshot, &now))
 }
 
@@ -53,32 +45,17 @@ fn pass(memory: &mut Memory, now: u32) -> End {
 fn writes(plan: &Plan) -> Vec<String> {
     plan.writes
         .iter()
-        .map(|write| {
-            write
-                .to_string()
-                .split(" {")
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        })
+        .map(|write| write.to_string().split(" {").next().unwrap_or_default().to_owned())
         .collect()
 }
 
 /// What a claim says: its address, or why it has none.
 fn said(memory: &Memory, name: &str) -> String {
     let claims = memory.list::<IpClaim>();
-    let claim = claims
-        .iter()
-        .find(|claim| claim["metadata"]["name"] == json!(name))
-        .unwrap();
+    let claim = claims.iter().find(|claim| claim["metadata"]["name"] == json!(name)).unwrap();
     let addresses = memory.list::<IpAddress>();
-    let address = addresses
-        .iter()
-        .find(|a| a["metadata"]["name"] == claim["status"]["address"]["name"]);
-    let told = address.map_or(
-        &claim["status"]["errorMessage"],
-        |address| &address["spec"]["address"],
-    );
+    let address = addresses.iter().find(|a| a["metadata"]["name"] == claim["status"]["address"]["name"]);
+    let told = address.map_or(&claim["status"]["errorMessage"], |address| &address["spec"]["address"]);
     told.as_str().unwrap_or("nothing").to_owned()
 }
 
@@ -86,18 +63,11 @@ fn said(memory: &Memory, name: &str) -> String {
 fn a_claim_is_held_before_its_address_is_made_and_told_afterwards() {
     for (mut memory, [first, _]) in twins(&["a"]) {
         let plan_of_all = plan(&memory, 0);
-        let kinds: Vec<String> = writes(&plan_of_all)
-            .iter()
-            .map(|w| w.rsplit_once(' ').unwrap().0.to_owned())
-            .collect();
+        let kinds: Vec<String> =
+            writes(&plan_of_all).iter().map(|w| w.rsplit_once(' ').unwrap().0.to_owned()).collect();
         assert_eq!(
             kinds,
-            [
-                "patch IPClaim",
-                "create IPAddress",
-                "patch IPClaim/status",
-                "patch IPPool/status"
-            ]
+            ["patch IPClaim", "create IPAddress", "patch IPClaim/status", "patch IPPool/status"]
         );
         pass(&mut memory, 0);
         assert_eq!(said(&memory, "a"), first);
@@ -114,11 +84,7 @@ fn an_exhausted_claim_is_told_once_and_served_when_an_address_comes_free() {
         assert!(plan(&memory, 1).is_quiet());
         memory.delete::<IpClaim>(&key("a"));
         pass(&mut memory, 2);
-        assert_eq!(
-            said(&memory, "c"),
-            first,
-            "in the same pass that takes the address back"
-        );
+        assert_eq!(said(&memory, "c"), first, "in the same pass that takes the address back");
         assert!(plan(&memory, 3).is_quiet());
         assert_eq!(memory.list::<IpAddress>().len(), 2);
     }
@@ -126,15 +92,11 @@ fn an_exhausted_claim_is_told_once_and_served_when_an_address_comes_free() {
 
 #[test]
 fn an_exhausted_claim_is_served_when_the_pool_grows() {
-    let mut memory = world(
-        json!({"namePrefix": "x", "pools": [{"start": "10.0.0.1", "end": "10.0.0.1"}]}),
-        &["a", "b"],
-    );
+    let mut memory =
+        world(json!({"namePrefix": "x", "pools": [{"start": "10.0.0.1", "end": "10.0.0.1"}]}), &["a", "b"]);
     pass(&mut memory, 0);
-    memory.change::<IpPool>(
-        &key("p"),
-        &json!({"spec": {"pools": [{"start": "10.0.0.1", "end": "10.0.0.2"}]}}),
-    );
+    memory
+        .change::<IpPool>(&key("p"), &json!({"spec": {"pools": [{"start": "10.0.0.1", "end": "10.0.0.2"}]}}));
     pass(&mut memory, 1);
     assert_eq!(said(&memory, "b"), "10.0.0.2");
 }
@@ -156,19 +118,9 @@ fn addresses_go_before_their_claim_goes() {
         pass(&mut memory, 0);
         memory.delete::<IpClaim>(&key("a"));
         let release = plan(&memory, 1);
-        let kinds: Vec<String> = writes(&release)
-            .iter()
-            .map(|w| w.rsplit_once(' ').unwrap().0.to_owned())
-            .collect();
-        assert_eq!(
-            kinds,
-            [
-                "patch IPAddress",
-                "delete IPAddress",
-                "patch IPClaim",
-                "patch IPPool/status"
-            ]
-        );
+        let kinds: Vec<String> =
+            writes(&release).iter().map(|w| w.rsplit_once(' ').unwrap().0.to_owned()).collect();
+        assert_eq!(kinds, ["patch IPAddress", "delete IPAddress", "patch IPClaim", "patch IPPool/status"]);
     }
 }
 
@@ -180,10 +132,7 @@ fn an_address_stays_while_somebody_else_holds_the_claim() {
         memory.delete::<IpClaim>(&key("a"));
         memory.put::<IpClaim>(claim("b"));
         pass(&mut memory, 1);
-        assert_eq!(
-            (said(&memory, "a"), said(&memory, "b")),
-            (first.to_owned(), second.to_owned())
-        );
+        assert_eq!((said(&memory, "a"), said(&memory, "b")), (first.to_owned(), second.to_owned()));
     }
 }
 
@@ -191,10 +140,7 @@ fn an_address_stays_while_somebody_else_holds_the_claim() {
 fn an_address_that_another_holds_back_is_not_given_out_again_before_it_is_gone() {
     for (mut memory, [_, second]) in twins(&["a"]) {
         pass(&mut memory, 0);
-        let name = memory.list::<IpAddress>()[0]["metadata"]["name"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let name = memory.list::<IpAddress>()[0]["metadata"]["name"].as_str().unwrap().to_owned();
         let both = json!([finalizer::IP_ADDRESS, "other"]);
         memory.change::<IpAddress>(&key(&name), &json!({"metadata": {"finalizers": both}}));
         memory.delete::<IpClaim>(&key("a"));
@@ -208,10 +154,7 @@ fn an_address_that_another_holds_back_is_not_given_out_again_before_it_is_gone()
 
 #[test]
 fn a_name_in_the_way_takes_the_next_address_at_once() {
-    let mut memory = world(
-        json!({"namePrefix": "x", "pools": [{"start": "10.0.0.1"}]}),
-        &["a"],
-    );
+    let mut memory = world(json!({"namePrefix": "x", "pools": [{"start": "10.0.0.1"}]}), &["a"]);
     let other = json!({"metadata": {"namespace": "n", "name": "x-10-0-0-1"},
         "spec": {"address": "10.0.0.1", "pool": {"name": "other"}, "claim": {"name": "z"}}});
     memory.put::<IpAddress>(other);
@@ -233,10 +176,7 @@ fn two_addresses_of_one_name_are_never_both_given() {
     let ranges = json!([{"start": "1.2.3.4", "end": "1.2.3.4"}, {"start": "1:2:3:4::", "end": "1:2:3:4::1"}]);
     let mut memory = world(json!({"namePrefix": "x", "pools": ranges}), &["a", "b"]);
     pass(&mut memory, 0);
-    assert_eq!(
-        (said(&memory, "a").as_str(), said(&memory, "b").as_str()),
-        ("1.2.3.4", "1:2:3:4::1")
-    );
+    assert_eq!((said(&memory, "a").as_str(), said(&memory, "b").as_str()), ("1.2.3.4", "1:2:3:4::1"));
 }
 
 #[test]
@@ -245,19 +185,15 @@ fn a_random_address_is_the_same_at_every_look() {
         json!({"namePrefix": "x", "allocationStrategy": "random", "pools": [{"subnet": "10.0.0.0/16"}]});
     let memory = world(spec, &["a", "b"]);
     assert_eq!(plan(&memory, 0), plan(&memory, 0));
-    let drawn: BTreeSet<String> = writes(&plan(&memory, 0))
-        .into_iter()
-        .filter(|w| w.starts_with("create"))
-        .collect();
+    let drawn: BTreeSet<String> =
+        writes(&plan(&memory, 0)).into_iter().filter(|w| w.starts_with("create")).collect();
     assert_eq!(drawn.len(), 2);
 }
 
 #[test]
 fn a_pool_joins_its_cluster_and_waits_for_it() {
-    let mut memory = world(
-        json!({"namePrefix": "x", "clusterName": "c", "pools": [{"start": "10.0.0.1"}]}),
-        &["a"],
-    );
+    let mut memory =
+        world(json!({"namePrefix": "x", "clusterName": "c", "pools": [{"start": "10.0.0.1"}]}), &["a"]);
     assert_eq!(writes(&plan(&memory, 0)), ["patch IPPool n/p"]);
     assert_eq!(plan(&memory, 0).end, End::WaitFor("Cluster c".into()));
     memory.put::<Cluster>(
@@ -269,10 +205,7 @@ fn a_pool_joins_its_cluster_and_waits_for_it() {
     pass(&mut memory, 2);
     assert_eq!(said(&memory, "a"), "10.0.0.1");
     let pool = &memory.list::<IpPool>()[0]["metadata"];
-    assert_eq!(
-        pool["labels"],
-        json!({label::CLUSTER_NAME: "c", label::PROVIDER: IPAM_PROVIDER})
-    );
+    assert_eq!(pool["labels"], json!({label::CLUSTER_NAME: "c", label::PROVIDER: IPAM_PROVIDER}));
     let owner = json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "cu", "controller": false}]);
     assert_eq!(pool["ownerReferences"], owner);
     assert!(plan(&memory, 3).is_quiet());
@@ -280,10 +213,7 @@ fn a_pool_joins_its_cluster_and_waits_for_it() {
         json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "first", "uid": "f"});
     let owners = json!([other, owner[0]]);
     memory.change::<IpPool>(&key("p"), &json!({"metadata": {"ownerReferences": owners}}));
-    assert!(
-        plan(&memory, 4).is_quiet(),
-        "it is among the owners, if not the first"
-    );
+    assert!(plan(&memory, 4).is_quiet(), "it is among the owners, if not the first");
 }
 
 #[test]
@@ -299,10 +229,7 @@ fn a_pool_on_its_way_out_takes_no_claims_and_goes_with_its_last_address() {
         pass(&mut memory, 3);
         assert!(memory.list::<IpPool>().is_empty() && memory.list::<IpAddress>().is_empty());
         memory.delete::<IpClaim>(&key("late"));
-        assert!(
-            memory.list::<IpClaim>().is_empty(),
-            "the pool left no finalizer behind"
-        );
+        assert!(memory.list::<IpClaim>().is_empty(), "the pool left no finalizer behind");
     }
 }
 
@@ -310,10 +237,7 @@ fn a_pool_on_its_way_out_takes_no_claims_and_goes_with_its_last_address() {
 fn a_terminating_address_whose_claim_is_gone_is_let_go() {
     for (mut memory, _) in twins(&["a"]) {
         pass(&mut memory, 0);
-        let name = memory.list::<IpAddress>()[0]["metadata"]["name"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let name = memory.list::<IpAddress>()[0]["metadata"]["name"].as_str().unwrap().to_owned();
         memory.change::<IpClaim>(&key("a"), &json!({"metadata": {"finalizers": null}}));
         memory.delete::<IpAddress>(&key(&name));
         assert!(plan(&memory, 1).is_quiet(), "the claim still has it");
@@ -329,11 +253,7 @@ fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
         let mut snapshot = observe(&memory, &key("p")).unwrap();
         snapshot.refused.insert("a".into(), "denied".into());
         let plan = decide(&snapshot, "t");
-        assert!(
-            plan.to_string()
-                .contains("Failed to create associated IPAddress object: denied"),
-            "{plan}"
-        );
+        assert!(plan.to_string().contains("Failed to create associated IPAddress object: denied"), "{plan}");
         assert!(plan.to_string().contains(&format!("\"b\":\"{first}\"")), "{plan}");
     }
 }
@@ -372,21 +292,14 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
             if let Some(wish) = wish {
                 claim["metadata"]["annotations"] = json!({"ipAddress": format!("10.0.0.{wish}")});
             }
-            if memory
-                .list::<IpClaim>()
-                .iter()
-                .all(|claim| claim["metadata"]["name"] != json!(name))
-            {
+            if memory.list::<IpClaim>().iter().all(|claim| claim["metadata"]["name"] != json!(name)) {
                 memory.put::<IpClaim>(claim);
             }
         }
         Event::Delete(n) => memory.delete::<IpClaim>(&key(&format!("c{n}"))),
         Event::Release => {
             for claim in memory.list::<IpClaim>() {
-                let finalizers = claim["metadata"]["finalizers"]
-                    .as_array()
-                    .cloned()
-                    .unwrap_or_default();
+                let finalizers = claim["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
                 let left: Vec<Value> = finalizers.into_iter().filter(|f| f != "other").collect();
                 let name = claim["metadata"]["name"].as_str().unwrap();
                 memory.change::<IpClaim>(&key(name), &json!({"metadata": {"finalizers": left}}));
@@ -404,33 +317,21 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
 
 fn nobody_shares(memory: &Memory) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let addresses: Vec<String> = memory
-        .list::<IpAddress>()
-        .iter()
-        .map(|a| text(&a["spec"]["address"]))
-        .collect();
+    let addresses: Vec<String> =
+        memory.list::<IpAddress>().iter().map(|a| text(&a["spec"]["address"])).collect();
     let mut claims = memory.list::<IpClaim>();
     claims.retain(|claim| {
         claim["metadata"]["deletionTimestamp"].is_null()
             || claim["metadata"]["finalizers"].to_string().contains("other")
     });
-    let given: Vec<String> = claims
-        .iter()
-        .map(|c| text(&c["status"]["address"]["name"]))
-        .filter(|n| !n.is_empty())
-        .collect();
+    let given: Vec<String> =
+        claims.iter().map(|c| text(&c["status"]["address"]["name"])).filter(|n| !n.is_empty()).collect();
     for list in [&addresses, &given] {
         assert_eq!(list.iter().collect::<BTreeSet<_>>().len(), list.len(), "{list:?}");
     }
-    let known: BTreeSet<String> = memory
-        .list::<IpAddress>()
-        .iter()
-        .map(|a| text(&a["metadata"]["name"]))
-        .collect();
-    assert!(
-        given.iter().all(|name| known.contains(name)),
-        "no claim lost its address"
-    );
+    let known: BTreeSet<String> =
+        memory.list::<IpAddress>().iter().map(|a| text(&a["metadata"]["name"])).collect();
+    assert!(given.iter().all(|name| known.contains(name)), "no claim lost its address");
 }
 
 proptest! {

@@ -42,9 +42,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// How many addresses are given out or reserved once the claims are served.
     pub fn count(&self) -> usize {
-        allot(self, |name| self.in_the_way.get(name).cloned())
-            .book
-            .count()
+        allot(self, |name| self.in_the_way.get(name).cloned()).book.count()
     }
 }
 
@@ -52,11 +50,8 @@ impl Snapshot {
 pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let pool = reader.get::<IpPool>(key)?;
     let value = key.to_string();
-    let cluster = pool
-        .spec
-        .cluster_name
-        .as_ref()
-        .and_then(|name| reader.get(&ObjectKey::new(&key.namespace, name)));
+    let cluster =
+        pool.spec.cluster_name.as_ref().and_then(|name| reader.get(&ObjectKey::new(&key.namespace, name)));
     let mut claims = reader.by_index(&OPEN_IP_CLAIMS_BY_POOL, &value);
     claims.sort_by(|a, b| by_age(&a.metadata, &b.metadata));
     let mut all_claims = Vec::new();
@@ -105,8 +100,5 @@ fn claimless(reader: &impl Reader, key: &ObjectKey, addresses: &[Arc<IpAddress>]
         claim.is_some_and(|claim| owner.is_none_or(|owner| owner.uid == claim.metadata.uid_str()))
     };
     let terminating = addresses.iter().filter(|address| address.metadata.is_deleting());
-    terminating
-        .filter(|address| !has_claim(address))
-        .map(|address| address.key().name)
-        .collect()
+    terminating.filter(|address| !has_claim(address)).map(|address| address.key().name).collect()
 }

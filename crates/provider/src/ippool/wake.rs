@@ -28,10 +28,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
         store.subscribe(move |change| {
             let claim = changed_beside_status(change).or_else(|| lost_its_address(change));
             if let Some(claim) = claim.filter(|claim| claim.spec.pool.name.is_some()) {
-                queue.add(ObjectKey::new(
-                    claim.metadata.namespace_str(),
-                    claim.spec.pool.name_str(),
-                ));
+                queue.add(ObjectKey::new(claim.metadata.namespace_str(), claim.spec.pool.name_str()));
             }
         });
     }

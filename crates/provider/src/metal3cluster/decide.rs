@@ -42,10 +42,7 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
         return End::WaitFor(format!("Cluster {owner}"));
     };
     let causes = pause_causes(new, cluster.is_paused());
-    let stamp = Stamp {
-        now,
-        generation: new.metadata.generation,
-    };
+    let stamp = Stamp { now, generation: new.metadata.generation };
     new.status.failure_domains.clone_from(&new.spec.failure_domains);
     if !causes.is_empty() {
         conditions::set(
@@ -58,19 +55,9 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
         );
         return End::WaitFor("the end of the pause".to_owned());
     }
-    conditions::set(
-        &mut new.status.conditions,
-        stamp,
-        condition::PAUSED,
-        false,
-        reason::NOT_PAUSED,
-        "",
-    );
+    conditions::set(&mut new.status.conditions, stamp, condition::PAUSED, false, reason::NOT_PAUSED, "");
     if !new.metadata.has_finalizer(finalizer::CLUSTER) {
-        new.metadata
-            .finalizers
-            .get_or_insert_default()
-            .push(finalizer::CLUSTER.to_owned());
+        new.metadata.finalizers.get_or_insert_default().push(finalizer::CLUSTER.to_owned());
     }
     let end = judge_endpoint(new, stamp);
     summarise(new, stamp);
@@ -91,11 +78,7 @@ fn pause_causes(object: &Metal3Cluster, cluster_paused: bool) -> Vec<&'static st
 fn judge_endpoint(new: &mut Metal3Cluster, stamp: Stamp<'_>) -> End {
     let endpoint = new.spec.control_plane_endpoint.as_ref();
     let mut missing = Vec::new();
-    if endpoint
-        .and_then(|e| e.host.as_deref())
-        .unwrap_or_default()
-        .is_empty()
-    {
+    if endpoint.and_then(|e| e.host.as_deref()).unwrap_or_default().is_empty() {
         missing.push("ControlPlaneEndpoint.Host");
     }
     if endpoint.and_then(|e| e.port).unwrap_or_default() == 0 {
@@ -104,17 +87,13 @@ fn judge_endpoint(new: &mut Metal3Cluster, stamp: Stamp<'_>) -> End {
     let type_ = condition::INFRASTRUCTURE_READY;
     let status = &mut new.status;
     if missing.is_empty() {
-        status.initialization = Some(Initialization {
-            provisioned: Some(true),
-        });
+        status.initialization = Some(Initialization { provisioned: Some(true) });
         conditions::set(&mut status.conditions, stamp, type_, true, reason::READY, "");
         conditions::set_legacy_true(conditions::legacy(&mut status.deprecated), stamp.now, type_);
         return End::Done;
     }
-    let message = format!(
-        "Invalid Metal3Cluster provided: missing fields from Spec: [{}]",
-        missing.join(" ")
-    );
+    let message =
+        format!("Invalid Metal3Cluster provided: missing fields from Spec: [{}]", missing.join(" "));
     conditions::set_legacy_false(
         conditions::legacy(&mut status.deprecated),
         stamp.now,
@@ -123,14 +102,7 @@ fn judge_endpoint(new: &mut Metal3Cluster, stamp: Stamp<'_>) -> End {
         reason::INVALID_CONFIGURATION,
         message.clone(),
     );
-    conditions::set(
-        &mut status.conditions,
-        stamp,
-        type_,
-        false,
-        reason::INVALID_CONFIGURATION,
-        message,
-    );
+    conditions::set(&mut status.conditions, stamp, type_, false, reason::INVALID_CONFIGURATION, message);
     End::WaitFor("a complete spec.controlPlaneEndpoint".to_owned())
 }
 
@@ -142,10 +114,7 @@ fn delete(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
         }
         return End::Done;
     }
-    let stamp = Stamp {
-        now,
-        generation: new.metadata.generation,
-    };
+    let stamp = Stamp { now, generation: new.metadata.generation };
     // The count is left out of the message: it would cost a write for each Machine that goes.
     conditions::set(
         &mut new.status.conditions,
@@ -201,14 +170,8 @@ mod tests {
     fn a_valid_endpoint_makes_it_provisioned_and_mirrors_failure_domains() {
         let plan = decide(&snapshot(good(), Some(json!({})), 0), "t");
         assert_eq!(patched(&plan, "/status/initialization/provisioned"), json!(true));
-        assert_eq!(
-            patched(&plan, "/status/failureDomains"),
-            json!([{"name": "rack1"}])
-        );
-        assert_eq!(
-            patched(&plan, "/metadata/finalizers"),
-            json!([finalizer::CLUSTER])
-        );
+        assert_eq!(patched(&plan, "/status/failureDomains"), json!([{"name": "rack1"}]));
+        assert_eq!(patched(&plan, "/metadata/finalizers"), json!([finalizer::CLUSTER]));
         assert_eq!(patched(&plan, "/status/conditions/0/reason"), json!("Ready"));
     }
 
@@ -217,9 +180,7 @@ mod tests {
         let first = decide(&snapshot(good(), Some(json!({})), 0), "t");
         let mut object = good();
         for write in &first.writes {
-            let Write::Patch { patch, .. } = write else {
-                panic!("only patches")
-            };
+            let Write::Patch { patch, .. } = write else { panic!("only patches") };
             merge(&mut object, patch);
         }
         assert!(decide(&snapshot(object, Some(json!({})), 0), "later").is_quiet());
@@ -228,11 +189,7 @@ mod tests {
     fn merge(target: &mut Value, patch: &Value) {
         for (key, value) in patch.as_object().unwrap() {
             if value.is_object() {
-                let slot = target
-                    .as_object_mut()
-                    .unwrap()
-                    .entry(key.clone())
-                    .or_insert(json!({}));
+                let slot = target.as_object_mut().unwrap().entry(key.clone()).or_insert(json!({}));
                 merge(slot, value);
             } else {
                 target[key] = value.clone();

@@ -55,10 +55,7 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     let enqueue_owned_by = {
         let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
         move |cluster: &str| {
-            for owned in caches
-                .upgrade()
-                .iter()
-                .flat_map(|c| c.by_index(&METAL3_CLUSTERS_BY_OWNER, cluster))
+            for owned in caches.upgrade().iter().flat_map(|c| c.by_index(&METAL3_CLUSTERS_BY_OWNER, cluster))
             {
                 queue.add(owned.key());
             }

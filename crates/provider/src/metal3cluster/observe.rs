@@ -27,19 +27,11 @@ pub struct Snapshot {
 /// Reads the snapshot; `None` when the object is gone.
 pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let metal3_cluster = reader.get::<Metal3Cluster>(key)?;
-    let owner = metal3_cluster
-        .metadata
-        .owner(CAPI_GROUP, "Cluster")
-        .map(|owner| owner.name.clone());
+    let owner = metal3_cluster.metadata.owner(CAPI_GROUP, "Cluster").map(|owner| owner.name.clone());
     let owner_key = owner.as_ref().map(|name| ObjectKey::new(&key.namespace, name));
     let cluster = owner_key.as_ref().and_then(|key| reader.get::<Cluster>(key));
     let machines = owner_key
         .map(|key| reader.by_index(&CAPI_MACHINES_BY_CLUSTER, &key.to_string()).len())
         .unwrap_or_default();
-    Some(Snapshot {
-        metal3_cluster,
-        owner,
-        cluster,
-        machines,
-    })
+    Some(Snapshot { metal3_cluster, owner, cluster, machines })
 }

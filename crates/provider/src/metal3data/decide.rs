@@ -43,16 +43,8 @@ type Step<T = ()> = Result<T, Stop>;
 
 /// Decides.
 pub fn decide(snapshot: &Snapshot) -> Plan {
-    let mut pass = Pass {
-        snapshot,
-        new: snapshot.data.as_ref().clone(),
-        others: Plan::done(),
-    };
-    let stop = if pass.new.metadata.is_deleting() {
-        pass.delete()
-    } else {
-        pass.render()
-    };
+    let mut pass = Pass { snapshot, new: snapshot.data.as_ref().clone(), others: Plan::done() };
+    let stop = if pass.new.metadata.is_deleting() { pass.delete() } else { pass.render() };
     let end = match stop {
         Ok(()) => {
             pass.new.status.error_message = None;
@@ -100,19 +92,11 @@ impl Pass<'_> {
         let owner = owner.ok_or_else(|| Stop::Wait("the Machine that owns the Metal3Machine".to_owned()))?;
         let host = snapshot.host.as_deref();
         let host = host.ok_or_else(|| Stop::Wait("BareMetalHost of the Metal3Machine".to_owned()))?;
-        let objects = Objects {
-            metal3_machine: Some(machine),
-            machine: Some(owner),
-            host: Some(host),
-        };
+        let objects = Objects { metal3_machine: Some(machine), machine: Some(owner), host: Some(host) };
         let pools = referenced_pools(&template.spec, objects).map_err(|e| Stop::Fail(e.to_string()))?;
         let addresses = self.addresses(&pools)?;
         let data = self.new.clone();
-        let inputs = Inputs {
-            data: &data,
-            objects,
-            addresses: &addresses,
-        };
+        let inputs = Inputs { data: &data, objects, addresses: &addresses };
         for content in missing {
             let document = render_document(content, template, &inputs)?;
             let name = machine.metadata.name_str();
@@ -137,11 +121,7 @@ impl Pass<'_> {
     /// The finalizer and the names of the Secrets are stored before anything hangs on them.
     fn hold_on(&mut self, template: &Metal3DataTemplate, machine: &Metal3Machine) {
         if !self.new.metadata.has_finalizer(finalizer::DATA) {
-            self.new
-                .metadata
-                .finalizers
-                .get_or_insert_default()
-                .push(finalizer::DATA.to_owned());
+            self.new.metadata.finalizers.get_or_insert_default().push(finalizer::DATA.to_owned());
         }
         let namespace = self.new.metadata.namespace_str().to_owned();
         let named = |content| {
@@ -213,11 +193,7 @@ impl Pass<'_> {
                 },
             }
         }
-        if waiting.is_empty() {
-            Ok(addresses)
-        } else {
-            Err(Stop::Wait(waiting.join(", ")))
-        }
+        if waiting.is_empty() { Ok(addresses) } else { Err(Stop::Wait(waiting.join(", "))) }
     }
 
     fn new_claim(&self, pool: &str) -> IpClaim {
@@ -232,9 +208,7 @@ impl Pass<'_> {
                 owner_references: Some(vec![controlled_by(data)]),
                 ..ObjectMeta::default()
             },
-            spec: IpClaimSpec {
-                pool: WideRef::new(namespace, pool),
-            },
+            spec: IpClaimSpec { pool: WideRef::new(namespace, pool) },
             ..IpClaim::default()
         }
     }
@@ -272,13 +246,7 @@ impl Pass<'_> {
 
 /// Template and machine of the data, and that the machine still asks for this template.
 fn resolve(snapshot: &Snapshot) -> Step<(&Metal3DataTemplate, &Metal3Machine)> {
-    let name = snapshot
-        .data
-        .spec
-        .template
-        .as_ref()
-        .map(|t| t.name_str())
-        .unwrap_or_default();
+    let name = snapshot.data.spec.template.as_ref().map(|t| t.name_str()).unwrap_or_default();
     let template = snapshot.template.as_deref();
     let template = template.ok_or_else(|| Stop::Wait(format!("Metal3DataTemplate {name}")))?;
     if snapshot.claim.is_none() {
@@ -286,12 +254,7 @@ fn resolve(snapshot: &Snapshot) -> Step<(&Metal3DataTemplate, &Metal3Machine)> {
     }
     let machine = snapshot.metal3_machine.as_deref();
     let machine = machine.ok_or_else(|| Stop::Wait("the Metal3Machine that owns the claim".to_owned()))?;
-    let asked = machine
-        .spec
-        .data_template
-        .as_ref()
-        .map(|t| t.name_str())
-        .unwrap_or_default();
+    let asked = machine.spec.data_template.as_ref().map(|t| t.name_str()).unwrap_or_default();
     if asked != name {
         return Err(Stop::Fail(format!(
             "metal3Machine associated with Metal3DataTemplate is not found: Metal3Machine {} asks for template {asked:?}, not {name:?}",
@@ -303,16 +266,8 @@ fn resolve(snapshot: &Snapshot) -> Step<(&Metal3DataTemplate, &Metal3Machine)> {
 
 fn render_document(content: Content, template: &Metal3DataTemplate, inputs: &Inputs<'_>) -> Step<String> {
     let document = match content {
-        Content::MetaData => template
-            .spec
-            .meta_data
-            .as_ref()
-            .map(|m| render_meta_data(m, inputs)),
-        Content::NetworkData => template
-            .spec
-            .network_data
-            .as_ref()
-            .map(|n| render_network_data(n, inputs)),
+        Content::MetaData => template.spec.meta_data.as_ref().map(|m| render_meta_data(m, inputs)),
+        Content::NetworkData => template.spec.network_data.as_ref().map(|n| render_network_data(n, inputs)),
     };
     match document {
         Some(Ok(document)) => Ok(document),
@@ -323,13 +278,7 @@ fn render_document(content: Content, template: &Metal3DataTemplate, inputs: &Inp
 
 /// The address that a claim was given, `None` while it waits, or why it cannot be served.
 fn given(claim: &PoolClaim) -> Result<Option<Address>, String> {
-    if let Some(message) = claim
-        .claim
-        .status
-        .error_message
-        .as_ref()
-        .filter(|m| !m.is_empty())
-    {
+    if let Some(message) = claim.claim.status.error_message.as_ref().filter(|m| !m.is_empty()) {
         return Err(message.clone());
     }
     Ok(claim.address.as_ref().map(|address| Address {

@@ -53,27 +53,14 @@ pub struct PoolClaim {
 pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let data = reader.get::<Metal3Data>(key)?;
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
-    let cluster = data
-        .metadata
-        .label(label::CLUSTER_NAME)
-        .and_then(|name| reader.get::<Cluster>(&here(name)));
-    let claim = data
-        .spec
-        .claim
-        .as_ref()
-        .and_then(|c| reader.get::<Metal3DataClaim>(&here(c.name_str())));
-    let template = data
-        .spec
-        .template
-        .as_ref()
-        .and_then(|t| reader.get::<Metal3DataTemplate>(&here(t.name_str())));
+    let cluster =
+        data.metadata.label(label::CLUSTER_NAME).and_then(|name| reader.get::<Cluster>(&here(name)));
+    let claim = data.spec.claim.as_ref().and_then(|c| reader.get::<Metal3DataClaim>(&here(c.name_str())));
+    let template =
+        data.spec.template.as_ref().and_then(|t| reader.get::<Metal3DataTemplate>(&here(t.name_str())));
     let metal3_machine = claim
         .as_ref()
-        .and_then(|c| {
-            c.metadata
-                .owner(v1beta2::GROUP, "Metal3Machine")
-                .map(|owner| owner.name.clone())
-        })
+        .and_then(|c| c.metadata.owner(v1beta2::GROUP, "Metal3Machine").map(|owner| owner.name.clone()))
         .and_then(|name| reader.get::<Metal3Machine>(&here(&name)));
     let machine = metal3_machine
         .as_ref()
@@ -106,10 +93,7 @@ fn observe_ip_claims(reader: &impl Reader, data: &Metal3Data) -> BTreeMap<String
         .map(|claim| {
             let address = claim.status.address.as_ref().and_then(|a| a.name.as_deref());
             let address = address.and_then(|name| reader.get(&ObjectKey::new(namespace, name)));
-            (
-                claim.spec.pool.name_str().to_owned(),
-                PoolClaim { claim, address },
-            )
+            (claim.spec.pool.name_str().to_owned(), PoolClaim { claim, address })
         })
         .collect()
 }

@@ -35,9 +35,7 @@ fn complete() -> Snapshot {
         metal3_machine: Some(read(
             json!({"metadata": {"namespace": "metal3", "name": "m"}, "spec": {"dataTemplate": {"name": "dt"}}}),
         )),
-        machine: Some(read(
-            json!({"metadata": {"name": "m"}, "spec": {"clusterName": "c"}}),
-        )),
+        machine: Some(read(json!({"metadata": {"name": "m"}, "spec": {"clusterName": "c"}}))),
         host: Some(read(
             json!({"metadata": {"name": "h"}, "status": {"hardware": {"nics": [{"name": "eno1", "mac": "00:00:00:00:00:01"}]}}}),
         )),
@@ -51,14 +49,8 @@ fn with_address(status: Value, address: Option<Value>) -> Snapshot {
         json!({"metadata": {"namespace": "metal3", "name": "dt-0-pool", "uid": "uid-i", "resourceVersion": "2",
         "finalizers": [finalizer::DATA, finalizer::IP_CLAIM]}, "spec": {"pool": {"name": "pool"}}, "status": status}),
     );
-    let pool_claim = PoolClaim {
-        claim,
-        address: address.map(read),
-    };
-    Snapshot {
-        ip_claims: [("pool".to_owned(), pool_claim)].into(),
-        ..complete()
-    }
+    let pool_claim = PoolClaim { claim, address: address.map(read) };
+    Snapshot { ip_claims: [("pool".to_owned(), pool_claim)].into(), ..complete() }
 }
 
 fn served() -> Snapshot {
@@ -69,17 +61,8 @@ fn served() -> Snapshot {
 fn shown(plan: &Plan) -> Vec<String> {
     let short = |write: &Write| match write {
         Write::Create { kind, key, .. } => format!("create {kind} {}", key.name),
-        Write::Patch {
-            kind,
-            key,
-            subresource,
-            ..
-        } => {
-            format!(
-                "patch {kind}{} {}",
-                subresource.map(|s| format!("/{s}")).unwrap_or_default(),
-                key.name
-            )
+        Write::Patch { kind, key, subresource, .. } => {
+            format!("patch {kind}{} {}", subresource.map(|s| format!("/{s}")).unwrap_or_default(), key.name)
         }
         Write::Delete { kind, key, .. } => format!("delete {kind} {}", key.name),
     };
@@ -89,28 +72,15 @@ fn shown(plan: &Plan) -> Vec<String> {
 #[test]
 fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
     let plan = decide(&complete());
-    assert_eq!(
-        shown(&plan),
-        ["patch Metal3Data dt-0", "create IPClaim dt-0-pool"]
-    );
-    let Some(Write::Patch { patch, .. }) = plan.writes.first() else {
-        panic!("a patch")
-    };
-    assert_eq!(
-        patch["metadata"]["finalizers"],
-        json!([finalizer::DATA_CLAIM, finalizer::DATA])
-    );
+    assert_eq!(shown(&plan), ["patch Metal3Data dt-0", "create IPClaim dt-0-pool"]);
+    let Some(Write::Patch { patch, .. }) = plan.writes.first() else { panic!("a patch") };
+    assert_eq!(patch["metadata"]["finalizers"], json!([finalizer::DATA_CLAIM, finalizer::DATA]));
     assert_eq!(patch["spec"]["metaData"]["name"], "m-metadata");
     assert_eq!(patch["spec"]["networkData"]["name"], "m-networkdata");
-    let Some(Write::Create { object, .. }) = plan.writes.get(1) else {
-        panic!("a create")
-    };
+    let Some(Write::Create { object, .. }) = plan.writes.get(1) else { panic!("a create") };
     assert_eq!(object["metadata"]["finalizers"], json!([finalizer::DATA]));
     assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "uid-d");
-    assert_eq!(
-        object["spec"]["pool"],
-        json!({"name": "pool", "namespace": "metal3"})
-    );
+    assert_eq!(object["spec"]["pool"], json!({"name": "pool", "namespace": "metal3"}));
     assert_eq!(plan.end, End::WaitFor("an address of IPPool pool".into()));
 }
 
@@ -128,29 +98,21 @@ fn with_its_addresses_both_secrets_are_made_and_the_data_is_ready() {
     );
     assert_eq!(plan.end, End::Done);
     let printed = format!("{plan:?} {plan}");
-    assert!(
-        !printed.contains("cm9sZTog"),
-        "contents of Secrets are never printed: {printed}"
-    );
+    assert!(!printed.contains("cm9sZTog"), "contents of Secrets are never printed: {printed}");
 }
 
 #[test]
 fn an_address_that_cannot_be_given_is_said_with_pool_and_cause() {
     let plan = decide(&with_address(json!({"errorMessage": "Exhausted IP Pools"}), None));
-    assert!(
-        plan.to_string()
-            .contains("IP Allocation for pool failed : Exhausted IP Pools"),
-        "{plan}"
-    );
+    assert!(plan.to_string().contains("IP Allocation for pool failed : Exhausted IP Pools"), "{plan}");
     assert!(!shown(&plan).iter().any(|w| w.contains("Secret")));
 }
 
 #[test]
 fn a_nic_that_the_host_lacks_is_said_with_path_and_host() {
     let mut snapshot = served();
-    snapshot.host = Some(read(
-        json!({"metadata": {"name": "h"}, "status": {"hardware": {"nics": [{"name": "eno9"}]}}}),
-    ));
+    snapshot.host =
+        Some(read(json!({"metadata": {"name": "h"}, "status": {"hardware": {"nics": [{"name": "eno9"}]}}})));
     let plan = decide(&snapshot);
     let text = plan.to_string();
     assert!(
@@ -165,73 +127,25 @@ fn an_existing_secret_is_never_rewritten_and_a_foreign_one_is_refused() {
         read(json!({"metadata": {"name": "m-metadata", "ownerReferences": [
         {"apiVersion": "v1", "kind": "Metal3Data", "name": "dt-0", "uid": uid}]}}))
     };
-    let own = Snapshot {
-        secrets: [("metaData", secret("uid-d"))].into(),
-        ..served()
-    };
+    let own = Snapshot { secrets: [("metaData", secret("uid-d"))].into(), ..served() };
     assert!(!shown(&decide(&own)).iter().any(|w| w.contains("m-metadata")));
-    let foreign = Snapshot {
-        secrets: [("metaData", secret("else"))].into(),
-        ..served()
-    };
+    let foreign = Snapshot { secrets: [("metaData", secret("else"))].into(), ..served() };
     let plan = decide(&foreign);
-    assert!(
-        plan.to_string()
-            .contains("Secret m-metadata belongs to somebody else"),
-        "{plan}"
-    );
+    assert!(plan.to_string().contains("Secret m-metadata belongs to somebody else"), "{plan}");
     assert!(!shown(&plan).iter().any(|w| w.contains("create")));
 }
 
 #[test]
 fn what_must_come_first_is_waited_for() {
     for (snapshot, what) in [
-        (
-            Snapshot {
-                cluster: None,
-                ..complete()
-            },
-            "Cluster",
-        ),
-        (
-            Snapshot {
-                template: None,
-                ..complete()
-            },
-            "Metal3DataTemplate dt",
-        ),
-        (
-            Snapshot {
-                claim: None,
-                ..complete()
-            },
-            "Metal3DataClaim",
-        ),
-        (
-            Snapshot {
-                metal3_machine: None,
-                ..complete()
-            },
-            "Metal3Machine",
-        ),
-        (
-            Snapshot {
-                machine: None,
-                ..complete()
-            },
-            "Machine",
-        ),
-        (
-            Snapshot {
-                host: None,
-                ..complete()
-            },
-            "BareMetalHost",
-        ),
+        (Snapshot { cluster: None, ..complete() }, "Cluster"),
+        (Snapshot { template: None, ..complete() }, "Metal3DataTemplate dt"),
+        (Snapshot { claim: None, ..complete() }, "Metal3DataClaim"),
+        (Snapshot { metal3_machine: None, ..complete() }, "Metal3Machine"),
+        (Snapshot { machine: None, ..complete() }, "Machine"),
+        (Snapshot { host: None, ..complete() }, "BareMetalHost"),
     ] {
-        let End::WaitFor(text) = decide(&snapshot).end else {
-            panic!("waits for {what}")
-        };
+        let End::WaitFor(text) = decide(&snapshot).end else { panic!("waits for {what}") };
         assert!(text.contains(what), "{text}");
     }
 }
@@ -248,28 +162,12 @@ fn deleting(mut snapshot: Snapshot) -> Snapshot {
 fn deletion_waits_for_the_claim_then_gives_addresses_back_without_the_template() {
     let waits = decide(&deleting(served()));
     assert!(waits.writes.is_empty());
-    let gone = decide(&deleting(Snapshot {
-        claim: None,
-        template: None,
-        cluster: None,
-        ..served()
-    }));
+    let gone = decide(&deleting(Snapshot { claim: None, template: None, cluster: None, ..served() }));
     assert_eq!(
         shown(&gone),
-        [
-            "patch IPClaim dt-0-pool",
-            "delete IPClaim dt-0-pool",
-            "patch Metal3Data dt-0"
-        ]
+        ["patch IPClaim dt-0-pool", "delete IPClaim dt-0-pool", "patch Metal3Data dt-0"]
     );
     let namesake = read(json!({"metadata": {"name": "m", "uid": "uid-of-a-later-claim"}}));
-    let gone = decide(&deleting(Snapshot {
-        claim: Some(namesake),
-        ..served()
-    }));
-    assert_eq!(
-        shown(&gone).len(),
-        3,
-        "a later claim of the same name does not hold it back"
-    );
+    let gone = decide(&deleting(Snapshot { claim: Some(namesake), ..served() }));
+    assert_eq!(shown(&gone).len(), 3, "a later claim of the same name does not hold it back");
 }

@@ -26,43 +26,30 @@ struct Waker {
 
 impl Waker {
     fn by_index(&self, index: &Index<Metal3Data>, value: &str) {
-        for data in self
-            .caches
-            .upgrade()
-            .iter()
-            .flat_map(|c| c.by_index(index, value))
-        {
+        for data in self.caches.upgrade().iter().flat_map(|c| c.by_index(index, value)) {
             self.queue.add(data.key());
         }
     }
 
     fn owner_of(&self, metadata: &ObjectMeta) {
         if let Some(owner) = metadata.owner(v1beta2::GROUP, "Metal3Data") {
-            self.queue
-                .add(ObjectKey::new(metadata.namespace_str(), &owner.name));
+            self.queue.add(ObjectKey::new(metadata.namespace_str(), &owner.name));
         }
     }
 }
 
 pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
-    let waker = Waker {
-        queue: Arc::clone(queue),
-        caches: Arc::downgrade(&context.caches),
-    };
+    let waker = Waker { queue: Arc::clone(queue), caches: Arc::downgrade(&context.caches) };
     let w = waker.clone();
     subscribe::<Metal3Data>(context, move |data| w.queue.add(data.key()));
     let w = waker.clone();
-    subscribe::<Metal3DataClaim>(context, move |claim| {
-        w.by_index(&DATA_BY_CLAIM, &claim.key().to_string())
-    });
+    subscribe::<Metal3DataClaim>(context, move |claim| w.by_index(&DATA_BY_CLAIM, &claim.key().to_string()));
     let w = waker.clone();
     subscribe::<Metal3DataTemplate>(context, move |template| {
         w.by_index(&DATA_BY_TEMPLATE, &template.key().to_string());
     });
     let w = waker.clone();
-    subscribe::<Cluster>(context, move |cluster| {
-        w.by_index(&DATA_BY_CLUSTER, &cluster.key().to_string())
-    });
+    subscribe::<Cluster>(context, move |cluster| w.by_index(&DATA_BY_CLUSTER, &cluster.key().to_string()));
     let w = waker.clone();
     // A machine has the name of its claim.
     subscribe::<Metal3Machine>(context, move |machine| {
@@ -71,10 +58,7 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     let w = waker.clone();
     subscribe::<BareMetalHost>(context, move |host| {
         if let Some(consumer) = host.spec.consumer_ref.as_ref().and_then(|c| c.name.as_deref()) {
-            w.by_index(
-                &DATA_BY_CLAIM,
-                &format!("{}/{consumer}", host.metadata.namespace_str()),
-            );
+            w.by_index(&DATA_BY_CLAIM, &format!("{}/{consumer}", host.metadata.namespace_str()));
         }
     });
     let w = waker.clone();
@@ -90,10 +74,7 @@ fn wake_for_address(waker: &Waker, address: &IpAddress) {
         return;
     };
     let key = ObjectKey::new(address.metadata.namespace_str(), claim);
-    let claim = waker
-        .caches
-        .upgrade()
-        .and_then(|caches| caches.get::<IpClaim>(&key));
+    let claim = waker.caches.upgrade().and_then(|caches| caches.get::<IpClaim>(&key));
     if let Some(claim) = claim {
         waker.owner_of(&claim.metadata);
     }

@@ -94,10 +94,7 @@ pub(crate) fn by_age(a: &ObjectMeta, b: &ObjectMeta) -> Ordering {
 /// Puts a finalizer behind those that are there.
 pub(crate) fn add_finalizer(metadata: &mut ObjectMeta, finalizer: &str) {
     if !metadata.has_finalizer(finalizer) {
-        metadata
-            .finalizers
-            .get_or_insert_default()
-            .push(finalizer.to_owned());
+        metadata.finalizers.get_or_insert_default().push(finalizer.to_owned());
     }
 }
 
@@ -158,12 +155,8 @@ mod tests {
     use super::*;
 
     fn creation(name: &str) -> Plan {
-        let kind = ResourceKind {
-            group: "g".into(),
-            version: "v".into(),
-            kind: "K".into(),
-            plural: "ks".into(),
-        };
+        let kind =
+            ResourceKind { group: "g".into(), version: "v".into(), kind: "K".into(), plural: "ks".into() };
         let mut plan = Plan::done();
         plan.create_value(kind, ObjectKey::new("n", name), json!({}));
         plan
@@ -173,10 +166,7 @@ mod tests {
     fn batch(refusals: &Refusals) -> Batch {
         let claim = |name: &str| {
             let told = refusals.get(name).map(|words| format!("told-{name}-{words}"));
-            (
-                ObjectKey::new("n", name),
-                creation(&told.unwrap_or_else(|| name.to_owned())),
-            )
+            (ObjectKey::new("n", name), creation(&told.unwrap_or_else(|| name.to_owned())))
         };
         Batch {
             head: creation("head"),
@@ -186,15 +176,8 @@ mod tests {
     }
 
     fn refuse(code: u16) -> ActError {
-        let source = ApiError::Refused {
-            code,
-            reason: "Invalid".into(),
-            message: "no".into(),
-        };
-        ActError {
-            what: "create".into(),
-            source,
-        }
+        let source = ApiError::Refused { code, reason: "Invalid".into(), message: "no".into() };
+        ActError { what: "create".into(), source }
     }
 
     #[test]
@@ -226,13 +209,7 @@ mod tests {
         let names: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
         assert_eq!(
             names,
-            [
-                "create K n/head",
-                "create K n/a",
-                "create K n/bad",
-                "create K n/c",
-                "create K n/tail"
-            ]
+            ["create K n/head", "create K n/a", "create K n/bad", "create K n/c", "create K n/tail"]
         );
     }
 }

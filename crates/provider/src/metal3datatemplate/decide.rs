@@ -27,10 +27,7 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
 pub(super) fn batch(snapshot: &Snapshot, now: &str) -> Batch {
     let template = snapshot.template.as_ref();
     if template.metadata.annotation(annotation::PAUSED).is_some() {
-        return Batch {
-            tail: Plan::wait_for("the end of the template's pause"),
-            ..Batch::default()
-        };
+        return Batch { tail: Plan::wait_for("the end of the template's pause"), ..Batch::default() };
     }
     let mut held = template.clone();
     if !template.metadata.is_deleting() {
@@ -39,18 +36,10 @@ pub(super) fn batch(snapshot: &Snapshot, now: &str) -> Batch {
     let mut head = Plan::done();
     head.update_object(template, &held);
     let mut pass = Pass::new(snapshot);
-    let claims = snapshot
-        .claims
-        .iter()
-        .map(|claim| (claim.key(), pass.claim(claim)))
-        .collect();
+    let claims = snapshot.claims.iter().map(|claim| (claim.key(), pass.claim(claim))).collect();
     let mut tail = Plan::done();
     let end = finish(&mut tail, &held, &pass, now);
-    Batch {
-        head,
-        claims,
-        tail: tail.ending(end),
-    }
+    Batch { head, claims, tail: tail.ending(end) }
 }
 
 /// The last writes: the status, or the end of the template.
@@ -128,10 +117,7 @@ impl<'a> Pass<'a> {
         }
         let name = claim.metadata.name_str();
         if let Some(words) = self.snapshot.refused.get(name) {
-            return claim::report(
-                claim,
-                &format!("Failed to create associated Metal3Data object: {words}"),
-            );
+            return claim::report(claim, &format!("Failed to create associated Metal3Data object: {words}"));
         }
         let Some(machine) = claim.metadata.owner(v1beta2::GROUP, "Metal3Machine") else {
             return claim::report(claim, "metal3Machine not found in owner references");
@@ -152,17 +138,12 @@ impl<'a> Pass<'a> {
             // The machine still runs on this data: taking it back would give its addresses to somebody else.
             return Plan::done();
         }
-        self.released
-            .extend(datas.iter().map(|data| data.metadata.name_str()));
+        self.released.extend(datas.iter().map(|data| data.metadata.name_str()));
         claim::release(claim, datas.into_iter())
     }
 
     fn datas_of(&self, claim: &Metal3DataClaim) -> impl Iterator<Item = &'a Metal3Data> {
-        let named = self
-            .by_claim
-            .get(claim.metadata.name_str())
-            .cloned()
-            .unwrap_or_default();
+        let named = self.by_claim.get(claim.metadata.name_str()).cloned().unwrap_or_default();
         let own: Vec<&Metal3Data> = named.into_iter().filter(|data| is_of(data, claim)).collect();
         own.into_iter()
     }
@@ -170,24 +151,15 @@ impl<'a> Pass<'a> {
     /// Data that the claim names although it is not the template's; never that of another claim.
     fn named_by(&self, claim: &Metal3DataClaim) -> Option<&'a Metal3Data> {
         let named = claim.status.rendered_data.as_ref()?;
-        let data = self
-            .snapshot
-            .strays
-            .iter()
-            .find(|data| data.metadata.name_str() == named.name_str())?;
-        let free = data
-            .spec
-            .claim
-            .as_ref()
-            .is_none_or(|c| c.name_str() == claim.metadata.name_str());
+        let data = self.snapshot.strays.iter().find(|data| data.metadata.name_str() == named.name_str())?;
+        let free = data.spec.claim.as_ref().is_none_or(|c| c.name_str() == claim.metadata.name_str());
         free.then_some(data.as_ref())
     }
 
     /// Who holds an index after this pass.
     fn holders(&self) -> impl Iterator<Item = &Metal3Data> {
         let kept = self.snapshot.datas.iter().map(AsRef::as_ref);
-        kept.filter(|data| !self.released.contains(data.metadata.name_str()))
-            .chain(&self.created)
+        kept.filter(|data| !self.released.contains(data.metadata.name_str())).chain(&self.created)
     }
 
     fn waits_for(&self) -> Option<String> {

@@ -32,12 +32,7 @@ fn world(claims: &[&str]) -> Memory {
 }
 
 fn plan(memory: &Memory, now: u32) -> Plan {
-    let now = format!(
-        "2026-01-02T{:02}:{:02}:{:02}Z",
-        now / 3600,
-        now / 60 % 60,
-        now % 60
-    );
+    let now = format!("2026-01-02T{:02}:{:02}:{:02}Z", now / 3600, now / 60 % 60, now % 60);
     observe(memory, &key("t")).map_or_else(Plan::done, |snapshot| decide(&snapshot, &now))
 }
 
@@ -49,31 +44,15 @@ fn pass(memory: &mut Memory, now: u32) -> End {
 fn writes(plan: &Plan) -> Vec<String> {
     plan.writes
         .iter()
-        .map(|write| {
-            write
-                .to_string()
-                .split(" {")
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        })
+        .map(|write| write.to_string().split(" {").next().unwrap_or_default().to_owned())
         .collect()
 }
 
 /// Claims and the data that each was given.
 fn given(memory: &Memory) -> BTreeMap<String, Option<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let entry = |c: &Value| {
-        Some((
-            text(&c["metadata"]["name"])?,
-            text(&c["status"]["renderedData"]["name"]),
-        ))
-    };
-    memory
-        .list::<Metal3DataClaim>()
-        .iter()
-        .filter_map(entry)
-        .collect()
+    let entry = |c: &Value| Some((text(&c["metadata"]["name"])?, text(&c["status"]["renderedData"]["name"])));
+    memory.list::<Metal3DataClaim>().iter().filter_map(entry).collect()
 }
 
 fn index_of(memory: &Memory, claim: &str) -> Option<String> {
@@ -107,10 +86,7 @@ fn a_claim_is_held_before_its_data_is_made_and_told_afterwards() {
 fn a_template_is_held_before_anything_is_given_out() {
     let mut memory = world(&["a"]);
     memory.change::<Metal3DataTemplate>(&key("t"), &json!({"metadata": {"finalizers": null}}));
-    assert_eq!(
-        writes(&plan(&memory, 0)).first().map(String::as_str),
-        Some("patch Metal3DataTemplate n/t")
-    );
+    assert_eq!(writes(&plan(&memory, 0)).first().map(String::as_str), Some("patch Metal3DataTemplate n/t"));
 }
 
 #[test]
@@ -185,10 +161,7 @@ fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
     let mut snapshot = observe(&memory, &key("t")).unwrap();
     snapshot.refused.insert("a".into(), "denied".into());
     let text = decide(&snapshot, "t").to_string();
-    assert!(
-        text.contains("Failed to create associated Metal3Data object: denied"),
-        "{text}"
-    );
+    assert!(text.contains("Failed to create associated Metal3Data object: denied"), "{text}");
     assert!(text.contains("create Metal3Data n/t-0"), "{text}");
     assert!(!text.contains("t-1"), "{text}");
 }
@@ -247,11 +220,8 @@ fn a_claim_never_takes_the_data_of_another_with_it() {
     memory.change::<Metal3DataClaim>(&key("b"), &json!({"status": {"renderedData": {"name": "t-0"}}}));
     delete_claim(&mut memory, "b");
     pass(&mut memory, 1);
-    let left: Vec<Value> = memory
-        .list::<Metal3Data>()
-        .iter()
-        .map(|d| d["metadata"]["name"].clone())
-        .collect();
+    let left: Vec<Value> =
+        memory.list::<Metal3Data>().iter().map(|d| d["metadata"]["name"].clone()).collect();
     assert_eq!(left, ["t-0"]);
 }
 
@@ -303,10 +273,7 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
     let names = |memory: &Memory| -> Vec<(ObjectKey, bool)> {
         let name = |d: &Value| key(d["metadata"]["name"].as_str().unwrap_or_default());
         let datas = memory.list::<Metal3Data>();
-        datas
-            .iter()
-            .map(|d| (name(d), !d["metadata"]["deletionTimestamp"].is_null()))
-            .collect()
+        datas.iter().map(|d| (name(d), !d["metadata"]["deletionTimestamp"].is_null())).collect()
     };
     match event {
         Event::Create(n) => {
@@ -339,11 +306,8 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
 }
 
 fn nobody_shares(memory: &Memory) {
-    let mut indexes: Vec<Value> = memory
-        .list::<Metal3Data>()
-        .iter()
-        .map(|d| d["spec"]["index"].clone())
-        .collect();
+    let mut indexes: Vec<Value> =
+        memory.list::<Metal3Data>().iter().map(|d| d["spec"]["index"].clone()).collect();
     let mut given: Vec<String> = given(memory).into_values().flatten().collect();
     let (all_indexes, all_given) = (indexes.len(), given.len());
     indexes.sort_by_key(|index| index.as_i64());

@@ -32,17 +32,12 @@ pub(crate) fn controller(context: &Context) -> Controller {
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();
             boxed(async move {
-                batch::serve(&context.executor, |refused| {
-                    match observe(&*context.caches, &key) {
-                        Some(snapshot) => {
-                            let snapshot = Snapshot {
-                                refused: refused.clone(),
-                                ..snapshot
-                            };
-                            decide::batch(&snapshot, &context.clock.now_text())
-                        }
-                        None => batch::Batch::default(),
+                batch::serve(&context.executor, |refused| match observe(&*context.caches, &key) {
+                    Some(snapshot) => {
+                        let snapshot = Snapshot { refused: refused.clone(), ..snapshot };
+                        decide::batch(&snapshot, &context.clock.now_text())
                     }
+                    None => batch::Batch::default(),
                 })
                 .await
             })

@@ -44,11 +44,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let datas = reader.by_index(&DATA_BY_TEMPLATE, &key.to_string());
     let mut claims = reader.by_index(&OPEN_CLAIMS_BY_TEMPLATE, &key.to_string());
     let going = |claim: &Metal3DataClaim| claim.metadata.is_deleting();
-    claims.sort_by(|a, b| {
-        going(b)
-            .cmp(&going(a))
-            .then_with(|| by_age(&a.metadata, &b.metadata))
-    });
+    claims.sort_by(|a, b| going(b).cmp(&going(a)).then_with(|| by_age(&a.metadata, &b.metadata)));
     let has_claims =
         template.metadata.is_deleting() && !reader.by_index(&CLAIMS_BY_TEMPLATE, &key.to_string()).is_empty();
     let mut strays = squatters(reader, key, &datas, claims.len());
@@ -86,11 +82,7 @@ fn squatters(
 
 /// The data that a claim on its way out names, if that data does not name the claim's template.
 fn named_by(reader: &impl Reader, claim: &Metal3DataClaim) -> Option<Arc<Metal3Data>> {
-    let named = claim
-        .status
-        .rendered_data
-        .as_ref()
-        .filter(|_| claim.metadata.is_deleting())?;
+    let named = claim.status.rendered_data.as_ref().filter(|_| claim.metadata.is_deleting())?;
     let data = reader.get::<Metal3Data>(&ObjectKey::new(claim.metadata.namespace_str(), named.name_str()))?;
     let template = |t: &Option<ObjectRef>| t.as_ref().map(|t| t.name_str().to_owned());
     (template(&data.spec.template) != template(&claim.spec.template)).then_some(data)
@@ -101,10 +93,7 @@ fn paused_clusters(
     key: &ObjectKey,
     claims: &[Arc<Metal3DataClaim>],
 ) -> BTreeSet<String> {
-    let names: BTreeSet<&str> = claims
-        .iter()
-        .filter_map(|c| c.metadata.label(label::CLUSTER_NAME))
-        .collect();
+    let names: BTreeSet<&str> = claims.iter().filter_map(|c| c.metadata.label(label::CLUSTER_NAME)).collect();
     let is_paused = |name: &&str| {
         reader
             .get::<Cluster>(&ObjectKey::new(&key.namespace, *name))
@@ -115,32 +104,18 @@ fn paused_clusters(
 
 /// Whether the data is the claim's: the claim's name, and no owner that says it was an older claim of that name.
 pub(super) fn is_of(data: &Metal3Data, claim: &Metal3DataClaim) -> bool {
-    let named = data
-        .spec
-        .claim
-        .as_ref()
-        .is_some_and(|c| c.name_str() == claim.metadata.name_str());
+    let named = data.spec.claim.as_ref().is_some_and(|c| c.name_str() == claim.metadata.name_str());
     let owner = data.metadata.owner(capm3_api::v1beta2::GROUP, "Metal3DataClaim");
     named && owner.is_none_or(|owner| owner.uid == claim.metadata.uid_str())
 }
 
 /// The indexes that an object keeps from being given out: its own, and the one that its name stands for.
 pub(super) fn occupied_by(data: &Metal3Data, template: &str) -> impl Iterator<Item = Index> {
-    let by_name = data
-        .metadata
-        .name_str()
-        .strip_prefix(template)
-        .and_then(|rest| rest.strip_prefix('-'));
-    let by_name = by_name
-        .and_then(|digits| digits.parse().ok())
-        .and_then(Index::new);
+    let by_name = data.metadata.name_str().strip_prefix(template).and_then(|rest| rest.strip_prefix('-'));
+    let by_name = by_name.and_then(|digits| digits.parse().ok()).and_then(Index::new);
     let by_name = by_name.filter(|index| data_name(template, *index) == data.metadata.name_str());
     let own = data.spec.index.and_then(Index::new);
     // Another template's data may have any index; only its name is in the way.
-    let ours = data
-        .spec
-        .template
-        .as_ref()
-        .is_some_and(|t| t.name_str() == template);
+    let ours = data.spec.template.as_ref().is_some_and(|t| t.name_str() == template);
     by_name.into_iter().chain(own.filter(|_| ours))
 }

@@ -68,12 +68,6 @@ fn template_of(metadata: &ObjectMeta, template: Option<&ObjectRef>) -> Option<Ob
 }
 
 fn lost_its_data(change: &Change<Metal3DataClaim>) -> Option<&Metal3DataClaim> {
-    let had = change
-        .old
-        .as_ref()
-        .is_some_and(|claim| claim.status.rendered_data.is_some());
-    change
-        .new
-        .as_deref()
-        .filter(|claim| had && claim.status.rendered_data.is_none())
+    let had = change.old.as_ref().is_some_and(|claim| claim.status.rendered_data.is_some());
+    change.new.as_deref().filter(|claim| had && claim.status.rendered_data.is_none())
 }

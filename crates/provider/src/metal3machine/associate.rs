@@ -51,11 +51,7 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
         }
     }
     let (key, value) = host_spec::host_annotation(&host);
-    pass.new
-        .metadata
-        .annotations
-        .get_or_insert_default()
-        .insert(key, value);
+    pass.new.metadata.annotations.get_or_insert_default().insert(key, value);
     pass.status().host_taken();
     data::choose_template(pass);
     Ok(())
@@ -73,12 +69,7 @@ fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
         return;
     }
     let bootstrap = &machine.spec.bootstrap;
-    let of_config = || {
-        bootstrap
-            .config_ref
-            .as_ref()
-            .and_then(|config| config.name.clone())
-    };
+    let of_config = || bootstrap.config_ref.as_ref().and_then(|config| config.name.clone());
     let name = bootstrap.data_secret_name.clone().or_else(of_config);
     pass.new.status.user_data = match name {
         Some(name) => Some(SecretRef::new(machine.metadata.namespace_str(), name)),
@@ -92,33 +83,19 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
         HostOutcome::Chosen(chosen) => chosen,
         HostOutcome::None => return no_host(pass, format!("no host is available: {}", choice.counts())),
         HostOutcome::Wait(booked) => {
-            let booked: Vec<_> = booked
-                .iter()
-                .map(|(host, state)| format!("{host} ({state})"))
-                .collect();
+            let booked: Vec<_> = booked.iter().map(|(host, state)| format!("{host} ({state})")).collect();
             return no_host(
                 pass,
-                format!(
-                    "waiting for a host reserved for this owner: {}",
-                    booked.join(", ")
-                ),
+                format!("waiting for a host reserved for this owner: {}", booked.join(", ")),
             );
         }
         HostOutcome::Err(error) => return no_host(pass, error.to_string()),
     };
     let name = chosen.host.as_str();
-    let host = pass
-        .snapshot
-        .candidates
-        .iter()
-        .find(|h| h.metadata.name_str() == name)
-        .cloned();
+    let host = pass.snapshot.candidates.iter().find(|h| h.metadata.name_str() == name).cloned();
     let Some(host) = host else { return End::Again };
     if let Some(wanted) = &chosen.fell_back_from_domain {
-        let stands = host
-            .metadata
-            .label(label::FAILURE_DOMAIN)
-            .unwrap_or("no failure domain");
+        let stands = host.metadata.label(label::FAILURE_DOMAIN).unwrap_or("no failure domain");
         pass.event(
             event::FAILURE_DOMAIN_FALLBACK,
             format!("no free host in failure domain {wanted}; host {name} in {stands} is taken instead"),
@@ -138,10 +115,7 @@ fn write_claim(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> 
     let mut claimed = host.clone();
     host_spec::claim(&mut claimed, &pass.new, &machine.spec.cluster_name);
     pass.others.update_object(host, &claimed);
-    pass.event(
-        event::HOST_CLAIMED,
-        format!("host {} is taken", host.metadata.name_str()),
-    );
+    pass.event(event::HOST_CLAIMED, format!("host {} is taken", host.metadata.name_str()));
     End::Again
 }
 
@@ -165,14 +139,9 @@ pub(super) fn provision_host(pass: &mut Pass<'_>) -> Step {
             Err(End::WaitFor(message))
         }
         None => {
-            pass.status().host_provisioned(
-                reason::HOST_PROVISIONING,
-                &format!("host {name} is being provisioned"),
-            );
-            Err(End::WaitFor(format!(
-                "host {name} to be provisioned; it is {}",
-                or_new(state)
-            )))
+            pass.status()
+                .host_provisioned(reason::HOST_PROVISIONING, &format!("host {name} is being provisioned"));
+            Err(End::WaitFor(format!("host {name} to be provisioned; it is {}", or_new(state))))
         }
     }
 }

@@ -55,8 +55,7 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
         let name = foreign.metadata.name_str();
         let what =
             format!("Metal3DataClaim {name}, which belongs to another machine of this name, to be gone");
-        pass.status()
-            .meta_data_fails(reason::META_DATA_FAILED, &format!("waiting for {what}"));
+        pass.status().meta_data_fails(reason::META_DATA_FAILED, &format!("waiting for {what}"));
         return Err(End::WaitFor(what));
     }
     let claim = new_claim(pass, template);
@@ -76,9 +75,7 @@ fn new_claim(pass: &Pass<'_>, template: ObjectRef) -> Metal3DataClaim {
             owner_references: Some(vec![controlled_by(machine)]),
             ..ObjectMeta::default()
         },
-        spec: Metal3DataClaimSpec {
-            template: Some(template),
-        },
+        spec: Metal3DataClaimSpec { template: Some(template) },
         ..Metal3DataClaim::default()
     }
 }
@@ -89,19 +86,13 @@ fn take_user_secrets(pass: &mut Pass<'_>) -> Step {
     let spec = pass.new.spec.clone();
     for (field, given) in [("metaData", &spec.meta_data), ("networkData", &spec.network_data)] {
         let Some(given) = given else { continue };
-        let namespace = given
-            .namespace
-            .as_deref()
-            .filter(|n| !n.is_empty())
-            .unwrap_or(&home);
+        let namespace = given.namespace.as_deref().filter(|n| !n.is_empty()).unwrap_or(&home);
         if namespace != home {
             let message = format!(
                 "cross-namespace secret reference is not allowed for {field} (namespace {namespace:?} does not match {home:?})"
             );
             pass.status().meta_data_fails(reason::META_DATA_FAILED, &message);
-            return Err(End::WaitFor(format!(
-                "spec.{field} to name a Secret of this namespace"
-            )));
+            return Err(End::WaitFor(format!("spec.{field} to name a Secret of this namespace")));
         }
         let slot = match field {
             "metaData" => &mut pass.new.status.meta_data,
@@ -130,33 +121,19 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
         let problem = problem.map(|p| format!(" ({p})")).unwrap_or_default();
         return not_yet(
             pass,
-            format!(
-                "Metal3DataTemplate {} to serve the claim{problem}",
-                template.name_str()
-            ),
+            format!("Metal3DataTemplate {} to serve the claim{problem}", template.name_str()),
         );
     }
     take_data(pass, template.name_str())
 }
 
 fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
-    let name = pass
-        .new
-        .status
-        .rendered_data
-        .as_ref()
-        .map(|r| r.name_str().to_owned())
-        .unwrap_or_default();
+    let name = pass.new.status.rendered_data.as_ref().map(|r| r.name_str().to_owned()).unwrap_or_default();
     let Some(data) = pass.snapshot.data.clone() else {
         return not_yet(pass, format!("Metal3Data {name} of template {template}"));
     };
     if data.status.ready != Some(true) {
-        let problem = data
-            .status
-            .error_message
-            .as_ref()
-            .map(|e| format!(": {e}"))
-            .unwrap_or_default();
+        let problem = data.status.error_message.as_ref().map(|e| format!(": {e}")).unwrap_or_default();
         return not_yet(pass, format!("Metal3Data {name} to be rendered{problem}"));
     }
     pass.status().data_ready(reason::DATA_SECRETS_READY);

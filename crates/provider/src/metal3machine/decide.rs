@@ -57,11 +57,7 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
         connect: None,
         node: None,
     };
-    let end = if pass.new.metadata.is_deleting() {
-        delete::run(&mut pass)
-    } else {
-        run(&mut pass)
-    };
+    let end = if pass.new.metadata.is_deleting() { delete::run(&mut pass) } else { run(&mut pass) };
     pass.finish(end.err().unwrap_or(End::Done))
 }
 
@@ -84,10 +80,7 @@ fn run(pass: &mut Pass<'_>) -> Step {
 
 impl<'a> Pass<'a> {
     pub(super) fn status(&mut self) -> Status<'_> {
-        Status {
-            machine: &mut self.new,
-            now: self.now,
-        }
+        Status { machine: &mut self.new, now: self.now }
     }
 
     pub(super) fn namespace(&self) -> &'a str {
@@ -96,19 +89,11 @@ impl<'a> Pass<'a> {
 
     /// Records an event on the machine.
     pub(super) fn event(&mut self, reason: &'static str, message: String) {
-        self.others.event(EventNote::normal(
-            self.snapshot.metal3_machine.as_ref(),
-            reason,
-            message,
-        ));
+        self.others.event(EventNote::normal(self.snapshot.metal3_machine.as_ref(), reason, message));
     }
 
     fn is_provisioned(&self) -> bool {
-        self.new
-            .spec
-            .provider_id
-            .as_ref()
-            .is_some_and(|id| !id.is_empty())
+        self.new.spec.provider_id.as_ref().is_some_and(|id| !id.is_empty())
             && Initialization::is_provisioned(&self.new.status.initialization)
     }
 
@@ -127,19 +112,9 @@ impl<'a> Pass<'a> {
             );
             return Err(End::WaitFor(what));
         };
-        self.new
-            .spec
-            .failure_domain
-            .clone_from(&machine.spec.failure_domain);
-        let Some(cluster) = snapshot
-            .cluster
-            .as_deref()
-            .filter(|c| c.infrastructure_is_ready())
-        else {
-            let what = format!(
-                "the infrastructure of Cluster {} to be ready",
-                machine.spec.cluster_name
-            );
+        self.new.spec.failure_domain.clone_from(&machine.spec.failure_domain);
+        let Some(cluster) = snapshot.cluster.as_deref().filter(|c| c.infrastructure_is_ready()) else {
+            let what = format!("the infrastructure of Cluster {} to be ready", machine.spec.cluster_name);
             self.status().host_waits(
                 reason::WAITING_FOR_INFRASTRUCTURE,
                 reason::LEGACY_WAITING_FOR_INFRASTRUCTURE,
@@ -150,8 +125,7 @@ impl<'a> Pass<'a> {
         if snapshot.metal3_cluster.is_none() {
             let what = format!("the Metal3Cluster of Cluster {}", cluster.metadata.name_str());
             let reason = reason::WAITING_FOR_METAL3_CLUSTER;
-            self.status()
-                .host_waits(reason, reason, &format!("waiting for {what}"));
+            self.status().host_waits(reason, reason, &format!("waiting for {what}"));
             return Err(End::WaitFor(what));
         }
         Ok((machine, cluster))
@@ -171,11 +145,7 @@ impl<'a> Pass<'a> {
         if self.new.metadata.has_finalizer(finalizer::MACHINE) {
             return Ok(());
         }
-        self.new
-            .metadata
-            .finalizers
-            .get_or_insert_default()
-            .push(finalizer::MACHINE.to_owned());
+        self.new.metadata.finalizers.get_or_insert_default().push(finalizer::MACHINE.to_owned());
         Err(End::Again)
     }
 
@@ -211,11 +181,7 @@ impl<'a> Pass<'a> {
             self.stamp(old);
             plan.update_status(old, &self.new);
         }
-        Decision {
-            plan: plan.ending(end),
-            connect: self.connect,
-            node: self.node,
-        }
+        Decision { plan: plan.ending(end), connect: self.connect, node: self.node }
     }
 
     /// `lastUpdated` moves only with content.

@@ -50,11 +50,7 @@ fn release_host(pass: &mut Pass<'_>) -> Step {
         }
         ReleaseStep::Wait(wait) => {
             // The state is left out of the condition: it would cost a write for each step of the operator.
-            let hindrance = wait
-                .hindrance
-                .as_ref()
-                .map(|h| format!("; {h}"))
-                .unwrap_or_default();
+            let hindrance = wait.hindrance.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
             let said = format!("waiting for host {name} to be deprovisioned{hindrance}");
             pass.status().deleting(reason::DEPROVISIONING, &said);
             Err(End::WaitFor(wait.to_string()))
@@ -81,10 +77,7 @@ fn release_claim(pass: &mut Pass<'_>) {
     let Some(claim) = pass.snapshot.claim.clone() else {
         return;
     };
-    if !claim
-        .metadata
-        .is_owned_by_uid(pass.snapshot.metal3_machine.metadata.uid_str())
-    {
+    if !claim.metadata.is_owned_by_uid(pass.snapshot.metal3_machine.metadata.uid_str()) {
         return;
     }
     let mut released = claim.as_ref().clone();

@@ -62,12 +62,7 @@ pub fn provision_patch(
         put_payload(&mut spec, host, machine)?;
         put_secret(&mut spec, "userData", host, Some(user_data))?;
         put_secret(&mut spec, "metaData", host, machine.status.meta_data.as_ref())?;
-        put_secret(
-            &mut spec,
-            "networkData",
-            host,
-            machine.status.network_data.as_ref(),
-        )?;
+        put_secret(&mut spec, "networkData", host, machine.status.network_data.as_ref())?;
     }
     if let Some(mode) = &machine.spec.automated_cleaning_mode
         && host.spec.automated_cleaning_mode.as_ref() != Some(mode)
@@ -87,24 +82,15 @@ fn put_payload(
     machine: &Metal3Machine,
 ) -> Result<(), HostSpecError> {
     let image = machine.spec.image.as_ref().filter(|image| !image.url.is_empty());
-    let deploy = machine
-        .spec
-        .custom_deploy
-        .as_ref()
-        .filter(|deploy| !deploy.method.is_empty());
+    let deploy = machine.spec.custom_deploy.as_ref().filter(|deploy| !deploy.method.is_empty());
     if image.is_none() && deploy.is_none() {
-        return Err(HostSpecError::NothingToDeploy {
-            host: host.metadata.name_str().to_owned(),
-        });
+        return Err(HostSpecError::NothingToDeploy { host: host.metadata.name_str().to_owned() });
     }
     if let Some(image) = image {
         let mut value = json!({"url": image.url, "checksum": image.checksum.clone().unwrap_or_default()});
         if let Some(map) = value.as_object_mut() {
             // An empty format is refused by the host's schema, so it is left out.
-            for (key, part) in [
-                ("checksumType", &image.checksum_type),
-                ("format", &image.disk_format),
-            ] {
+            for (key, part) in [("checksumType", &image.checksum_type), ("format", &image.disk_format)] {
                 if let Some(part) = part.as_ref().filter(|p| !p.is_empty()) {
                     map.insert(key.to_owned(), json!(part));
                 }
@@ -126,11 +112,7 @@ fn put_secret(
 ) -> Result<(), HostSpecError> {
     let Some(secret) = secret else { return Ok(()) };
     let home = host.metadata.namespace_str();
-    let namespace = secret
-        .namespace
-        .as_deref()
-        .filter(|n| !n.is_empty())
-        .unwrap_or(home);
+    let namespace = secret.namespace.as_deref().filter(|n| !n.is_empty()).unwrap_or(home);
     if namespace != home {
         return Err(HostSpecError::ForeignNamespace {
             field,
@@ -139,10 +121,7 @@ fn put_secret(
             expected: home.to_owned(),
         });
     }
-    spec.insert(
-        field.to_owned(),
-        json!({"name": secret.name, "namespace": namespace}),
-    );
+    spec.insert(field.to_owned(), json!({"name": secret.name, "namespace": namespace}));
     Ok(())
 }
 
@@ -176,9 +155,7 @@ mod tests {
 
     #[test]
     fn a_blank_host_gets_image_data_and_power_and_no_empty_format() {
-        let patch = provision_patch(&host(json!({}), "available"), &machine(json!({})))
-            .unwrap()
-            .unwrap();
+        let patch = provision_patch(&host(json!({}), "available"), &machine(json!({}))).unwrap().unwrap();
         assert_eq!(
             patch,
             json!({"spec": {"image": {"url": "http://i", "checksum": "c", "checksumType": "sha256"},
@@ -200,9 +177,6 @@ mod tests {
         assert_eq!(nothing, Err(HostSpecError::NothingToDeploy { host: "h".into() }));
         let foreign = machine(json!({"status": {"networkData": {"name": "x", "namespace": "other"}}}));
         let text = provision_patch(&blank, &foreign).unwrap_err().to_string();
-        assert!(
-            text.contains("networkData on host h: namespace other is not n"),
-            "{text}"
-        );
+        assert!(text.contains("networkData on host h: namespace other is not n"), "{text}");
     }
 }

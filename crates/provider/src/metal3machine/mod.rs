@@ -54,10 +54,7 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
 fn look(context: &Context, key: &ObjectKey) -> Decision {
     let workload = |cluster: &ObjectKey| context.workloads.get(cluster);
     let Some(snapshot) = observe(&*context.caches, workload, key) else {
-        return Decision {
-            plan: Plan::done(),
-            ..Decision::default()
-        };
+        return Decision { plan: Plan::done(), ..Decision::default() };
     };
     let decision = decide(&snapshot, &context.clock.now_text());
     if let Some(cluster) = &decision.connect {
@@ -74,10 +71,7 @@ async fn tell_node(context: &Context, write: &NodeWrite) {
     };
     let key = ObjectKey::new("", &write.name);
     let patch = json!({"spec": {"providerID": write.provider_id}});
-    match client
-        .merge_patch(&ResourceKind::of::<Node>(), &key, None, &patch)
-        .await
-    {
+    match client.merge_patch(&ResourceKind::of::<Node>(), &key, None, &patch).await {
         Ok(answer) => {
             if let Ok(node) = serde_json::from_value::<Node>(answer) {
                 store.apply(node);

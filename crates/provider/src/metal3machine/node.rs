@@ -22,19 +22,10 @@ pub(super) fn find(pass: &mut Pass<'_>) -> Step {
         Nodes::NotNeeded => Ok(()),
         Nodes::NotConnected | Nodes::Connecting => {
             pass.connect = Some(cluster.clone());
-            waits(
-                pass,
-                format!(
-                    "waiting for the Nodes of workload cluster {} to be known",
-                    cluster.name
-                ),
-            )
+            waits(pass, format!("waiting for the Nodes of workload cluster {} to be known", cluster.name))
         }
         Nodes::Unreachable(cause) => {
-            let message = format!(
-                "waiting for workload cluster {} to be reachable: {cause}",
-                cluster.name
-            );
+            let message = format!("waiting for workload cluster {} to be reachable: {cause}", cluster.name);
             waits(pass, message)
         }
         Nodes::Known(candidates) => judge(pass, cluster, candidates),
@@ -54,10 +45,7 @@ fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -
         host_uid: host.metadata.uid_str(),
         hostnames: &names,
         cloud_provider: external_cloud_provider(pass),
-        has_config_ref: snapshot
-            .machine
-            .as_ref()
-            .is_some_and(|m| m.spec.bootstrap.has_config_ref()),
+        has_config_ref: snapshot.machine.as_ref().is_some_and(|m| m.spec.bootstrap.has_config_ref()),
     };
     let borrowed = provider_id::Nodes {
         with_id_of_host: candidates.with_id_of_host.iter().map(AsRef::as_ref).collect(),
@@ -70,11 +58,7 @@ fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -
             Ok(())
         }
         NodeDecision::Adopt { node, provider_id } => {
-            pass.node = Some(NodeWrite {
-                cluster,
-                name: node,
-                provider_id: provider_id.clone(),
-            });
+            pass.node = Some(NodeWrite { cluster, name: node, provider_id: provider_id.clone() });
             found(pass, provider_id);
             Ok(())
         }
@@ -92,10 +76,7 @@ fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -
 }
 
 fn external_cloud_provider(pass: &Pass<'_>) -> bool {
-    pass.snapshot
-        .metal3_cluster
-        .as_ref()
-        .is_some_and(|c| c.spec.cloud_provider_enabled == Some(true))
+    pass.snapshot.metal3_cluster.as_ref().is_some_and(|c| c.spec.cloud_provider_enabled == Some(true))
 }
 
 fn found(pass: &mut Pass<'_>, provider_id: String) {
@@ -103,9 +84,7 @@ fn found(pass: &mut Pass<'_>, provider_id: String) {
         pass.event(event::PROVIDER_ID_SET, format!("provider ID is {provider_id}"));
         pass.new.spec.provider_id = Some(provider_id);
     }
-    pass.new.status.initialization = Some(Initialization {
-        provisioned: Some(true),
-    });
+    pass.new.status.initialization = Some(Initialization { provisioned: Some(true) });
     pass.status().node_found();
 }
 

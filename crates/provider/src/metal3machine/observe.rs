@@ -92,20 +92,13 @@ pub fn observe(
 ) -> Option<Snapshot> {
     let metal3_machine = reader.get::<Metal3Machine>(key)?;
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
-    let owner = metal3_machine
-        .metadata
-        .owner(CAPI_GROUP, "Machine")
-        .map(|owner| owner.name.clone());
-    let machine = owner
-        .as_deref()
-        .and_then(|name| reader.get::<Machine>(&here(name)));
+    let owner = metal3_machine.metadata.owner(CAPI_GROUP, "Machine").map(|owner| owner.name.clone());
+    let machine = owner.as_deref().and_then(|name| reader.get::<Machine>(&here(name)));
     let machine_set = machine
         .as_ref()
         .and_then(|m| m.metadata.owner(CAPI_GROUP, "MachineSet"))
         .and_then(|owner| reader.get::<MachineSet>(&here(&owner.name)));
-    let cluster_name = machine
-        .as_ref()
-        .and_then(|m| m.metadata.label(label::CLUSTER_NAME));
+    let cluster_name = machine.as_ref().and_then(|m| m.metadata.label(label::CLUSTER_NAME));
     let cluster = cluster_name.and_then(|name| reader.get::<Cluster>(&here(name)));
     let metal3_cluster = cluster
         .as_ref()
@@ -138,10 +131,7 @@ pub fn observe(
 
 /// The host that this machine consumes comes first: the claim on the host is the record, the annotation follows it.
 fn find_host(reader: &impl Reader, machine: &Metal3Machine, key: &ObjectKey) -> Option<Arc<BareMetalHost>> {
-    let consumed = reader
-        .by_index(&HOSTS_BY_CONSUMER, &key.to_string())
-        .into_iter()
-        .next();
+    let consumed = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string()).into_iter().next();
     consumed.or_else(|| {
         let name = annotated_host(machine).ok().flatten()?;
         reader.get::<BareMetalHost>(&ObjectKey::new(&key.namespace, name))
@@ -186,10 +176,7 @@ fn observe_nodes(
             Nodes::Known(NodeCandidates {
                 with_id_of_host,
                 with_uuid: store.by_index(&NODES_BY_UUID, uid),
-                with_hostname: names
-                    .iter()
-                    .flat_map(|n| store.by_index(&NODES_BY_HOSTNAME, n))
-                    .collect(),
+                with_hostname: names.iter().flat_map(|n| store.by_index(&NODES_BY_HOSTNAME, n)).collect(),
             })
         }
     }

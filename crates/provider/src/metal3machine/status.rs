@@ -16,25 +16,12 @@ pub(super) struct Status<'a> {
 
 impl Status<'_> {
     fn stamp(&self) -> Stamp<'_> {
-        Stamp {
-            now: self.now,
-            generation: self.machine.metadata.generation,
-        }
+        Stamp { now: self.now, generation: self.machine.metadata.generation }
     }
 
     fn set(&mut self, type_: &str, status: bool, reason: &str, message: &str) {
-        let stamp = Stamp {
-            now: self.now,
-            generation: self.machine.metadata.generation,
-        };
-        conditions::set(
-            &mut self.machine.status.conditions,
-            stamp,
-            type_,
-            status,
-            reason,
-            message,
-        );
+        let stamp = Stamp { now: self.now, generation: self.machine.metadata.generation };
+        conditions::set(&mut self.machine.status.conditions, stamp, type_, status, reason, message);
     }
 
     fn legacy_false(&mut self, type_: &str, severity: Severity, reason: &str, message: &str) {
@@ -43,22 +30,13 @@ impl Status<'_> {
     }
 
     fn legacy_true(&mut self, type_: &str) {
-        conditions::set_legacy_true(
-            conditions::legacy(&mut self.machine.status.deprecated),
-            self.now,
-            type_,
-        );
+        conditions::set_legacy_true(conditions::legacy(&mut self.machine.status.deprecated), self.now, type_);
     }
 
     /// No host yet: something must come first.
     pub(super) fn host_waits(&mut self, reason: &str, legacy_reason: &str, message: &str) {
         self.set(condition::ASSOCIATE_HOST, false, reason, message);
-        self.legacy_false(
-            condition::LEGACY_ASSOCIATE_BMH,
-            Severity::Info,
-            legacy_reason,
-            message,
-        );
+        self.legacy_false(condition::LEGACY_ASSOCIATE_BMH, Severity::Info, legacy_reason, message);
     }
 
     /// No host could be taken. Counts in the message are those of the moment the waiting began or its reasons
@@ -66,24 +44,11 @@ impl Status<'_> {
     pub(super) fn host_failed(&mut self, message: &str) {
         let digits = |c: char| c.is_ascii_digit();
         let words = |text: &str| text.replace("hosts", "host").replace(digits, "");
-        let said = self
-            .machine
-            .status
-            .conditions
-            .iter()
-            .find(|c| c.type_ == condition::ASSOCIATE_HOST);
-        let said = said
-            .filter(|c| c.reason == reason::ASSOCIATE_HOST_FAILED)
-            .map(|c| c.message.clone());
-        let message = &said
-            .filter(|said| words(said) == words(message))
-            .unwrap_or_else(|| message.to_owned());
-        self.set(
-            condition::ASSOCIATE_HOST,
-            false,
-            reason::ASSOCIATE_HOST_FAILED,
-            message,
-        );
+        let said = self.machine.status.conditions.iter().find(|c| c.type_ == condition::ASSOCIATE_HOST);
+        let said = said.filter(|c| c.reason == reason::ASSOCIATE_HOST_FAILED).map(|c| c.message.clone());
+        let message =
+            &said.filter(|said| words(said) == words(message)).unwrap_or_else(|| message.to_owned());
+        self.set(condition::ASSOCIATE_HOST, false, reason::ASSOCIATE_HOST_FAILED, message);
         self.legacy_false(
             condition::LEGACY_ASSOCIATE_BMH,
             Severity::Warning,
@@ -94,12 +59,7 @@ impl Status<'_> {
 
     /// A host was taken; how it was found stays as first said.
     pub(super) fn host_taken(&mut self) {
-        let already = self
-            .machine
-            .status
-            .conditions
-            .iter()
-            .find(|c| c.type_ == condition::ASSOCIATE_HOST);
+        let already = self.machine.status.conditions.iter().find(|c| c.type_ == condition::ASSOCIATE_HOST);
         let reason = already.filter(|c| c.status == "True").map(|c| c.reason.clone());
         let reason = reason.unwrap_or_else(|| reason::ASSOCIATE_HOST_SUCCESS.to_owned());
         self.set(condition::ASSOCIATE_HOST, true, &reason, "");
@@ -119,12 +79,7 @@ impl Status<'_> {
 
     /// The claim is there or not needed, and nothing stands in the way.
     pub(super) fn meta_data_good(&mut self) {
-        self.set(
-            condition::ASSOCIATE_META_DATA,
-            true,
-            reason::META_DATA_SUCCESS,
-            "",
-        );
+        self.set(condition::ASSOCIATE_META_DATA, true, reason::META_DATA_SUCCESS, "");
     }
 
     /// The claim cannot be made or the host cannot be kept in line.
@@ -135,12 +90,7 @@ impl Status<'_> {
     /// The data is not rendered yet.
     pub(super) fn data_waits(&mut self, message: &str) {
         self.set(condition::DATA_READY, false, reason::WAITING_FOR_DATA, message);
-        self.legacy_false(
-            condition::DATA_READY,
-            Severity::Info,
-            reason::WAITING_FOR_DATA,
-            message,
-        );
+        self.legacy_false(condition::DATA_READY, Severity::Info, reason::WAITING_FOR_DATA, message);
     }
 
     /// The data is there, or none is needed.
@@ -151,12 +101,7 @@ impl Status<'_> {
 
     /// Whether the image is on the disk.
     pub(super) fn host_provisioned(&mut self, reason: &str, message: &str) {
-        self.set(
-            condition::HOST_PROVISIONED,
-            reason == reason::HOST_PROVISIONED,
-            reason,
-            message,
-        );
+        self.set(condition::HOST_PROVISIONED, reason == reason::HOST_PROVISIONED, reason, message);
     }
 
     /// Deletion goes on.
@@ -172,10 +117,7 @@ impl Status<'_> {
 
     /// `Ready` in both generations.
     pub(super) fn summarise(&mut self) {
-        let stamp = Stamp {
-            now: self.now,
-            generation: self.stamp().generation,
-        };
+        let stamp = Stamp { now: self.now, generation: self.stamp().generation };
         let parts = [
             condition::ASSOCIATE_HOST,
             condition::ASSOCIATE_META_DATA,
@@ -183,11 +125,7 @@ impl Status<'_> {
             condition::HOST_PROVISIONED,
         ];
         conditions::summarise(&mut self.machine.status.conditions, stamp, &parts);
-        let parts = [
-            condition::LEGACY_ASSOCIATE_BMH,
-            condition::DATA_READY,
-            condition::LEGACY_NODE_READY,
-        ];
+        let parts = [condition::LEGACY_ASSOCIATE_BMH, condition::DATA_READY, condition::LEGACY_NODE_READY];
         conditions::summarise_legacy(
             conditions::legacy(&mut self.machine.status.deprecated),
             self.now,

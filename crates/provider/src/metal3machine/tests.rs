@@ -77,11 +77,7 @@ fn ready_to_choose() -> Snapshot {
 fn with_host(extra: Value) -> Snapshot {
     let mut object = host("h", consumed_by("m"));
     merge(&mut object, &extra);
-    Snapshot {
-        host: Some(read(object)),
-        candidates: vec![],
-        ..ready_to_choose()
-    }
+    Snapshot { host: Some(read(object)), candidates: vec![], ..ready_to_choose() }
 }
 
 fn with_machine(mut snapshot: Snapshot, extra: Value) -> Snapshot {
@@ -102,17 +98,8 @@ fn rack_template() -> Arc<Metal3MachineTemplate> {
 fn kinds(decision: &Decision) -> Vec<String> {
     let short = |write: &Write| match write {
         Write::Create { kind, key, .. } => format!("create {kind} {}", key.name),
-        Write::Patch {
-            kind,
-            key,
-            subresource,
-            ..
-        } => {
-            format!(
-                "patch {kind}{} {}",
-                subresource.map(|s| format!("/{s}")).unwrap_or_default(),
-                key.name
-            )
+        Write::Patch { kind, key, subresource, .. } => {
+            format!("patch {kind}{} {}", subresource.map(|s| format!("/{s}")).unwrap_or_default(), key.name)
         }
         Write::Delete { kind, key, .. } => format!("delete {kind} {}", key.name),
     };
@@ -129,38 +116,18 @@ fn patched(decision: &Decision, kind: &str, pointer: &str) -> Value {
 
 fn condition_of(decision: &Decision, type_: &str) -> (String, String) {
     let conditions = patched(decision, "Metal3Machine", "/status/conditions");
-    let found = conditions
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|c| c["type"] == type_);
+    let found = conditions.as_array().into_iter().flatten().find(|c| c["type"] == type_);
     let text = |key: &str| found.and_then(|c| c[key].as_str()).unwrap_or_default().to_owned();
     (text("status"), text("reason"))
 }
 
 #[test]
 fn each_missing_prerequisite_is_waited_for_by_its_reason_and_nothing_is_taken() {
-    let no_owner = Snapshot {
-        owner: None,
-        machine: None,
-        ..ready_to_choose()
-    };
-    let no_machine = Snapshot {
-        machine: None,
-        ..ready_to_choose()
-    };
-    let no_cluster = Snapshot {
-        cluster: None,
-        ..ready_to_choose()
-    };
-    let not_ready = Snapshot {
-        cluster: Some(read(json!({}))),
-        ..ready_to_choose()
-    };
-    let no_metal3_cluster = Snapshot {
-        metal3_cluster: None,
-        ..ready_to_choose()
-    };
+    let no_owner = Snapshot { owner: None, machine: None, ..ready_to_choose() };
+    let no_machine = Snapshot { machine: None, ..ready_to_choose() };
+    let no_cluster = Snapshot { cluster: None, ..ready_to_choose() };
+    let not_ready = Snapshot { cluster: Some(read(json!({}))), ..ready_to_choose() };
+    let no_metal3_cluster = Snapshot { metal3_cluster: None, ..ready_to_choose() };
     let no_bootstrap = Snapshot {
         machine: Some(read(
             json!({"spec": {"bootstrap": {"configRef": {"kind": "KubeadmConfig", "name": "m"}}}}),
@@ -177,10 +144,7 @@ fn each_missing_prerequisite_is_waited_for_by_its_reason_and_nothing_is_taken() 
     ] {
         let decision = decide(&snapshot, "t");
         assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"], "{reason}");
-        assert_eq!(
-            condition_of(&decision, condition::ASSOCIATE_HOST),
-            ("False".into(), reason.into())
-        );
+        assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST), ("False".into(), reason.into()));
         assert!(matches!(decision.plan.end, End::WaitFor(_)), "{reason}");
     }
 }
@@ -190,10 +154,7 @@ fn the_finalizer_is_stored_before_anything_is_taken() {
     let snapshot = with_machine(ready_to_choose(), json!({"metadata": {"finalizers": []}}));
     let decision = decide(&snapshot, "t");
     assert_eq!(kinds(&decision), ["patch Metal3Machine m"]);
-    assert_eq!(
-        patched(&decision, "Metal3Machine", "/metadata/finalizers"),
-        json!([finalizer::MACHINE])
-    );
+    assert_eq!(patched(&decision, "Metal3Machine", "/metadata/finalizers"), json!([finalizer::MACHINE]));
     assert_eq!(decision.plan.end, End::Again);
 }
 
@@ -201,77 +162,42 @@ fn the_finalizer_is_stored_before_anything_is_taken() {
 fn a_host_is_claimed_on_the_version_that_was_looked_at() {
     let decision = decide(&ready_to_choose(), "t");
     assert_eq!(kinds(&decision), ["patch BareMetalHost h"]);
-    let Some(Write::Patch { version, patch, .. }) = decision.plan.writes.first() else {
-        panic!("a patch")
-    };
+    let Some(Write::Patch { version, patch, .. }) = decision.plan.writes.first() else { panic!("a patch") };
     assert_eq!(version.as_deref(), Some("9"));
     assert_eq!(patch["spec"]["consumerRef"]["name"], "m");
     assert_eq!(patch["metadata"]["labels"]["cluster.x-k8s.io/cluster-name"], "c");
-    assert_eq!(
-        patch["spec"].get("image"),
-        None,
-        "the image comes when the data is there"
-    );
+    assert_eq!(patch["spec"].get("image"), None, "the image comes when the data is there");
     assert_eq!(decision.plan.end, End::Again);
 }
 
 #[test]
 fn without_a_usable_host_the_condition_counts_the_reasons() {
-    let paused = host(
-        "h",
-        json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}}),
-    );
-    let snapshot = Snapshot {
-        candidates: vec![read(paused)],
-        ..ready_to_choose()
-    };
+    let paused = host("h", json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}}));
+    let snapshot = Snapshot { candidates: vec![read(paused)], ..ready_to_choose() };
     let decision = decide(&snapshot, "t");
-    let End::WaitFor(what) = &decision.plan.end else {
-        panic!("waits")
-    };
+    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
     assert_eq!(what, "no host is available: 1 host: 1 paused");
-    assert_eq!(
-        condition_of(&decision, condition::ASSOCIATE_HOST).1,
-        "AssociateBareMetalHostFailed"
-    );
+    assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).1, "AssociateBareMetalHostFailed");
 }
 
 #[test]
 fn a_count_alone_never_causes_a_write() {
-    let paused = |n: &str| {
-        read(host(
-            n,
-            json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}}),
-        ))
-    };
-    let one = Snapshot {
-        candidates: vec![paused("a")],
-        ..ready_to_choose()
-    };
+    let paused = |n: &str| read(host(n, json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}})));
+    let one = Snapshot { candidates: vec![paused("a")], ..ready_to_choose() };
     let first = decide(&one, "t");
     let status = json!({"status": patched(&first, "Metal3Machine", "/status")});
-    let two = with_machine(
-        Snapshot {
-            candidates: vec![paused("a"), paused("b")],
-            ..ready_to_choose()
-        },
-        status,
-    );
+    let two =
+        with_machine(Snapshot { candidates: vec![paused("a"), paused("b")], ..ready_to_choose() }, status);
     assert_eq!(decide(&two, "later").plan.writes, []);
 }
 
 #[test]
 fn a_host_of_somebody_else_is_never_taken_away() {
     let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
-    let snapshot = Snapshot {
-        host: Some(read(host("h", consumed_by("other")))),
-        ..ready_to_choose()
-    };
+    let snapshot = Snapshot { host: Some(read(host("h", consumed_by("other")))), ..ready_to_choose() };
     let decision = decide(&with_machine(snapshot, recorded), "t");
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
-    let End::WaitFor(what) = &decision.plan.end else {
-        panic!("waits")
-    };
+    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
     assert!(what.contains("consumed by Metal3Machine metal3/other"), "{what}");
 }
 
@@ -290,30 +216,15 @@ fn after_the_claim_the_template_of_the_hosts_rack_is_stored_before_the_data_clai
     let decision = decide(&snapshot, "t");
     assert_eq!(
         kinds(&decision),
-        [
-            "patch Metal3Machine m",
-            "create Metal3DataClaim m",
-            "patch Metal3Machine/status m"
-        ]
+        ["patch Metal3Machine m", "create Metal3DataClaim m", "patch Metal3Machine/status m"]
     );
+    assert_eq!(patched(&decision, "Metal3Machine", "/spec/dataTemplate/name"), "dt2");
     assert_eq!(
-        patched(&decision, "Metal3Machine", "/spec/dataTemplate/name"),
-        "dt2"
-    );
-    assert_eq!(
-        patched(
-            &decision,
-            "Metal3Machine",
-            "/metadata/annotations/metal3.io~1BareMetalHost"
-        ),
+        patched(&decision, "Metal3Machine", "/metadata/annotations/metal3.io~1BareMetalHost"),
         "metal3/h"
     );
     assert_eq!(decision.plan.events.len(), 1);
-    assert!(
-        decision.plan.events[0].message.contains("dt2"),
-        "{:?}",
-        decision.plan.events
-    );
+    assert!(decision.plan.events[0].message.contains("dt2"), "{:?}", decision.plan.events);
 }
 
 #[test]
@@ -321,10 +232,7 @@ fn a_claim_of_a_predecessor_of_the_same_name_is_waited_out() {
     let snapshot = Snapshot {
         claim: Some(read(json!({"metadata": {"name": "m", "ownerReferences": [
             {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": "m", "uid": "older"}]}}))),
-        ..with_machine(
-            with_host(json!({})),
-            json!({"spec": {"dataTemplate": {"name": "dt"}}}),
-        )
+        ..with_machine(with_host(json!({})), json!({"spec": {"dataTemplate": {"name": "dt"}}}))
     };
     let decision = decide(&snapshot, "t");
     assert!(!kinds(&decision).iter().any(|w| w.contains("Metal3DataClaim")));
@@ -346,9 +254,7 @@ fn no_image_is_written_before_the_data_is_ready_and_then_image_and_data_together
             json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}}),
         );
         Snapshot {
-            claim: Some(read(own_claim(
-                json!({"renderedData": {"name": "dt-0", "namespace": "metal3"}}),
-            ))),
+            claim: Some(read(own_claim(json!({"renderedData": {"name": "dt-0", "namespace": "metal3"}})))),
             ..snapshot
         }
     };
@@ -358,42 +264,18 @@ fn no_image_is_written_before_the_data_is_ready_and_then_image_and_data_together
             "status": {"ready": ready, "errorMessage": "no NIC"}}),
         )
     };
-    let waiting = decide(
-        &Snapshot {
-            data: Some(data(false)),
-            ..templated()
-        },
-        "t",
-    );
-    assert_eq!(
-        kinds(&waiting),
-        ["patch Metal3Machine m", "patch Metal3Machine/status m"]
-    );
+    let waiting = decide(&Snapshot { data: Some(data(false)), ..templated() }, "t");
+    assert_eq!(kinds(&waiting), ["patch Metal3Machine m", "patch Metal3Machine/status m"]);
     assert_eq!(
         condition_of(&waiting, condition::DATA_READY),
         ("False".into(), "WaitingForMetal3Data".into())
     );
-    assert!(
-        waiting.plan.to_string().contains("no NIC"),
-        "the cause is passed on"
-    );
-    let ready = decide(
-        &Snapshot {
-            data: Some(data(true)),
-            ..templated()
-        },
-        "t",
-    );
-    assert_eq!(
-        patched(&ready, "BareMetalHost", "/spec/networkData/name"),
-        "m-networkdata"
-    );
+    assert!(waiting.plan.to_string().contains("no NIC"), "the cause is passed on");
+    let ready = decide(&Snapshot { data: Some(data(true)), ..templated() }, "t");
+    assert_eq!(patched(&ready, "BareMetalHost", "/spec/networkData/name"), "m-networkdata");
     assert_eq!(patched(&ready, "BareMetalHost", "/spec/metaData"), Value::Null);
     assert_eq!(patched(&ready, "BareMetalHost", "/spec/userData/name"), "m");
-    assert_eq!(
-        patched(&ready, "Metal3Machine", "/status/networkData/name"),
-        "m-networkdata"
-    );
+    assert_eq!(patched(&ready, "Metal3Machine", "/status/networkData/name"), "m-networkdata");
 }
 
 fn provisioned(nodes: Nodes) -> Snapshot {
@@ -413,55 +295,31 @@ fn the_node_of_a_provisioned_host_makes_the_machine_provisioned() {
     let asks = decide(&provisioned(Nodes::NotConnected), "t");
     assert_eq!(asks.connect.map(|c| c.to_string()).as_deref(), Some("metal3/c"));
     let waits = decide(&provisioned(Nodes::Known(NodeCandidates::default())), "t");
-    assert_eq!(
-        condition_of(&waits, condition::ASSOCIATE_META_DATA).1,
-        "WaitingForNode"
-    );
+    assert_eq!(condition_of(&waits, condition::ASSOCIATE_META_DATA).1, "WaitingForNode");
     let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
-    let known = NodeCandidates {
-        with_id_of_host: vec![node],
-        ..NodeCandidates::default()
-    };
+    let known = NodeCandidates { with_id_of_host: vec![node], ..NodeCandidates::default() };
     let done = decide(&provisioned(Nodes::Known(known)), "t");
-    assert_eq!(
-        patched(&done, "Metal3Machine", "/spec/providerID"),
-        "metal3://metal3/h/m"
-    );
-    assert_eq!(
-        patched(&done, "Metal3Machine", "/status/initialization/provisioned"),
-        true
-    );
-    assert_eq!(
-        condition_of(&done, condition::READY),
-        ("True".into(), "Ready".into())
-    );
+    assert_eq!(patched(&done, "Metal3Machine", "/spec/providerID"), "metal3://metal3/h/m");
+    assert_eq!(patched(&done, "Metal3Machine", "/status/initialization/provisioned"), true);
+    assert_eq!(condition_of(&done, condition::READY), ("True".into(), "Ready".into()));
     assert_eq!(done.plan.end, End::Done);
 }
 
 #[test]
 fn a_node_found_by_label_is_told_its_provider_id_first() {
     let node = read(json!({"metadata": {"name": "n"}}));
-    let known = NodeCandidates {
-        with_uuid: vec![node],
-        ..NodeCandidates::default()
-    };
+    let known = NodeCandidates { with_uuid: vec![node], ..NodeCandidates::default() };
     let mut snapshot = provisioned(Nodes::Known(known));
     snapshot.metal3_cluster = Some(read(json!({})));
     let write = decide(&snapshot, "t").node.unwrap();
-    assert_eq!(
-        (write.name.as_str(), write.provider_id.as_str()),
-        ("n", "metal3://metal3/h/m")
-    );
+    assert_eq!((write.name.as_str(), write.provider_id.as_str()), ("n", "metal3://metal3/h/m"));
 }
 
 #[test]
 fn a_second_look_at_a_finished_machine_writes_nothing() {
     let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
     let known = || {
-        Nodes::Known(NodeCandidates {
-            with_id_of_host: vec![Arc::clone(&node)],
-            ..NodeCandidates::default()
-        })
+        Nodes::Known(NodeCandidates { with_id_of_host: vec![Arc::clone(&node)], ..NodeCandidates::default() })
     };
     let mut snapshot = provisioned(known());
     for _ in 0..2 {
@@ -480,10 +338,7 @@ fn a_second_look_at_a_finished_machine_writes_nothing() {
 }
 
 fn deleting(snapshot: Snapshot) -> Snapshot {
-    with_machine(
-        snapshot,
-        json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}),
-    )
+    with_machine(snapshot, json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}))
 }
 
 #[test]
@@ -496,14 +351,9 @@ fn deletion_clears_the_host_then_waits_then_releases_host_and_claim_and_lets_go_
         json!({"spec": {"online": false}, "status": {"provisioning": {"state": "deprovisioning"}}});
     let waits = decide(&deleting(with_host(cleaning)), "t");
     assert_eq!(kinds(&waits), ["patch Metal3Machine/status m"]);
-    assert_eq!(
-        condition_of(&waits, condition::ASSOCIATE_META_DATA).1,
-        "Deprovisioning"
-    );
-    let clean = Snapshot {
-        claim: Some(read(own_claim(json!({})))),
-        ..with_host(json!({"spec": {"online": false}}))
-    };
+    assert_eq!(condition_of(&waits, condition::ASSOCIATE_META_DATA).1, "Deprovisioning");
+    let clean =
+        Snapshot { claim: Some(read(own_claim(json!({})))), ..with_host(json!({"spec": {"online": false}})) };
     let ends = decide(&deleting(clean), "t");
     assert_eq!(
         kinds(&ends),
@@ -515,10 +365,7 @@ fn deletion_clears_the_host_then_waits_then_releases_host_and_claim_and_lets_go_
         ]
     );
     assert_eq!(patched(&ends, "Metal3Machine", "/metadata/finalizers"), json!([]));
-    assert_eq!(
-        patched(&ends, "Metal3DataClaim", "/metadata/finalizers"),
-        json!([finalizer::DATA_CLAIM])
-    );
+    assert_eq!(patched(&ends, "Metal3DataClaim", "/metadata/finalizers"), json!([finalizer::DATA_CLAIM]));
 }
 
 #[test]
@@ -530,8 +377,5 @@ fn deletion_needs_neither_machine_nor_cluster_nor_template() {
         metal3_cluster: None,
         ..with_host(json!({"spec": {"online": false}}))
     };
-    assert_eq!(
-        kinds(&decide(&deleting(bare), "t")),
-        ["patch BareMetalHost h", "patch Metal3Machine m"]
-    );
+    assert_eq!(kinds(&decide(&deleting(bare), "t")), ["patch BareMetalHost h", "patch Metal3Machine m"]);
 }

@@ -38,11 +38,7 @@ impl Memory {
     pub fn list<K: Object>(&self) -> Vec<Value> {
         let kind = ResourceKind::of::<K>();
         let of_kind = |place: &&Place| place.0 == kind.group && place.1 == kind.plural;
-        self.objects
-            .keys()
-            .filter(of_kind)
-            .filter_map(|place| self.objects.get(place).cloned())
-            .collect()
+        self.objects.keys().filter(of_kind).filter_map(|place| self.objects.get(place).cloned()).collect()
     }
 
     /// Changes an object, if it is there.
@@ -93,13 +89,7 @@ impl Memory {
                 self.create(kind, key, object.clone())?;
                 (kind, key)
             }
-            Write::Patch {
-                kind,
-                key,
-                subresource,
-                version,
-                patch,
-            } => {
+            Write::Patch { kind, key, subresource, version, patch } => {
                 let at = place(kind, key);
                 let version = own.get(&at).or(version.as_ref());
                 self.patch(kind, key, *subresource, version, patch)?;
@@ -111,10 +101,7 @@ impl Memory {
             }
         };
         let at = place(kind, key);
-        let version = self
-            .objects
-            .get(&at)
-            .map(|object| object["metadata"]["resourceVersion"].clone());
+        let version = self.objects.get(&at).map(|object| object["metadata"]["resourceVersion"].clone());
         if let Some(Value::String(version)) = version {
             own.insert(at, version);
         }
@@ -144,10 +131,7 @@ impl Memory {
         if version.is_some_and(|version| object["metadata"]["resourceVersion"] != json!(version)) {
             return Err(Outdated(format!("{kind} {key} has changed")));
         }
-        let parts: Vec<&String> = patch
-            .as_object()
-            .map(|map| map.keys().collect())
-            .unwrap_or_default();
+        let parts: Vec<&String> = patch.as_object().map(|map| map.keys().collect()).unwrap_or_default();
         let status_only = parts.iter().all(|part| *part == "status");
         assert_eq!(subresource == Some("status"), status_only, "{kind} {key} {patch}");
         let mut object = object.clone();
@@ -160,9 +144,7 @@ impl Memory {
         let Some(object) = self.objects.get(&place(kind, key)) else {
             return Ok(());
         };
-        let held = object["metadata"]["finalizers"]
-            .as_array()
-            .is_some_and(|f| !f.is_empty());
+        let held = object["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
         if uid.is_some_and(|uid| object["metadata"]["uid"] != json!(uid)) {
             return Err(Outdated(format!("{kind} {key} is another one")));
         }
@@ -180,9 +162,7 @@ impl Memory {
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         let metadata = &object["metadata"];
-        let held = metadata["finalizers"]
-            .as_array()
-            .is_some_and(|finalizers| !finalizers.is_empty());
+        let held = metadata["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty());
         if metadata["deletionTimestamp"].is_null() || held {
             self.objects.insert(place(kind, key), object);
         } else {
@@ -194,16 +174,11 @@ impl Memory {
 impl Reader for Memory {
     fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>> {
         let object = self.objects.get(&place(&ResourceKind::of::<K>(), key))?;
-        Some(Arc::new(
-            serde_json::from_value(object.clone()).expect("objects in memory are readable"),
-        ))
+        Some(Arc::new(serde_json::from_value(object.clone()).expect("objects in memory are readable")))
     }
 
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
-        let all = self
-            .list::<K>()
-            .into_iter()
-            .map(|object| serde_json::from_value::<K>(object));
+        let all = self.list::<K>().into_iter().map(|object| serde_json::from_value::<K>(object));
         all.map(|object| object.expect("objects in memory are readable"))
             .filter(|object| (index.values)(object).iter().any(|v| v == value))
             .map(Arc::new)

@@ -32,9 +32,9 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     let total = context.pace.duration(Phase::Bootstrap, &key);
     context
         .drive(|| match observe(&*context.caches, &key, &now) {
-            Some(snapshot) => decide(&snapshot, || {
-                context.bootstrap_watch.left(&key, Phase::Bootstrap, total)
-            }),
+            Some(snapshot) => {
+                decide(&snapshot, || context.bootstrap_watch.left(&key, Phase::Bootstrap, total))
+            }
             None => {
                 context.bootstrap_watch.stop(&key);
                 Plan::done()
@@ -57,32 +57,16 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
     let config = reader.get::<KubeadmConfig>(key)?;
     let value = path(&key.namespace, &key.name);
     let machine = reader.by_index(&MACHINES_BY_CONFIG, &value).into_iter().next();
-    let cluster = machine
-        .as_ref()
-        .and_then(|m| reader.get(&beside(&**m, &m.spec.cluster_name)));
+    let cluster = machine.as_ref().and_then(|m| reader.get(&beside(&**m, &m.spec.cluster_name)));
     let is_first = machine.as_ref().is_some_and(|machine| {
         let value = path(&key.namespace, &machine.spec.cluster_name);
         let leaders = reader.by_index(&LEADERS_BY_CLUSTER, &value);
-        let born = |m: &Machine| {
-            m.metadata
-                .creation_timestamp
-                .as_ref()
-                .map_or(0, |t| t.0.as_second())
-        };
-        let first = leaders
-            .into_iter()
-            .min_by_key(|m| (born(m), m.metadata.name.clone()));
+        let born = |m: &Machine| m.metadata.creation_timestamp.as_ref().map_or(0, |t| t.0.as_second());
+        let first = leaders.into_iter().min_by_key(|m| (born(m), m.metadata.name.clone()));
         first.is_some_and(|first| first.metadata.uid == machine.metadata.uid)
     });
     let has_secret = reader.get::<SecretMetadata>(key).is_some();
-    Some(Snapshot {
-        config,
-        machine,
-        cluster,
-        is_first,
-        has_secret,
-        now: now.to_owned(),
-    })
+    Some(Snapshot { config, machine, cluster, is_first, has_secret, now: now.to_owned() })
 }
 
 /// `left` starts the time that the work takes; it is asked only when the work may begin.
@@ -110,18 +94,12 @@ fn decide(s: &Snapshot, left: impl FnOnce() -> Duration) -> Plan {
     }
     let mut plan = Plan::done();
     if !s.has_secret {
-        plan.create_value(
-            ResourceKind::of::<Secret>(),
-            old.key(),
-            secret(old, machine, s.is_first),
-        );
+        plan.create_value(ResourceKind::of::<Secret>(), old.key(), secret(old, machine, s.is_first));
     }
     let mut new = KubeadmConfig::clone(old);
     let status = new.status.get_or_insert_default();
     status.data_secret_name = Some(old.key().name);
-    status.initialization = Some(DataSecretCreated {
-        data_secret_created: Some(true),
-    });
+    status.initialization = Some(DataSecretCreated { data_secret_created: Some(true) });
     status.observed_generation = old.metadata.generation;
     for saying in [
         Saying::of("Ready", true, "Ready", "NotReady"),
@@ -137,11 +115,7 @@ fn decide(s: &Snapshot, left: impl FnOnce() -> Duration) -> Plan {
 /// The Secret: what kubeadm would be told, as cloud-config. JSON is YAML.
 fn secret(config: &KubeadmConfig, machine: &Machine, first: bool) -> Value {
     let command = if first { "init" } else { "join" };
-    let format = config
-        .spec
-        .get("format")
-        .and_then(Value::as_str)
-        .unwrap_or("cloud-config");
+    let format = config.spec.get("format").and_then(Value::as_str).unwrap_or("cloud-config");
     let body = serde_json::to_string_pretty(&config.spec).unwrap_or_default();
     let text = format!("## template: jinja\n#cloud-config\n# kubeadm {command}\n{body}\n");
     let key = config.key();
@@ -164,10 +138,8 @@ mod tests {
         let machine = json!({"metadata": {"name": "m", "namespace": "metal3"}, "spec": {"clusterName": "c"}});
         Snapshot {
             config: Arc::new(
-                serde_json::from_value(
-                    json!({"metadata": {"name": "m", "namespace": "metal3", "uid": "u"},
-                    "spec": {"files": []}}),
-                )
+                serde_json::from_value(json!({"metadata": {"name": "m", "namespace": "metal3", "uid": "u"},
+                    "spec": {"files": []}}))
                 .unwrap(),
             ),
             machine: serde_json::from_value(machine).map(Arc::new).ok(),
@@ -214,9 +186,7 @@ mod tests {
         assert_eq!(secret["type"], "cluster.x-k8s.io/secret");
         assert_eq!(secret["metadata"]["ownerReferences"][0]["kind"], "KubeadmConfig");
         assert_eq!(secret["metadata"]["ownerReferences"][0]["controller"], true);
-        let text = BASE64_STANDARD
-            .decode(secret["data"]["value"].as_str().unwrap())
-            .unwrap();
+        let text = BASE64_STANDARD.decode(secret["data"]["value"].as_str().unwrap()).unwrap();
         assert!(String::from_utf8(text).unwrap().contains("kubeadm init"));
         assert!(secret["data"]["format"].is_string());
     }

@@ -19,12 +19,7 @@ const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
 const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
 
 pub(super) fn controller(context: &Arc<Context>) -> Controller {
-    context::controller(
-        "machine deployments",
-        &context.queues.deployments,
-        context,
-        reconcile,
-    )
+    context::controller("machine deployments", &context.queues.deployments, context, reconcile)
 }
 
 async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
@@ -50,19 +45,11 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
     let mut sets = reader.by_index(&SETS_BY_OWNER, deployment.metadata.uid_str());
     sets.sort_by_key(|set| revision(set));
     let cluster = reader.get(&beside(&*deployment, &deployment.spec.cluster_name));
-    Some(Snapshot {
-        deployment,
-        cluster,
-        sets,
-        now: now.to_owned(),
-    })
+    Some(Snapshot { deployment, cluster, sets, now: now.to_owned() })
 }
 
 fn revision(set: &MachineSet) -> u64 {
-    set.metadata
-        .annotation(REVISION)
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0)
+    set.metadata.annotation(REVISION).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 fn decide(s: &Snapshot, rng: &Rng) -> Plan {
@@ -77,10 +64,7 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
         return Plan::wait_for("its Cluster");
     };
     let mut plan = Plan::done();
-    let current = s
-        .sets
-        .iter()
-        .find(|set| same_template(set, old) && !set.metadata.is_deleting());
+    let current = s.sets.iter().find(|set| same_template(set, old) && !set.metadata.is_deleting());
     let mut new = MachineDeployment::clone(old);
     add_finalizer(&mut new.metadata, FINALIZER);
     add_owner(&mut new.metadata, owner_reference(&**cluster, false));
@@ -96,10 +80,7 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
 
 /// Fields that change without a new machine do not count.
 fn same_template(set: &MachineSet, deployment: &MachineDeployment) -> bool {
-    let essence = |spec: &MachineSpec| MachineSpec {
-        rest: Default::default(),
-        ..spec.clone()
-    };
+    let essence = |spec: &MachineSpec| MachineSpec { rest: Default::default(), ..spec.clone() };
     essence(&set.spec.template.spec) == essence(&deployment.spec.template.spec)
 }
 
@@ -157,49 +138,28 @@ fn grown(deployment: &MachineDeployment, now: i32, total: i32) -> i32 {
 /// Surge and unavailability in machines: percentages of the surge round up, of unavailability down.
 fn limits(deployment: &MachineDeployment) -> (i32, i32) {
     let strategy = deployment.spec.rollout.as_ref().and_then(|r| r.strategy.as_ref());
-    let update = strategy
-        .and_then(|s| s.rolling_update.clone())
-        .unwrap_or_default();
-    let RollingUpdate {
-        max_surge,
-        max_unavailable,
-    } = update;
+    let update = strategy.and_then(|s| s.rolling_update.clone()).unwrap_or_default();
+    let RollingUpdate { max_surge, max_unavailable } = update;
     let wanted = f64::from(deployment.wanted());
     let number = |value: Option<Value>, default: i32, round: fn(f64) -> f64| match value {
         Some(Value::String(text)) => match text.strip_suffix('%').and_then(|p| p.parse::<f64>().ok()) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "a share of a count of machines is small"
-            )]
+            #[expect(clippy::cast_possible_truncation, reason = "a share of a count of machines is small")]
             Some(percent) => round(wanted * percent / 100.0) as i32,
             None => text.parse().unwrap_or(default),
         },
-        Some(value) => value
-            .as_i64()
-            .and_then(|n| i32::try_from(n).ok())
-            .unwrap_or(default),
+        Some(value) => value.as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or(default),
         None => default,
     };
-    let (surge, unavailable) = (
-        number(max_surge, 1, f64::ceil),
-        number(max_unavailable, 0, f64::floor),
-    );
+    let (surge, unavailable) = (number(max_surge, 1, f64::ceil), number(max_unavailable, 0, f64::floor));
     // Both zero would never move.
-    if surge == 0 && unavailable == 0 {
-        (0, 1)
-    } else {
-        (surge, unavailable)
-    }
+    if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) }
 }
 
 /// Grows the current set and shrinks the old ones as far as the limits allow.
 fn resize(plan: &mut Plan, s: &Snapshot, current: &MachineSet) {
     let deployment = &s.deployment;
-    let others: Vec<&Arc<MachineSet>> = s
-        .sets
-        .iter()
-        .filter(|set| set.metadata.uid != current.metadata.uid)
-        .collect();
+    let others: Vec<&Arc<MachineSet>> =
+        s.sets.iter().filter(|set| set.metadata.uid != current.metadata.uid).collect();
     let active: i32 = others.iter().map(|set| size(set)).sum();
     let frozen = deployment.spec.paused.unwrap_or(false);
     let target = match active {
@@ -234,11 +194,7 @@ fn set_replicas(plan: &mut Plan, set: &MachineSet, replicas: i32, follow: Option
     let mut new = set.clone();
     new.spec.replicas = Some(replicas);
     if let Some(deployment) = follow {
-        new.spec
-            .template
-            .spec
-            .rest
-            .clone_from(&deployment.spec.template.spec.rest);
+        new.spec.template.spec.rest.clone_from(&deployment.spec.template.spec.rest);
         new.spec.deletion.clone_from(&deployment.spec.deletion);
     }
     plan.update(set, &new);
@@ -248,12 +204,7 @@ fn status(s: &Snapshot, current: Option<&MachineSet>) -> ReplicaStatus {
     let deployment = &s.deployment;
     let generation = deployment.metadata.generation;
     let sum = |of: fn(&ReplicaStatus) -> Option<i32>| {
-        Some(
-            s.sets
-                .iter()
-                .map(|set| of(&set.reported()).unwrap_or(0))
-                .sum::<i32>(),
-        )
+        Some(s.sets.iter().map(|set| of(&set.reported()).unwrap_or(0)).sum::<i32>())
     };
     let mut status = deployment.status.clone().unwrap_or_default();
     status.selector = Some(format!("{DEPLOYMENT_NAME}={}", deployment.metadata.name_str()));

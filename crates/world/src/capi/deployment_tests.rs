@@ -3,11 +3,9 @@
 use super::*;
 
 fn deployment(replicas: i32, rollout: Value) -> MachineDeployment {
-    serde_json::from_value(
-        json!({"metadata": {"name": "md", "namespace": "metal3", "uid": "u"},
+    serde_json::from_value(json!({"metadata": {"name": "md", "namespace": "metal3", "uid": "u"},
         "spec": {"clusterName": "c", "replicas": replicas, "rollout": {"strategy": rollout},
-            "template": {"spec": {"clusterName": "c", "version": "v2"}}}}),
-    )
+            "template": {"spec": {"clusterName": "c", "version": "v2"}}}}))
     .unwrap()
 }
 
@@ -99,16 +97,8 @@ fn percentages_round_up_for_surge_and_down_for_unavailability() {
 #[test]
 fn what_changes_in_place_does_not_make_a_new_set() {
     let mut changed = deployment(3, json!({}));
-    changed
-        .spec
-        .template
-        .spec
-        .rest
-        .insert("minReadySeconds".to_owned(), json!(5));
-    let plan = decide(
-        &snapshot(changed, vec![set("new", "v2", 3, 3, 3)]),
-        &Rng::seeded(1),
-    );
+    changed.spec.template.spec.rest.insert("minReadySeconds".to_owned(), json!(5));
+    let plan = decide(&snapshot(changed, vec![set("new", "v2", 3, 3, 3)]), &Rng::seeded(1));
     assert!(plan.to_string().contains("\"minReadySeconds\":5"), "{plan}");
     assert!(!plan.to_string().contains("create"));
 }
@@ -117,14 +107,7 @@ fn what_changes_in_place_does_not_make_a_new_set() {
 fn deletion_takes_the_sets_first() {
     let mut going = deployment(3, json!({}));
     going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-08-01T00:00:00Z")).unwrap();
-    assert_eq!(
-        changes(&snapshot(going.clone(), vec![set("new", "v2", 3, 3, 3)])),
-        "-new"
-    );
+    assert_eq!(changes(&snapshot(going.clone(), vec![set("new", "v2", 3, 3, 3)])), "-new");
     going.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
-    assert!(
-        decide(&snapshot(going, Vec::new()), &Rng::seeded(1))
-            .to_string()
-            .contains("\"finalizers\":[]")
-    );
+    assert!(decide(&snapshot(going, Vec::new()), &Rng::seeded(1)).to_string().contains("\"finalizers\":[]"));
 }

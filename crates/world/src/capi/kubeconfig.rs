@@ -12,10 +12,7 @@ pub(crate) const KUBECONFIG_SUFFIX: &str = "-kubeconfig";
 
 /// Adds the creation of the Secret.
 pub(super) fn create(plan: &mut Plan, control_plane: &KubeadmControlPlane, cluster: &str, server: &str) {
-    let key = ObjectKey::new(
-        control_plane.key().namespace,
-        format!("{cluster}{KUBECONFIG_SUFFIX}"),
-    );
+    let key = ObjectKey::new(control_plane.key().namespace, format!("{cluster}{KUBECONFIG_SUFFIX}"));
     let object = json!({
         "metadata": {"name": key.name, "namespace": key.namespace, "labels": {label::CLUSTER_NAME: cluster},
             "ownerReferences": [owner_reference(control_plane, true)]},
@@ -42,10 +39,7 @@ mod tests {
     #[test]
     fn the_text_is_a_kubeconfig_with_the_server() {
         let config: Value = serde_saphyr::from_str(&text("c1", "https://c1.example:6443")).unwrap();
-        assert_eq!(
-            config["clusters"][0]["cluster"]["server"],
-            "https://c1.example:6443"
-        );
+        assert_eq!(config["clusters"][0]["cluster"]["server"], "https://c1.example:6443");
         assert_eq!(config["current-context"], config["contexts"][0]["name"]);
     }
 }

@@ -27,10 +27,7 @@ const KEPT_OF_LONG_NAME: usize = 58;
 /// A name with a random suffix.
 pub(super) fn name(base: &str, rng: &Rng) -> String {
     let base = format!("{base}-");
-    let kept: String = base
-        .chars()
-        .take(KEPT_OF_LONG_NAME.min(LONGEST_NAME - 5))
-        .collect();
+    let kept: String = base.chars().take(KEPT_OF_LONG_NAME.min(LONGEST_NAME - 5)).collect();
     format!("{kept}{}", rng.suffix())
 }
 
@@ -66,29 +63,18 @@ pub(super) struct Config {
 pub(super) fn begun(reader: &impl Reader, owner_uid: &str) -> Vec<Begun> {
     let mut found: BTreeMap<String, Begun> = BTreeMap::new();
     let configs = reader.by_index(&CONFIGS_BY_OWNER, owner_uid);
-    for key in configs
-        .iter()
-        .filter(|c| !c.metadata.is_deleting())
-        .map(|c| c.key())
-    {
+    for key in configs.iter().filter(|c| !c.metadata.is_deleting()).map(|c| c.key()) {
         if reader.get::<Machine>(&key).is_none() {
             found.entry(key.name).or_default().has_config = true;
         }
     }
     let machines = reader.by_index(&INFRASTRUCTURE_BY_OWNER, owner_uid);
-    for key in machines
-        .iter()
-        .filter(|m| !m.metadata.is_deleting())
-        .map(|m| m.key())
-    {
+    for key in machines.iter().filter(|m| !m.metadata.is_deleting()).map(|m| m.key()) {
         if reader.get::<Machine>(&key).is_none() {
             found.entry(key.name).or_default().has_infrastructure = true;
         }
     }
-    found
-        .into_iter()
-        .map(|(name, begun)| Begun { name, ..begun })
-        .collect()
+    found.into_iter().map(|(name, begun)| Begun { name, ..begun }).collect()
 }
 
 /// Adds whatever is missing of a machine.
@@ -123,12 +109,8 @@ fn config_object(key: &ObjectKey, owner: &OwnerReference, machine: &PassedOn, co
     let mut metadata = join(&config.metadata, machine);
     if let Some(template) = &config.cloned_from {
         let kind = format!("KubeadmConfigTemplate.{BOOTSTRAP_GROUP}");
-        metadata
-            .annotations
-            .insert(annotation::CLONED_FROM_NAME.to_owned(), template.clone());
-        metadata
-            .annotations
-            .insert(annotation::CLONED_FROM_GROUP_KIND.to_owned(), kind);
+        metadata.annotations.insert(annotation::CLONED_FROM_NAME.to_owned(), template.clone());
+        metadata.annotations.insert(annotation::CLONED_FROM_GROUP_KIND.to_owned(), kind);
     }
     copied(key, owner, metadata, &config.spec)
 }
@@ -142,12 +124,8 @@ fn infrastructure_object(
     let resource = &template.spec.template;
     let mut metadata = join(&resource.metadata, machine);
     let (name, kind) = (template.metadata.name_str(), MACHINE_TEMPLATE_GROUP_KIND);
-    metadata
-        .annotations
-        .insert(annotation::CLONED_FROM_NAME.to_owned(), name.to_owned());
-    metadata
-        .annotations
-        .insert(annotation::CLONED_FROM_GROUP_KIND.to_owned(), kind.to_owned());
+    metadata.annotations.insert(annotation::CLONED_FROM_NAME.to_owned(), name.to_owned());
+    metadata.annotations.insert(annotation::CLONED_FROM_GROUP_KIND.to_owned(), kind.to_owned());
     copied(key, owner, metadata, &resource.spec)
 }
 
@@ -155,23 +133,14 @@ fn infrastructure_object(
 fn join(template: &PassedOn, machine: &PassedOn) -> PassedOn {
     let mut joined = template.clone();
     joined.labels.extend(machine.labels.clone());
-    let passed = machine
-        .annotations
-        .iter()
-        .filter(|(key, _)| !key.starts_with(super::PRE_TERMINATE));
-    joined
-        .annotations
-        .extend(passed.map(|(key, value)| (key.clone(), value.clone())));
+    let passed = machine.annotations.iter().filter(|(key, _)| !key.starts_with(super::PRE_TERMINATE));
+    joined.annotations.extend(passed.map(|(key, value)| (key.clone(), value.clone())));
     joined
 }
 
 /// The maker owns what it made until the Machine takes it over, but is not its controller.
 fn copied(key: &ObjectKey, owner: &OwnerReference, metadata: PassedOn, spec: &Map<String, Value>) -> Value {
-    let owner = OwnerReference {
-        controller: None,
-        block_owner_deletion: None,
-        ..owner.clone()
-    };
+    let owner = OwnerReference { controller: None, block_owner_deletion: None, ..owner.clone() };
     json!({
         "metadata": {"name": key.name, "namespace": key.namespace, "labels": metadata.labels,
             "annotations": metadata.annotations, "ownerReferences": [owner]},
@@ -217,32 +186,11 @@ mod tests {
             config,
             template: &template,
         };
-        let config = || {
-            Some(Config {
-                spec: Map::new(),
-                metadata: PassedOn::default(),
-                cloned_from: None,
-            })
-        };
+        let config = || Some(Config { spec: Map::new(), metadata: PassedOn::default(), cloned_from: None });
         let rows = [
             (Begun::default(), config(), "KubeadmConfig Metal3Machine Machine"),
-            (
-                Begun {
-                    has_config: true,
-                    ..Begun::default()
-                },
-                config(),
-                "Metal3Machine Machine",
-            ),
-            (
-                Begun {
-                    has_infrastructure: true,
-                    has_config: true,
-                    ..Begun::default()
-                },
-                config(),
-                "Machine",
-            ),
+            (Begun { has_config: true, ..Begun::default() }, config(), "Metal3Machine Machine"),
+            (Begun { has_infrastructure: true, has_config: true, ..Begun::default() }, config(), "Machine"),
             (Begun::default(), None, "Metal3Machine Machine"),
         ];
         for (begun, config, expected) in rows {

@@ -49,9 +49,7 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
     let set = reader.get::<MachineSet>(key)?;
     let spec = &set.spec.template.spec;
     let named = |reference: Option<&capm3_api::neighbours::ContractRef>| {
-        reference
-            .and_then(|r| r.name.as_deref())
-            .map(|name| beside(&*set, name))
+        reference.and_then(|r| r.name.as_deref()).map(|name| beside(&*set, name))
     };
     let uid = set.metadata.uid_str();
     Some(Snapshot {
@@ -88,10 +86,7 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     adopt_templates(&mut plan, s, cluster);
     let given_up = |m: &&Arc<Machine>| m.is_given_up() && !m.metadata.is_deleting();
     if s.machines.iter().any(|m| given_up(&m)) {
-        s.machines
-            .iter()
-            .filter(given_up)
-            .for_each(|machine| plan.delete(&**machine));
+        s.machines.iter().filter(given_up).for_each(|machine| plan.delete(&**machine));
         return plan;
     }
     let (there, wanted) = (s.machines.len(), usize::try_from(old.wanted()).unwrap_or(0));
@@ -100,11 +95,7 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     }
     let mut surplus: Vec<&Arc<Machine>> = s.machines.iter().collect();
     surplus.sort_by_key(|machine| worth(machine, old));
-    for machine in surplus
-        .into_iter()
-        .take(there - wanted)
-        .filter(|m| !m.metadata.is_deleting())
-    {
+    for machine in surplus.into_iter().take(there - wanted).filter(|m| !m.metadata.is_deleting()) {
         plan.delete(&**machine);
     }
     plan
@@ -132,10 +123,7 @@ fn grow(mut plan: Plan, s: &Snapshot, missing: usize, rng: &Rng) -> Plan {
         return plan.ending(End::WaitFor("its KubeadmConfigTemplate".to_owned()));
     }
     for at in 0..missing {
-        let fresh = || Begun {
-            name: make::name(s.set.metadata.name_str(), rng),
-            ..Begun::default()
-        };
+        let fresh = || Begun { name: make::name(s.set.metadata.name_str(), rng), ..Begun::default() };
         let begun = s.begun.get(at).cloned().unwrap_or_else(fresh);
         let order = Order {
             namespace: s.set.metadata.namespace_str(),
@@ -156,10 +144,9 @@ fn grow(mut plan: Plan, s: &Snapshot, missing: usize, rng: &Rng) -> Plan {
 
 fn passed_on(set: &MachineSet) -> crate::kinds::PassedOn {
     let mut metadata = set.spec.template.metadata.clone();
-    for (key, value) in [
-        (label::CLUSTER_NAME, set.spec.cluster_name.as_str()),
-        (SET_NAME, set.metadata.name_str()),
-    ] {
+    for (key, value) in
+        [(label::CLUSTER_NAME, set.spec.cluster_name.as_str()), (SET_NAME, set.metadata.name_str())]
+    {
         metadata.labels.insert(key.to_owned(), value.to_owned());
     }
     metadata
@@ -174,11 +161,7 @@ fn worth(machine: &Machine, set: &MachineSet) -> (u8, i64, String) {
         _ if !healthy => 2,
         _ => 3,
     };
-    let born = machine
-        .metadata
-        .creation_timestamp
-        .as_ref()
-        .map_or(0, |t| t.0.as_second());
+    let born = machine.metadata.creation_timestamp.as_ref().map_or(0, |t| t.0.as_second());
     let age = match set.spec.deletion.as_ref().and_then(|d| d.order.as_deref()) {
         Some("Oldest") => born,
         Some("Newest") => -born,

@@ -63,14 +63,7 @@ fn all_missing_machines_are_made_at_once_bootstrap_first() {
     let kinds: Vec<&str> = made.iter().map(|(kind, _)| kind.as_str()).collect();
     assert_eq!(
         kinds,
-        [
-            "KubeadmConfig",
-            "Metal3Machine",
-            "Machine",
-            "KubeadmConfig",
-            "Metal3Machine",
-            "Machine"
-        ]
+        ["KubeadmConfig", "Metal3Machine", "Machine", "KubeadmConfig", "Metal3Machine", "Machine"]
     );
     let (infrastructure, machine) = (&made[1].1, &made[2].1);
     assert_eq!(
@@ -83,10 +76,7 @@ fn all_missing_machines_are_made_at_once_bootstrap_first() {
         machine["metadata"]["labels"],
         json!({"team": "x", "cluster.x-k8s.io/cluster-name": "c", "cluster.x-k8s.io/set-name": "ms"})
     );
-    assert_eq!(
-        machine["metadata"]["labels"],
-        infrastructure["metadata"]["labels"]
-    );
+    assert_eq!(machine["metadata"]["labels"], infrastructure["metadata"]["labels"]);
     assert_ne!(made[2].1["metadata"]["name"], made[5].1["metadata"]["name"]);
 }
 
@@ -94,28 +84,15 @@ fn all_missing_machines_are_made_at_once_bootstrap_first() {
 fn without_its_templates_a_set_waits() {
     let mut s = snapshot(1, "Random", Vec::new());
     s.config_template = None;
-    assert!(
-        decide(&s, &Rng::seeded(1))
-            .to_string()
-            .ends_with("wait for its KubeadmConfigTemplate")
-    );
+    assert!(decide(&s, &Rng::seeded(1)).to_string().ends_with("wait for its KubeadmConfigTemplate"));
     s.template = None;
-    assert!(
-        decide(&s, &Rng::seeded(1))
-            .to_string()
-            .ends_with("wait for its Metal3MachineTemplate")
-    );
+    assert!(decide(&s, &Rng::seeded(1)).to_string().ends_with("wait for its Metal3MachineTemplate"));
 }
 
 #[test]
 fn the_least_useful_machines_go_first() {
     let four = |kind: &str| {
-        vec![
-            machine("a", 1, ""),
-            machine("b", 2, ""),
-            machine("c", 3, kind),
-            machine("d", 4, ""),
-        ]
+        vec![machine("a", 1, ""), machine("b", 2, ""), machine("c", 3, kind), machine("d", 4, "")]
     };
     let rows = [
         ("Random", "", 3, "a"),
@@ -129,11 +106,7 @@ fn the_least_useful_machines_go_first() {
         ("Random", "given up", 4, "c"),
     ];
     for (order, kind, replicas, expected) in rows {
-        assert_eq!(
-            deleted(&snapshot(replicas, order, four(kind))),
-            expected,
-            "{order} {kind} {replicas}"
-        );
+        assert_eq!(deleted(&snapshot(replicas, order, four(kind))), expected, "{order} {kind} {replicas}");
     }
 }
 
@@ -146,9 +119,5 @@ fn deletion_takes_the_machines_first() {
     s.set = Arc::new(going);
     assert_eq!(deleted(&s), "a");
     s.machines.clear();
-    assert!(
-        decide(&s, &Rng::seeded(1))
-            .to_string()
-            .contains("\"finalizers\":[]")
-    );
+    assert!(decide(&s, &Rng::seeded(1)).to_string().contains("\"finalizers\":[]"));
 }

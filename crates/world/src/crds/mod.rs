@@ -105,11 +105,7 @@ fn crd(kind: &Kind) -> Value {
     let singular = kind.kind.to_lowercase();
     let plural = format!("{singular}s");
     let notation::Parsed { columns, mut schema } = notation::parse(kind.schema);
-    for (name, type_) in [
-        ("apiVersion", "string"),
-        ("kind", "string"),
-        ("metadata", "object"),
-    ] {
+    for (name, type_) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
         if let Some(properties) = schema.pointer_mut("/properties").and_then(Value::as_object_mut) {
             properties.insert(name.to_owned(), json!({"type": type_}));
         }
@@ -126,10 +122,7 @@ fn crd(kind: &Kind) -> Value {
     // Cluster API finds the version that follows its contract by this label.
     let (categories, labels) = match kind.group {
         METAL3_GROUP => (json!([]), json!({})),
-        _ => (
-            json!(["cluster-api"]),
-            json!({"cluster.x-k8s.io/v1beta2": kind.version}),
-        ),
+        _ => (json!(["cluster-api"]), json!({"cluster.x-k8s.io/v1beta2": kind.version})),
     };
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -160,10 +153,8 @@ mod tests {
 
     #[test]
     fn every_kind_is_named_after_its_plural_and_group() {
-        let names: Vec<String> = crds()
-            .iter()
-            .map(|c| c["metadata"]["name"].as_str().unwrap().to_owned())
-            .collect();
+        let names: Vec<String> =
+            crds().iter().map(|c| c["metadata"]["name"].as_str().unwrap().to_owned()).collect();
         assert_eq!(
             names,
             [

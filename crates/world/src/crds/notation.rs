@@ -37,18 +37,9 @@ pub(super) fn parse(text: &str) -> Parsed {
         }
     }
     let mut lines = members.into_iter().peekable();
-    let root = Member {
-        depth: 0,
-        name: "",
-        required: false,
-        type_: "object",
-        words: Map::new(),
-    };
+    let root = Member { depth: 0, name: "", required: false, type_: "object", words: Map::new() };
     let schema = node(&root, 0, &mut lines);
-    Parsed {
-        columns: Value::Array(columns),
-        schema,
-    }
+    Parsed { columns: Value::Array(columns), schema }
 }
 
 fn member(line: &str) -> Option<Member<'_>> {
@@ -60,13 +51,7 @@ fn member(line: &str) -> Option<Member<'_>> {
         None => (rest, Map::new()),
     };
     let required = name.ends_with('!');
-    Some(Member {
-        depth,
-        name: name.trim_end_matches('!'),
-        required,
-        type_,
-        words,
-    })
+    Some(Member { depth, name: name.trim_end_matches('!'), required, type_, words })
 }
 
 /// The schema of a member from its own line and the deeper lines that follow.
@@ -110,10 +95,7 @@ fn node<'a>(
 pub(super) fn count(schema: &Value) -> usize {
     let named = schema["properties"].as_object().into_iter().flat_map(Map::values);
     let nested = [&schema["items"], &schema["additionalProperties"]];
-    named
-        .chain(nested.into_iter().filter(|n| n.is_object()))
-        .map(|child| 1 + count(child))
-        .sum()
+    named.chain(nested.into_iter().filter(|n| n.is_object())).map(|child| 1 + count(child)).sum()
 }
 
 #[cfg(test)]

@@ -78,9 +78,9 @@ pub(super) fn decide(snapshot: &Snapshot) -> Plan {
         "" | UNMANAGED => enter(host, status, now, REGISTERING, |s| s.began(Kept::Register, now)),
         REGISTERING => after(snapshot, || registered(host, status, now)),
         INSPECTING => after(snapshot, || inspected(host, status, now)),
-        PREPARING => after(snapshot, || {
-            enter(host, status, now, AVAILABLE, |s| s.powered_on = host.spec.online)
-        }),
+        PREPARING => {
+            after(snapshot, || enter(host, status, now, AVAILABLE, |s| s.powered_on = host.spec.online))
+        }
         AVAILABLE | READY => available(snapshot, status),
         PROVISIONING => provisioning(snapshot, status),
         PROVISIONED if is_cancelled(host) => start_cleaning(host, status, now),
@@ -91,15 +91,10 @@ pub(super) fn decide(snapshot: &Snapshot) -> Plan {
 }
 
 fn restored(host: &BareMetalHost, now: &str) -> HostStatus {
-    let moved = host
-        .metadata
-        .annotation(STATUS)
-        .and_then(|text| serde_json::from_str::<HostStatus>(text).ok());
+    let moved =
+        host.metadata.annotation(STATUS).and_then(|text| serde_json::from_str::<HostStatus>(text).ok());
     match (moved, host.spec.bmc.is_some()) {
-        (Some(moved), _) => HostStatus {
-            last_updated: Some(now.to_owned()),
-            ..moved
-        },
+        (Some(moved), _) => HostStatus { last_updated: Some(now.to_owned()), ..moved },
         (None, true) => {
             let mut status = first(host, REGISTERING, now);
             status.began(Kept::Register, now);
@@ -111,17 +106,12 @@ fn restored(host: &BareMetalHost, now: &str) -> HostStatus {
 
 fn registered(host: &BareMetalHost, status: &HostStatus, now: &str) -> Plan {
     if is_external(host) {
-        return enter(host, status, now, EXTERNALLY_PROVISIONED, |s| {
-            s.ended(Kept::Register, now)
-        });
+        return enter(host, status, now, EXTERNALLY_PROVISIONED, |s| s.ended(Kept::Register, now));
     }
     let disabled = host.spec.inspection_mode.as_deref() == Some("disabled")
         || host.metadata.annotation(INSPECT) == Some("disabled");
     if disabled {
-        let supplied = host
-            .metadata
-            .annotation(hardware::DETAILS)
-            .and_then(|_| hardware::inspect(host).ok());
+        let supplied = host.metadata.annotation(hardware::DETAILS).and_then(|_| hardware::inspect(host).ok());
         return enter(host, status, now, PREPARING, |s| {
             s.ended(Kept::Register, now);
             s.hardware = supplied.or(s.hardware.take());
@@ -149,11 +139,7 @@ fn available(snapshot: &Snapshot, status: &HostStatus) -> Plan {
     if is_external(host) {
         return enter(host, status, now, EXTERNALLY_PROVISIONED, |_| {});
     }
-    if host
-        .metadata
-        .annotation(INSPECT)
-        .is_some_and(|value| value != "disabled")
-    {
+    if host.metadata.annotation(INSPECT).is_some_and(|value| value != "disabled") {
         let mut new = without(host, INSPECT);
         if let Some(status) = &mut new.status {
             status.enter(INSPECTING, now);
@@ -192,9 +178,7 @@ fn provisioning(snapshot: &Snapshot, status: &HostStatus) -> Plan {
 }
 
 fn start_cleaning(host: &BareMetalHost, status: &HostStatus, now: &str) -> Plan {
-    enter(host, status, now, DEPROVISIONING, |s| {
-        s.began(Kept::Deprovision, now)
-    })
+    enter(host, status, now, DEPROVISIONING, |s| s.began(Kept::Deprovision, now))
 }
 
 fn cleaned(host: &BareMetalHost, status: &HostStatus, now: &str, next: &str) -> Plan {
@@ -264,9 +248,7 @@ fn delete(snapshot: &Snapshot) -> Plan {
         "" | UNMANAGED | REGISTERING => enter(host, status, now, DELETING, |_| {}),
         PROVISIONING | PROVISIONED => start_cleaning(host, status, now),
         DEPROVISIONING => after(snapshot, || cleaned(host, status, now, POWERING_OFF)),
-        POWERING_OFF => after(snapshot, || {
-            enter(host, status, now, DELETING, |s| s.powered_on = false)
-        }),
+        POWERING_OFF => after(snapshot, || enter(host, status, now, DELETING, |s| s.powered_on = false)),
         _ => enter(host, status, now, POWERING_OFF, |_| {}),
     }
 }

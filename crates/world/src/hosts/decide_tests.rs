@@ -16,12 +16,7 @@ fn host(state: &str, spec: Value, annotations: Value) -> BareMetalHost {
     }))
     .unwrap();
     if state == PROVISIONED {
-        host.status
-            .as_mut()
-            .unwrap()
-            .provisioning
-            .image
-            .clone_from(&host.spec.image);
+        host.status.as_mut().unwrap().provisioning.image.clone_from(&host.spec.image);
     }
     host
 }
@@ -35,22 +30,15 @@ fn with_image() -> Value {
 }
 
 fn look(host: BareMetalHost, drive: Drive) -> Plan {
-    decide(&Snapshot {
-        host: Arc::new(host),
-        now: NOW.into(),
-        left: Duration::ZERO,
-        drive,
-    })
+    decide(&Snapshot { host: Arc::new(host), now: NOW.into(), left: Duration::ZERO, drive })
 }
 
 /// The member of the status that the plan writes.
 fn written(plan: &Plan, pointer: &str) -> Option<Value> {
     plan.writes.iter().find_map(|write| match write {
-        capm3_engine::Write::Patch {
-            subresource: Some("status"),
-            patch,
-            ..
-        } => patch.pointer(&format!("/status{pointer}")).cloned(),
+        capm3_engine::Write::Patch { subresource: Some("status"), patch, .. } => {
+            patch.pointer(&format!("/status{pointer}")).cloned()
+        }
         _ => None,
     })
 }
@@ -68,36 +56,16 @@ fn a_host_walks_through_its_states() {
         (UNMANAGED, json!({"online": true}), json!({}), None),
         (UNMANAGED, bmc(), json!({}), Some(REGISTERING)),
         (REGISTERING, bmc(), json!({}), Some(INSPECTING)),
-        (
-            REGISTERING,
-            bmc(),
-            json!({"inspect.metal3.io": "disabled"}),
-            Some(PREPARING),
-        ),
-        (
-            REGISTERING,
-            external.clone(),
-            json!({}),
-            Some(EXTERNALLY_PROVISIONED),
-        ),
+        (REGISTERING, bmc(), json!({"inspect.metal3.io": "disabled"}), Some(PREPARING)),
+        (REGISTERING, external.clone(), json!({}), Some(EXTERNALLY_PROVISIONED)),
         (INSPECTING, bmc(), json!({}), Some(PREPARING)),
         (PREPARING, bmc(), json!({}), Some(AVAILABLE)),
         (AVAILABLE, external, json!({}), Some(EXTERNALLY_PROVISIONED)),
-        (
-            AVAILABLE,
-            bmc(),
-            json!({"inspect.metal3.io": ""}),
-            Some(INSPECTING),
-        ),
+        (AVAILABLE, bmc(), json!({"inspect.metal3.io": ""}), Some(INSPECTING)),
         (AVAILABLE, with_image(), json!({}), Some(PROVISIONING)),
         (AVAILABLE, off, json!({}), None),
         (AVAILABLE, deploy, json!({}), Some(PROVISIONING)),
-        (
-            AVAILABLE,
-            json!({"online": true, "image": {"url": ""}}),
-            json!({}),
-            None,
-        ),
+        (AVAILABLE, json!({"online": true, "image": {"url": ""}}), json!({}), None),
         (PROVISIONING, with_image(), json!({}), Some(PROVISIONED)),
         (PROVISIONING, bmc(), json!({}), Some(DEPROVISIONING)),
         (PROVISIONED, with_image(), json!({}), None),
@@ -115,10 +83,7 @@ fn a_host_walks_through_its_states() {
 fn another_url_on_a_provisioned_host_cleans_it_first() {
     let mut host = host(PROVISIONED, with_image(), json!({}));
     host.spec.image.as_mut().unwrap().url = "http://other".into();
-    assert_eq!(
-        next_state(&look(host, Drive::NotNeeded)).as_deref(),
-        Some(DEPROVISIONING)
-    );
+    assert_eq!(next_state(&look(host, Drive::NotNeeded)).as_deref(), Some(DEPROVISIONING));
 }
 
 #[test]
@@ -126,17 +91,10 @@ fn a_new_host_gets_the_finalizer_and_then_a_complete_status() {
     let mut fresh = host("", bmc(), json!({}));
     fresh.status = None;
     let status = look(fresh.clone(), Drive::NotNeeded);
-    for member in [
-        "/operationalStatus",
-        "/errorMessage",
-        "/errorCount",
-        "/provisioningFailCount",
-        "/poweredOn",
-    ] {
-        assert!(
-            written(&status, member).is_some(),
-            "{member} is required by the API"
-        );
+    for member in
+        ["/operationalStatus", "/errorMessage", "/errorCount", "/provisioningFailCount", "/poweredOn"]
+    {
+        assert!(written(&status, member).is_some(), "{member} is required by the API");
     }
     assert_eq!(next_state(&status).as_deref(), Some(REGISTERING));
     fresh.metadata.finalizers = None;
@@ -166,16 +124,9 @@ fn a_detached_host_says_so_and_rests_until_it_is_attached() {
     assert!(look(detached.clone(), Drive::NotNeeded).is_quiet());
     detached.metadata.annotations = None;
     detached.spec = serde_json::from_value(with_image()).unwrap();
-    assert_eq!(
-        written(&look(detached, Drive::NotNeeded), "/operationalStatus"),
-        Some(json!("OK"))
-    );
+    assert_eq!(written(&look(detached, Drive::NotNeeded), "/operationalStatus"), Some(json!("OK")));
     let early = host(INSPECTING, bmc(), annotation);
-    assert_eq!(
-        next_state(&look(early, Drive::NotNeeded)).as_deref(),
-        Some(PREPARING),
-        "too early to detach"
-    );
+    assert_eq!(next_state(&look(early, Drive::NotNeeded)).as_deref(), Some(PREPARING), "too early to detach");
 }
 
 #[test]
@@ -183,10 +134,7 @@ fn a_missing_secret_is_an_error_on_the_host_until_it_appears() {
     let refused = Drive::Refused("the metaData Secret metal3/x does not exist".into());
     let mut waiting = host(PROVISIONING, with_image(), json!({}));
     let plan = look(waiting.clone(), refused.clone());
-    assert_eq!(
-        written(&plan, "/errorMessage"),
-        Some(json!("the metaData Secret metal3/x does not exist"))
-    );
+    assert_eq!(written(&plan, "/errorMessage"), Some(json!("the metaData Secret metal3/x does not exist")));
     assert_eq!(written(&plan, "/errorType"), Some(json!("provisioning error")));
     assert_eq!(next_state(&plan), None);
     waiting.status.as_mut().unwrap().fail(
@@ -194,10 +142,7 @@ fn a_missing_secret_is_an_error_on_the_host_until_it_appears() {
         "the metaData Secret metal3/x does not exist",
         NOW,
     );
-    assert!(
-        look(waiting.clone(), refused).is_quiet(),
-        "the same error again is no news"
-    );
+    assert!(look(waiting.clone(), refused).is_quiet(), "the same error again is no news");
     let plan = look(waiting, Drive::Made);
     assert_eq!(next_state(&plan).as_deref(), Some(PROVISIONED));
     assert_eq!(written(&plan, "/errorMessage"), Some(json!("")));
@@ -230,10 +175,7 @@ fn power_follows_online_and_reboot_annotations_where_an_image_runs() {
 
 #[test]
 fn a_reboot_request_goes_once_the_host_is_off() {
-    let plan = look(
-        host(PROVISIONED, with_image(), json!({"reboot.metal3.io": ""})),
-        Drive::NotNeeded,
-    );
+    let plan = look(host(PROVISIONED, with_image(), json!({"reboot.metal3.io": ""})), Drive::NotNeeded);
     assert_eq!(
         plan.to_string(),
         "patch BareMetalHost metal3/host-1 {\"metadata\":{\"annotations\":{\"reboot.metal3.io\":null}}}\ndone"
@@ -268,12 +210,7 @@ fn deletion_takes_the_way_that_the_state_demands() {
 fn a_phase_that_is_not_over_is_waited_out() {
     let host = Arc::new(host(INSPECTING, bmc(), json!({})));
     let left = Duration::from_secs(2);
-    let plan = decide(&Snapshot {
-        host,
-        now: NOW.into(),
-        left,
-        drive: Drive::NotNeeded,
-    });
+    let plan = decide(&Snapshot { host, now: NOW.into(), left, drive: Drive::NotNeeded });
     assert_eq!(plan, Plan::done().ending(End::After(left)));
 }
 
@@ -281,19 +218,11 @@ fn a_phase_that_is_not_over_is_waited_out() {
 fn a_moved_status_is_restored_and_its_annotation_dropped() {
     let saved = json!({"operationalStatus": "OK", "errorMessage": "", "poweredOn": true,
         "provisioning": {"state": PROVISIONED, "ID": "old", "image": {"url": "http://i"}}});
-    let mut moved = host(
-        "",
-        with_image(),
-        json!({"baremetalhost.metal3.io/status": saved.to_string()}),
-    );
+    let mut moved = host("", with_image(), json!({"baremetalhost.metal3.io/status": saved.to_string()}));
     moved.status = None;
     let plan = look(moved.clone(), Drive::NotNeeded);
     assert_eq!(next_state(&plan).as_deref(), Some(PROVISIONED));
     moved.status = serde_json::from_value(saved).unwrap();
     let plan = look(moved, Drive::NotNeeded);
-    assert!(
-        plan.to_string()
-            .contains("\"baremetalhost.metal3.io/status\":null"),
-        "{plan}"
-    );
+    assert!(plan.to_string().contains("\"baremetalhost.metal3.io/status\":null"), "{plan}");
 }

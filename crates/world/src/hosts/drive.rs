@@ -34,10 +34,7 @@ impl From<String> for Problem {
 
 /// Reads the Secrets of a host.
 pub(crate) async fn read(client: &ApiClient, host: &BareMetalHost) -> Result<NodeData, Problem> {
-    let by_name = |name: &String| SecretRef {
-        name: Some(name.clone()),
-        namespace: None,
-    };
+    let by_name = |name: &String| SecretRef { name: Some(name.clone()), namespace: None };
     let network = host.spec.network_data.clone();
     let network = network.or_else(|| host.spec.preprovisioning_network_data_name.as_ref().map(by_name));
     let user_data = content(client, host, &host.spec.user_data, "userData", true).await?;
@@ -46,11 +43,7 @@ pub(crate) async fn read(client: &ApiClient, host: &BareMetalHost) -> Result<Nod
     if let Some(text) = &network_data {
         parse(text, "networkData")?;
     }
-    Ok(NodeData {
-        meta_data: merge(host, meta_data.as_deref())?,
-        network_data,
-        user_data,
-    })
+    Ok(NodeData { meta_data: merge(host, meta_data.as_deref())?, network_data, user_data })
 }
 
 async fn content(
@@ -64,14 +57,8 @@ async fn content(
         return Ok(None);
     };
     let of = host.key();
-    if reference
-        .namespace
-        .as_ref()
-        .is_some_and(|n| !n.is_empty() && *n != of.namespace)
-    {
-        return Err(Problem::Refused(format!(
-            "{key} secret must be in same namespace as host {of}"
-        )));
+    if reference.namespace.as_ref().is_some_and(|n| !n.is_empty() && *n != of.namespace) {
+        return Err(Problem::Refused(format!("{key} secret must be in same namespace as host {of}")));
     }
     let at = beside(host, reference.name_str());
     match client.get_object::<Secret>(&at).await {
@@ -89,15 +76,11 @@ fn pick(secret: &Secret, key: &str, required: bool) -> Result<Option<String>, St
     let name = secret.metadata.name_str();
     let Some(encoded) = secret.data.get(key).or_else(|| secret.data.get(FALLBACK_KEY)) else {
         return match required {
-            true => Err(format!(
-                "the Secret {name} has neither key {key} nor key {FALLBACK_KEY}"
-            )),
+            true => Err(format!("the Secret {name} has neither key {key} nor key {FALLBACK_KEY}")),
             false => Ok(None),
         };
     };
-    let bytes = BASE64_STANDARD
-        .decode(encoded)
-        .map_err(|_| format!("the Secret {name} is not base64"))?;
+    let bytes = BASE64_STANDARD.decode(encoded).map_err(|_| format!("the Secret {name} is not base64"))?;
     let text = String::from_utf8(bytes).map_err(|_| format!("the Secret {name} is not text"))?;
     Ok(Some(text))
 }
@@ -113,10 +96,8 @@ fn merge(host: &BareMetalHost, secret: Option<&str>) -> Result<BTreeMap<String, 
         ("local_hostname", name),
         ("name", name),
     ];
-    let mut merged: BTreeMap<String, Value> = defaults
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), json!(value)))
-        .collect();
+    let mut merged: BTreeMap<String, Value> =
+        defaults.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect();
     match secret.map(|text| parse(text, "metaData")).transpose()? {
         Some(Value::Object(given)) => merged.extend(given),
         None | Some(Value::Null) => {}
@@ -143,21 +124,16 @@ mod tests {
 
     fn secret(data: &[(&str, &str)]) -> Secret {
         Secret {
-            data: data
-                .iter()
-                .map(|(k, v)| ((*k).to_owned(), BASE64_STANDARD.encode(v)))
-                .collect(),
+            data: data.iter().map(|(k, v)| ((*k).to_owned(), BASE64_STANDARD.encode(v))).collect(),
             ..Secret::default()
         }
     }
 
     #[test]
     fn six_defaults_come_from_the_host_and_the_secret_wins_key_by_key() {
-        let merged = merge(
-            &host(),
-            Some("local-hostname: node-7\nproviderid: metal3/host-1/m\nindex: \"7\"\n"),
-        )
-        .unwrap();
+        let merged =
+            merge(&host(), Some("local-hostname: node-7\nproviderid: metal3/host-1/m\nindex: \"7\"\n"))
+                .unwrap();
         let expected = json!({"uuid": "u-1", "metal3-namespace": "metal3", "metal3-name": "host-1",
             "local-hostname": "node-7", "local_hostname": "host-1", "name": "host-1",
             "providerid": "metal3/host-1/m", "index": "7"});
@@ -179,11 +155,7 @@ mod tests {
     fn the_key_value_stands_in_for_a_missing_key() {
         let rows = [
             (secret(&[("userData", "a"), ("value", "b")]), true, Ok(Some("a"))),
-            (
-                secret(&[("value", "b"), ("format", "cloud-config")]),
-                true,
-                Ok(Some("b")),
-            ),
+            (secret(&[("value", "b"), ("format", "cloud-config")]), true, Ok(Some("b"))),
             (secret(&[("other", "c")]), true, Err(())),
             (secret(&[("other", "c")]), false, Ok(None)),
         ];

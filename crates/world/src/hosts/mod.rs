@@ -50,12 +50,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         .drive(|| match context.caches.get::<BareMetalHost>(&key) {
             Some(host) => {
                 let left = left(&context, &host);
-                decide(&Snapshot {
-                    host,
-                    now: context.clock.now_text(),
-                    left,
-                    drive: drive.clone(),
-                })
+                decide(&Snapshot { host, now: context.clock.now_text(), left, drive: drive.clone() })
             }
             None => Plan::done(),
         })
@@ -66,9 +61,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
 fn left(context: &Context, host: &BareMetalHost) -> Duration {
     let key = host.key();
     match phase(host) {
-        Some(phase) => context
-            .host_watch
-            .left(&key, phase, context.pace.duration(phase, &key)),
+        Some(phase) => context.host_watch.left(&key, phase, context.pace.duration(phase, &key)),
         None => {
             context.host_watch.stop(&key);
             Duration::ZERO

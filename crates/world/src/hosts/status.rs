@@ -58,10 +58,7 @@ impl HostStatus {
     }
 
     pub(super) fn began(&mut self, operation: Kept, now: &str) {
-        *self.kept(operation) = Some(Operation {
-            start: Some(now.to_owned()),
-            end: None,
-        });
+        *self.kept(operation) = Some(Operation { start: Some(now.to_owned()), end: None });
     }
 
     pub(super) fn ended(&mut self, operation: Kept, now: &str) {
@@ -69,9 +66,7 @@ impl HostStatus {
     }
 
     fn kept(&mut self, operation: Kept) -> &mut Option<Operation> {
-        let history = self
-            .operation_history
-            .get_or_insert_with(OperationHistory::default);
+        let history = self.operation_history.get_or_insert_with(OperationHistory::default);
         match operation {
             Kept::Register => &mut history.register,
             Kept::Inspect => &mut history.inspect,

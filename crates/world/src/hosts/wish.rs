@@ -53,11 +53,7 @@ pub(super) fn phase(host: &BareMetalHost) -> Option<Phase> {
 
 /// Whether the config drive has to be made.
 pub(super) fn needs_drive(host: &BareMetalHost) -> bool {
-    let live_iso = host
-        .spec
-        .image
-        .as_ref()
-        .is_some_and(|i| i.format.as_deref() == Some("live-iso"));
+    let live_iso = host.spec.image.as_ref().is_some_and(|i| i.format.as_deref() == Some("live-iso"));
     host.state() == PROVISIONING
         && host.metadata.annotation(HOST_PAUSED).is_none()
         && !host.metadata.is_deleting()
@@ -77,12 +73,7 @@ pub(super) fn is_external(host: &BareMetalHost) -> bool {
 pub(super) fn wants_power(host: &BareMetalHost) -> bool {
     let reboot =
         |key: &String| key == REBOOT || key.strip_prefix(REBOOT).is_some_and(|rest| rest.starts_with('/'));
-    let rebooting = host
-        .metadata
-        .annotations
-        .iter()
-        .flatten()
-        .any(|(key, _)| reboot(key));
+    let rebooting = host.metadata.annotations.iter().flatten().any(|(key, _)| reboot(key));
     let runs = matches!(host.state(), PROVISIONED | EXTERNALLY_PROVISIONED);
     host.spec.online && !(runs && rebooting)
 }
@@ -104,10 +95,7 @@ pub(super) fn is_cancelled(host: &BareMetalHost) -> bool {
     let on_disk = host.status.as_ref().map(|s| &s.provisioning);
     let image_on_disk = url(on_disk.and_then(|p| p.image.as_ref()));
     let deploy_on_disk = method(on_disk.and_then(|p| p.custom_deploy.as_ref()));
-    let (image, deploy) = (
-        url(host.spec.image.as_ref()),
-        method(host.spec.custom_deploy.as_ref()),
-    );
+    let (image, deploy) = (url(host.spec.image.as_ref()), method(host.spec.custom_deploy.as_ref()));
     let replaced = |there: Option<&str>, wanted: Option<&str>| there.is_some() && there != wanted;
     (image.is_none() && deploy.is_none())
         || replaced(image_on_disk, image)

@@ -98,19 +98,13 @@ impl Cluster {
 
     /// Whether the infrastructure was ready once.
     pub(crate) fn infrastructure_is_provisioned(&self) -> bool {
-        let flag = self
-            .status
-            .as_ref()
-            .map(|s| s.initialization.infrastructure_provisioned);
+        let flag = self.status.as_ref().map(|s| s.initialization.infrastructure_provisioned);
         flag.flatten().unwrap_or(false)
     }
 
     /// Whether the control plane answered once.
     pub(crate) fn control_plane_is_initialized(&self) -> bool {
-        let flag = self
-            .status
-            .as_ref()
-            .map(|s| s.initialization.control_plane_initialized);
+        let flag = self.status.as_ref().map(|s| s.initialization.control_plane_initialized);
         flag.flatten().unwrap_or(false)
     }
 
@@ -122,10 +116,8 @@ impl Cluster {
     /// Names of the domains in which control-plane machines may stand, by name.
     pub(crate) fn control_plane_domains(&self) -> Vec<String> {
         let all = self.status.iter().flat_map(|s| &s.failure_domains);
-        let mut names: Vec<String> = all
-            .filter(|d| d.control_plane.unwrap_or(false))
-            .map(|d| d.name.clone())
-            .collect();
+        let mut names: Vec<String> =
+            all.filter(|d| d.control_plane.unwrap_or(false)).map(|d| d.name.clone()).collect();
         names.sort();
         names
     }

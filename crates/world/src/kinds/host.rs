@@ -142,9 +142,6 @@ impl BareMetalHost {
     /// Name of the Metal3Machine that uses the host.
     pub(crate) fn consumer(&self) -> Option<&str> {
         let consumer = self.spec.consumer_ref.as_ref()?;
-        consumer
-            .name
-            .as_deref()
-            .filter(|_| consumer.kind.as_deref() == Some("Metal3Machine"))
+        consumer.name.as_deref().filter(|_| consumer.kind.as_deref() == Some("Metal3Machine"))
     }
 }

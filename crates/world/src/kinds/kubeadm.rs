@@ -22,12 +22,7 @@ pub(crate) struct KubeadmControlPlane {
     pub(crate) status: Option<ControlPlaneStatus>,
 }
 
-super::kind!(
-    KubeadmControlPlane,
-    CONTROL_PLANE_GROUP,
-    CAPI_VERSION,
-    "kubeadmcontrolplanes"
-);
+super::kind!(KubeadmControlPlane, CONTROL_PLANE_GROUP, CAPI_VERSION, "kubeadmcontrolplanes");
 
 /// What the user wants of a control plane.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -145,11 +140,7 @@ impl KubeadmConfig {
     /// Name of the bootstrap Secret once it is made.
     pub(crate) fn secret_name(&self) -> Option<&str> {
         let status = self.status.as_ref()?;
-        let made = status
-            .initialization
-            .as_ref()
-            .and_then(|i| i.data_secret_created)
-            .unwrap_or(false);
+        let made = status.initialization.as_ref().and_then(|i| i.data_secret_created).unwrap_or(false);
         status.data_secret_name.as_deref().filter(|_| made)
     }
 }

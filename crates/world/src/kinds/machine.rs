@@ -121,13 +121,7 @@ impl PassedOn {
 impl Machine {
     /// Name of the Node, once known.
     pub(crate) fn node_name(&self) -> Option<&str> {
-        self.status
-            .as_ref()?
-            .node_ref
-            .as_ref()?
-            .name
-            .as_deref()
-            .filter(|n| !n.is_empty())
+        self.status.as_ref()?.node_ref.as_ref()?.name.as_deref().filter(|n| !n.is_empty())
     }
 
     /// Name of the Metal3Machine.
@@ -137,31 +131,18 @@ impl Machine {
 
     /// Name of the KubeadmConfig, if a bootstrap object is used at all.
     pub(crate) fn config_name(&self) -> Option<&str> {
-        self.spec
-            .bootstrap
-            .config_ref
-            .as_ref()?
-            .name
-            .as_deref()
-            .filter(|n| !n.is_empty())
+        self.spec.bootstrap.config_ref.as_ref()?.name.as_deref().filter(|n| !n.is_empty())
     }
 
     /// Whether remediation has failed and the owner has to replace the machine.
     pub(crate) fn is_given_up(&self) -> bool {
-        let deprecated = self
-            .status
-            .as_ref()
-            .and_then(|s| s.deprecated.as_ref()?.v1beta1.as_ref());
+        let deprecated = self.status.as_ref().and_then(|s| s.deprecated.as_ref()?.v1beta1.as_ref());
         let conditions = deprecated.map(|d| d.conditions.as_slice()).unwrap_or_default();
-        conditions
-            .iter()
-            .any(|c| c.type_ == "OwnerRemediated" && c.status == "False")
+        conditions.iter().any(|c| c.type_ == "OwnerRemediated" && c.status == "False")
     }
 
     /// Whether a condition of the Kubernetes form is `True`.
     pub(crate) fn says(&self, condition: &str) -> bool {
-        self.status
-            .as_ref()
-            .is_some_and(|s| capm3_api::conditions::is_true(&s.conditions, condition))
+        self.status.as_ref().is_some_and(|s| capm3_api::conditions::is_true(&s.conditions, condition))
     }
 }

@@ -31,12 +31,7 @@ pub(crate) struct KubeadmConfigTemplate {
     pub(crate) spec: TemplateSpec,
 }
 
-super::kind!(
-    KubeadmConfigTemplate,
-    BOOTSTRAP_GROUP,
-    CAPI_VERSION,
-    "kubeadmconfigtemplates"
-);
+super::kind!(KubeadmConfigTemplate, BOOTSTRAP_GROUP, CAPI_VERSION, "kubeadmconfigtemplates");
 
 /// The object to copy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -38,44 +38,26 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         if !is_enabled(&*context.caches, &running.cluster) {
             return Plan::done();
         }
-        let nodes = workload
-            .nodes
-            .by_index(&NODES_BY_SYSTEM_UUID, running.host.metadata.uid_str());
-        nodes
-            .first()
-            .map_or_else(Plan::done, |node| decide(node, &running.host, &running.consumer))
+        let nodes = workload.nodes.by_index(&NODES_BY_SYSTEM_UUID, running.host.metadata.uid_str());
+        nodes.first().map_or_else(Plan::done, |node| decide(node, &running.host, &running.consumer))
     })
     .await
 }
 
 fn is_enabled(reader: &impl Reader, cluster: &Cluster) -> bool {
-    let name = cluster
-        .spec
-        .infrastructure_ref
-        .as_ref()
-        .and_then(|r| r.name.as_deref());
+    let name = cluster.spec.infrastructure_ref.as_ref().and_then(|r| r.name.as_deref());
     let infrastructure = name.and_then(|name| reader.get::<Metal3Cluster>(&beside(cluster, name)));
-    infrastructure
-        .and_then(|i| i.spec.cloud_provider_enabled)
-        .unwrap_or(false)
+    infrastructure.and_then(|i| i.spec.cloud_provider_enabled).unwrap_or(false)
 }
 
 /// A provider ID is set once and never changed.
 fn decide(node: &Node, host: &BareMetalHost, consumer: &Metal3Machine) -> Plan {
     let mut plan = Plan::done();
-    if node
-        .spec
-        .as_ref()
-        .and_then(|s| s.provider_id.as_ref())
-        .is_some_and(|id| !id.is_empty())
-    {
+    if node.spec.as_ref().and_then(|s| s.provider_id.as_ref()).is_some_and(|id| !id.is_empty()) {
         return plan;
     }
     let (namespace, host) = (host.metadata.namespace_str(), host.metadata.name_str());
-    let id = format!(
-        "{PROVIDER_ID_PREFIX}{namespace}/{host}/{}",
-        consumer.metadata.name_str()
-    );
+    let id = format!("{PROVIDER_ID_PREFIX}{namespace}/{host}/{}", consumer.metadata.name_str());
     let mut new = node.clone();
     new.spec.get_or_insert_default().provider_id = Some(id);
     plan.update(node, &new);

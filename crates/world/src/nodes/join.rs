@@ -54,16 +54,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         let name = registration.node_name(&data, &key.name);
         let node = workload.nodes.get(&ObjectKey::new("", name));
         let left = || context.join_watch.left(&key, Phase::Join, total);
-        decide(
-            &Snapshot {
-                running,
-                registration,
-                data: &data,
-                node,
-                now: now.clone(),
-            },
-            left,
-        )
+        decide(&Snapshot { running, registration, data: &data, node, now: now.clone() }, left)
     })
     .await
 }
@@ -78,17 +69,12 @@ async fn data(context: &Context, running: &Running, key: &ObjectKey) -> Option<N
 }
 
 fn register(reader: &impl Reader, running: &Running) -> Registration {
-    let machine = running
-        .consumer
-        .metadata
-        .owner(CAPI_GROUP, "Machine")
-        .map(|o| beside(&*running.consumer, &o.name));
+    let machine =
+        running.consumer.metadata.owner(CAPI_GROUP, "Machine").map(|o| beside(&*running.consumer, &o.name));
     let machine = machine.and_then(|key| reader.get::<Machine>(&key));
     let config = machine.and_then(|m| reader.get::<KubeadmConfig>(&beside(&*m, m.config_name()?)));
     let first = !running.cluster.control_plane_is_initialized();
-    config
-        .map(|config| registration(&config.spec, first))
-        .unwrap_or_default()
+    config.map(|config| registration(&config.spec, first)).unwrap_or_default()
 }
 
 struct Snapshot<'a> {
@@ -127,26 +113,18 @@ fn decide(s: &Snapshot<'_>, left: impl FnOnce() -> Duration) -> Plan {
 }
 
 fn fresh(s: &Snapshot<'_>, leads: bool) -> Node {
-    let name = s
-        .registration
-        .node_name(s.data, s.running.host.metadata.name_str());
+    let name = s.registration.node_name(s.data, s.running.host.metadata.name_str());
     let mut labels = s.registration.labels(s.data);
-    for (key, value) in [
-        (NODE_HOSTNAME, name.as_str()),
-        ("kubernetes.io/os", "linux"),
-        ("kubernetes.io/arch", "amd64"),
-    ] {
+    for (key, value) in
+        [(NODE_HOSTNAME, name.as_str()), ("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")]
+    {
         labels.insert(key.to_owned(), value.to_owned());
     }
     if leads {
         labels.insert("node-role.kubernetes.io/control-plane".to_owned(), String::new());
     }
     let mut node = Node {
-        metadata: ObjectMeta {
-            name: Some(name),
-            labels: Some(labels),
-            ..ObjectMeta::default()
-        },
+        metadata: ObjectMeta { name: Some(name), labels: Some(labels), ..ObjectMeta::default() },
         ..Node::default()
     };
     node.spec.get_or_insert_default().provider_id = s.registration.provider_id(s.data);
@@ -156,32 +134,16 @@ fn fresh(s: &Snapshot<'_>, leads: bool) -> Node {
 /// What the kubelet says of itself. Its words on readiness change with the host's power only.
 fn report(s: &Snapshot<'_>, node: &mut Node, powered: bool) {
     let host = &s.running.host;
-    let (ready, reason) = if powered {
-        ("True", "KubeletReady")
-    } else {
-        ("Unknown", "NodeStatusUnknown")
-    };
-    let known = node
-        .status
-        .iter()
-        .flat_map(|s| s.conditions.iter().flatten())
-        .find(|c| c.type_ == "Ready");
+    let (ready, reason) = if powered { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };
+    let known = node.status.iter().flat_map(|s| s.conditions.iter().flatten()).find(|c| c.type_ == "Ready");
     if known.is_none_or(|c| c.status != ready) {
         let condition = json!({"type": "Ready", "status": ready, "reason": reason, "message": "simulated kubelet",
             "lastHeartbeatTime": s.now, "lastTransitionTime": s.now});
         node.status.get_or_insert_default().conditions = serde_json::from_value(json!([condition])).ok();
     }
-    let nics = host
-        .status
-        .as_ref()
-        .and_then(|s| s.hardware.as_ref()?.get("nics")?.as_array());
-    let addresses = nics
-        .into_iter()
-        .flatten()
-        .filter_map(|nic| nic.get("ip")?.as_str());
-    let mut listed: Vec<_> = addresses
-        .map(|ip| json!({"type": "InternalIP", "address": ip}))
-        .collect();
+    let nics = host.status.as_ref().and_then(|s| s.hardware.as_ref()?.get("nics")?.as_array());
+    let addresses = nics.into_iter().flatten().filter_map(|nic| nic.get("ip")?.as_str());
+    let mut listed: Vec<_> = addresses.map(|ip| json!({"type": "InternalIP", "address": ip})).collect();
     listed.push(json!({"type": "Hostname", "address": node.metadata.name}));
     let version = "v1.0.0-simulated";
     let info = json!({"systemUUID": host.metadata.uid, "machineID": host.metadata.uid, "bootID": host.metadata.uid,

@@ -5,11 +5,7 @@ use serde_json::Value;
 use super::*;
 
 fn snapshot<'a>(data: &'a NodeData, initialized: bool, leads: bool, powered: bool) -> Snapshot<'a> {
-    let labels = if leads {
-        json!({"cluster.x-k8s.io/control-plane": ""})
-    } else {
-        json!({})
-    };
+    let labels = if leads { json!({"cluster.x-k8s.io/control-plane": ""}) } else { json!({}) };
     let host = json!({"metadata": {"name": "host-1", "namespace": "metal3", "uid": "u-1"},
         "status": {"poweredOn": powered, "provisioning": {"state": "provisioned"},
             "hardware": {"nics": [{"ip": "172.22.0.9"}, {"name": "no-address"}]}}});
@@ -34,10 +30,7 @@ fn snapshot<'a>(data: &'a NodeData, initialized: bool, leads: bool, powered: boo
 fn data() -> NodeData {
     let meta_data =
         [("uuid", "u-1"), ("local-hostname", "node-1")].map(|(k, v)| (k.to_owned(), Value::from(v)));
-    NodeData {
-        meta_data: meta_data.into(),
-        ..NodeData::default()
-    }
+    NodeData { meta_data: meta_data.into(), ..NodeData::default() }
 }
 
 #[test]
@@ -54,10 +47,7 @@ fn a_node_joins_when_the_control_plane_is_up_or_it_is_the_control_plane() {
         assert_eq!(plan.to_string(), expected);
     }
     let left = Duration::from_secs(3);
-    assert_eq!(
-        decide(&snapshot(&data, true, false, true), || left),
-        Plan::done().ending(End::After(left))
-    );
+    assert_eq!(decide(&snapshot(&data, true, false, true), || left), Plan::done().ending(End::After(left)));
 }
 
 #[test]
@@ -71,12 +61,9 @@ fn a_node_brings_its_labels_and_says_where_it_runs() {
     assert!(labels.contains_key("node-role.kubernetes.io/control-plane"));
     s.node = Some(Arc::new(node));
     let text = decide(&s, || Duration::ZERO).to_string();
-    for part in [
-        "\"systemUUID\":\"u-1\"",
-        "\"address\":\"172.22.0.9\"",
-        "\"type\":\"Ready\"",
-        "\"status\":\"True\"",
-    ] {
+    for part in
+        ["\"systemUUID\":\"u-1\"", "\"address\":\"172.22.0.9\"", "\"type\":\"Ready\"", "\"status\":\"True\""]
+    {
         assert!(text.contains(part), "{text}");
     }
 }
@@ -92,9 +79,5 @@ fn a_node_is_quiet_once_it_has_said_everything_until_the_power_goes() {
     assert!(decide(&s, || Duration::ZERO).is_quiet());
     let mut dark = snapshot(&data, true, false, false);
     dark.node = Some(Arc::new(node));
-    assert!(
-        decide(&dark, || Duration::ZERO)
-            .to_string()
-            .contains("\"status\":\"Unknown\"")
-    );
+    assert!(decide(&dark, || Duration::ZERO).to_string().contains("\"status\":\"Unknown\""));
 }

@@ -35,14 +35,8 @@ fn running(reader: &impl Reader, key: &ObjectKey) -> Option<Running> {
         return None;
     }
     let consumer = reader.get::<Metal3Machine>(&beside(&*host, host.consumer()?))?;
-    let name = host
-        .metadata
-        .label(label::CLUSTER_NAME)
-        .or_else(|| consumer.metadata.label(label::CLUSTER_NAME))?;
+    let name =
+        host.metadata.label(label::CLUSTER_NAME).or_else(|| consumer.metadata.label(label::CLUSTER_NAME))?;
     let cluster = reader.get::<Cluster>(&beside(&*host, name))?;
-    Some(Running {
-        host,
-        consumer,
-        cluster,
-    })
+    Some(Running { host, consumer, cluster })
 }

@@ -16,15 +16,8 @@ pub(super) struct Registration {
 /// Reads the part that counts: the first machine initialises, all others join.
 pub(super) fn registration(spec: &Map<String, Value>, first: bool) -> Registration {
     let parts = ["initConfiguration", "joinConfiguration"];
-    let order: Vec<&str> = if first {
-        parts.to_vec()
-    } else {
-        parts.into_iter().rev().collect()
-    };
-    let Some(part) = order
-        .into_iter()
-        .find_map(|part| spec.get(part)?.get("nodeRegistration"))
-    else {
+    let order: Vec<&str> = if first { parts.to_vec() } else { parts.into_iter().rev().collect() };
+    let Some(part) = order.into_iter().find_map(|part| spec.get(part)?.get("nodeRegistration")) else {
         return Registration::default();
     };
     Registration {
@@ -37,10 +30,7 @@ pub(super) fn registration(spec: &Map<String, Value>, first: bool) -> Registrati
 fn arguments(value: &Value) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
-        Value::Object(map) => map
-            .iter()
-            .map(|(name, value)| (name.clone(), text(value)))
-            .collect(),
+        Value::Object(map) => map.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
         Value::Array(list) => list
             .iter()
             .filter_map(|a| Some((a.get("name")?.as_str()?.to_owned(), text(a.get("value")?))))
@@ -52,29 +42,18 @@ fn arguments(value: &Value) -> BTreeMap<String, String> {
 impl Registration {
     /// The node's name: as configured, else from the metadata, else the host's.
     pub(super) fn node_name(&self, data: &NodeData, host: &str) -> String {
-        let configured = self
-            .name
-            .as_deref()
-            .and_then(|name| render(name, data))
-            .filter(|name| !name.is_empty());
-        let given = || {
-            ["local-hostname", "local_hostname", "hostname", "name"]
-                .iter()
-                .find_map(|key| data.text(key))
-        };
-        configured
-            .or_else(given)
-            .unwrap_or_else(|| host.to_owned())
-            .to_lowercase()
+        let configured =
+            self.name.as_deref().and_then(|name| render(name, data)).filter(|name| !name.is_empty());
+        let given =
+            || ["local-hostname", "local_hostname", "hostname", "name"].iter().find_map(|key| data.text(key));
+        configured.or_else(given).unwrap_or_else(|| host.to_owned()).to_lowercase()
     }
 
     /// The labels with which the kubelet registers.
     pub(super) fn labels(&self, data: &NodeData) -> BTreeMap<String, String> {
         let text = self.argument("node-labels", data).unwrap_or_default();
         let pairs = text.split(',').filter_map(|pair| pair.trim().split_once('='));
-        pairs
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect()
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
     /// The provider ID with which the kubelet registers, if it is told one.
@@ -117,14 +96,8 @@ mod tests {
     use super::*;
 
     fn data(pairs: &[(&str, &str)]) -> NodeData {
-        let meta_data = pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), json!(value)))
-            .collect();
-        NodeData {
-            meta_data,
-            ..NodeData::default()
-        }
+        let meta_data = pairs.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+        NodeData { meta_data, ..NodeData::default() }
     }
 
     fn spec(registration: Value) -> Map<String, Value> {
@@ -137,11 +110,7 @@ mod tests {
         let all = [("name", "n"), ("local-hostname", "Lh"), ("metal3-name", "m")];
         let rows = [
             (json!({"name": "{{ ds.meta_data.name }}"}), &all[..], "n"),
-            (
-                json!({"name": "x-{{ds.meta_data.metal3_name}}-y"}),
-                &all[..],
-                "x-m-y",
-            ),
+            (json!({"name": "x-{{ds.meta_data.metal3_name}}-y"}), &all[..], "x-m-y"),
             (json!({"name": "{{ ds.meta_data.unknown }}"}), &all[..], "lh"),
             (json!({"name": "{{ something | else }}"}), &all[..], "lh"),
             (json!({}), &all[..], "lh"),
@@ -166,10 +135,7 @@ mod tests {
             let registration = registration(&spec(form), false);
             let labels = registration.labels(&given);
             assert_eq!(json!(labels), json!({"metal3.io/uuid": "u-1", "zone": "a"}));
-            assert_eq!(
-                registration.provider_id(&given).as_deref(),
-                Some("metal3://ns/h/m")
-            );
+            assert_eq!(registration.provider_id(&given).as_deref(), Some("metal3://ns/h/m"));
         }
     }
 

@@ -21,9 +21,7 @@ pub fn step(server: &Server, workload: &Server) -> bool {
             let status = json!({"initialization": {"provisioned": true}, "failureDomains": cluster["spec"]["failureDomains"],
                 "conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "message": "",
                     "lastTransitionTime": "2026-08-01T00:00:00Z"}]});
-            server
-                .patch("metal3clusters", &key(&cluster), true, &json!({"status": status}))
-                .unwrap();
+            server.patch("metal3clusters", &key(&cluster), true, &json!({"status": status})).unwrap();
         }
     }
     for machine in server.all("metal3machines") {
@@ -53,36 +51,19 @@ fn provision(server: &Server, workload: &Server, machine: &Value) {
         return;
     };
     let finalizer = json!({"metadata": {"finalizers": [FINALIZER]}, "spec": {"failureDomain": parent["spec"]["failureDomain"]}});
-    server
-        .patch("metal3machines", &key(machine), false, &finalizer)
-        .unwrap();
+    server.patch("metal3machines", &key(machine), false, &finalizer).unwrap();
     let Some(host) = host_of(server, machine) else {
         choose(server, machine, &parent, secret);
         return;
     };
     let (namespace, name) = key(&host);
-    let id = format!(
-        "metal3://{namespace}/{name}/{}",
-        machine["metadata"]["name"].as_str().unwrap()
-    );
-    let joined = workload
-        .all("nodes")
-        .iter()
-        .any(|node| node["spec"]["providerID"] == id.as_str());
+    let id = format!("metal3://{namespace}/{name}/{}", machine["metadata"]["name"].as_str().unwrap());
+    let joined = workload.all("nodes").iter().any(|node| node["spec"]["providerID"] == id.as_str());
     if host["status"]["provisioning"]["state"] == "provisioned" && joined {
-        server
-            .patch(
-                "metal3machines",
-                &key(machine),
-                false,
-                &json!({"spec": {"providerID": id}}),
-            )
-            .unwrap();
+        server.patch("metal3machines", &key(machine), false, &json!({"spec": {"providerID": id}})).unwrap();
         let status = json!({"status": {"initialization": {"provisioned": true},
             "addresses": [{"type": "InternalIP", "address": host["status"]["hardware"]["nics"][0]["ip"]}]}});
-        server
-            .patch("metal3machines", &key(machine), true, &status)
-            .unwrap();
+        server.patch("metal3machines", &key(machine), true, &status).unwrap();
     }
 }
 
@@ -105,21 +86,13 @@ fn choose(server: &Server, machine: &Value, parent: &Value, secret: &str) {
 fn release(server: &Server, machine: &Value) {
     if let Some(host) = host_of(server, machine) {
         let clear = json!({"spec": {"image": null, "userData": null, "online": false}});
-        server
-            .patch("baremetalhosts", &key(&host), false, &clear)
-            .unwrap();
+        server.patch("baremetalhosts", &key(&host), false, &clear).unwrap();
         if host["status"]["provisioning"]["state"] != "available" {
             return;
         }
         let clear = json!({"metadata": {"labels": {CLUSTER_NAME: null}}, "spec": {"consumerRef": null}});
-        server
-            .patch("baremetalhosts", &key(&host), false, &clear)
-            .unwrap();
+        server.patch("baremetalhosts", &key(&host), false, &clear).unwrap();
     }
-    let _gone = server.patch(
-        "metal3machines",
-        &key(machine),
-        false,
-        &json!({"metadata": {"finalizers": []}}),
-    );
+    let _gone =
+        server.patch("metal3machines", &key(machine), false, &json!({"metadata": {"finalizers": []}}));
 }

@@ -9,12 +9,7 @@ pub fn complaints(crd: &Value, objects: &[Value]) -> Vec<String> {
     for object in objects {
         let mut object = object.clone();
         object["metadata"] = Value::Object(Map::new());
-        judge(
-            schema,
-            &object,
-            crd["spec"]["names"]["kind"].as_str().unwrap(),
-            &mut found,
-        );
+        judge(schema, &object, crd["spec"]["names"]["kind"].as_str().unwrap(), &mut found);
     }
     found
 }
@@ -33,10 +28,7 @@ fn judge(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
     if !fits {
         return complain(format!("{value} is not a {}", schema["type"]));
     }
-    if schema["enum"]
-        .as_array()
-        .is_some_and(|allowed| !allowed.contains(value))
-    {
+    if schema["enum"].as_array().is_some_and(|allowed| !allowed.contains(value)) {
         complain(format!("{value} is not among {}", schema["enum"]));
     }
     let size = match value {
@@ -65,12 +57,7 @@ fn judge(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 fn judge_members(schema: &Value, map: &Map<String, Value>, path: &str, found: &mut Vec<String>) {
-    for name in schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if !map.contains_key(name) {
             found.push(format!("{path}: {name} is missing"));
         }

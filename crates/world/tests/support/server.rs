@@ -33,10 +33,7 @@ struct State {
 pub struct Server(Arc<Mutex<State>>);
 
 fn at<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 impl State {
@@ -46,15 +43,12 @@ impl State {
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         let event = json!({"type": type_, "object": object});
         self.log.push((self.version, plural.to_owned(), event.clone()));
-        self.watchers
-            .retain(|(watched, to)| watched != plural || to.send(event.clone()).is_ok());
+        self.watchers.retain(|(watched, to)| watched != plural || to.send(event.clone()).is_ok());
     }
 
     fn put(&mut self, plural: &str, key: (String, String), mut object: Value) -> Value {
         let gone = !object["metadata"]["deletionTimestamp"].is_null()
-            && object["metadata"]["finalizers"]
-                .as_array()
-                .is_none_or(Vec::is_empty);
+            && object["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty);
         let objects = self.objects.entry(plural.to_owned()).or_default();
         let type_ = match (gone, objects.contains_key(&key)) {
             (true, _) => "DELETED",
@@ -75,20 +69,14 @@ impl State {
     /// Deletes what only the owner with that uid kept.
     fn collect(&mut self, uid: &str) {
         let orphaned = |object: &Value| {
-            let owners = object["metadata"]["ownerReferences"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
+            let owners = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
             !owners.is_empty() && owners.iter().all(|owner| owner["uid"] == uid)
         };
         let found: Vec<(String, (String, String))> = self
             .objects
             .iter()
             .flat_map(|(plural, objects)| {
-                objects
-                    .iter()
-                    .filter(|(_, o)| orphaned(o))
-                    .map(|(k, _)| (plural.clone(), k.clone()))
+                objects.iter().filter(|(_, o)| orphaned(o)).map(|(k, _)| (plural.clone(), k.clone()))
             })
             .collect();
         for (plural, key) in found {
@@ -108,21 +96,11 @@ impl State {
 
 impl Server {
     pub fn all(&self, plural: &str) -> Vec<Value> {
-        self.0
-            .lock()
-            .unwrap()
-            .objects
-            .get(plural)
-            .into_iter()
-            .flat_map(BTreeMap::values)
-            .cloned()
-            .collect()
+        self.0.lock().unwrap().objects.get(plural).into_iter().flat_map(BTreeMap::values).cloned().collect()
     }
 
     pub fn get(&self, plural: &str, name: &str) -> Option<Value> {
-        self.all(plural)
-            .into_iter()
-            .find(|object| at(object, "/metadata/name") == name)
+        self.all(plural).into_iter().find(|object| at(object, "/metadata/name") == name)
     }
 
     pub fn writes(&self) -> u64 {
@@ -131,19 +109,12 @@ impl Server {
 
     pub fn create(&self, plural: &str, mut object: Value) -> Result<Value, Value> {
         let mut state = self.0.lock().unwrap();
-        let key = (
-            at(&object, "/metadata/namespace").to_owned(),
-            at(&object, "/metadata/name").to_owned(),
-        );
+        let key = (at(&object, "/metadata/namespace").to_owned(), at(&object, "/metadata/name").to_owned());
         if state.objects.get(plural).is_some_and(|o| o.contains_key(&key)) {
             return Err(json!({"code": 409, "reason": "AlreadyExists", "message": key.1}));
         }
         let uid = format!("uid-{}", state.version + 1);
-        let born = format!(
-            "2026-08-01T00:{:02}:{:02}Z",
-            state.version / 60 % 60,
-            state.version % 60
-        );
+        let born = format!("2026-08-01T00:{:02}:{:02}Z", state.version / 60 % 60, state.version % 60);
         let metadata = object["metadata"].as_object_mut().unwrap();
         metadata.insert("uid".into(), json!(uid));
         metadata.insert("creationTimestamp".into(), json!(born));
@@ -201,10 +172,8 @@ impl Server {
     fn list(&self, plural: &str, namespace: &str) -> Value {
         let state = self.0.lock().unwrap();
         let objects = state.objects.get(plural).into_iter().flat_map(BTreeMap::iter);
-        let items: Vec<&Value> = objects
-            .filter(|((ns, _), _)| namespace.is_empty() || ns == namespace)
-            .map(|(_, o)| o)
-            .collect();
+        let items: Vec<&Value> =
+            objects.filter(|((ns, _), _)| namespace.is_empty() || ns == namespace).map(|(_, o)| o).collect();
         json!({"metadata": {"resourceVersion": state.version.to_string()}, "items": items})
     }
 
@@ -233,10 +202,8 @@ impl Server {
         let key = (namespace.clone(), name.clone());
         let result = match (&parts.method, name.is_empty()) {
             (&Method::GET, true) if query.contains("watch=1") => {
-                let since = query
-                    .split("resourceVersion=")
-                    .nth(1)
-                    .and_then(|v| v.split('&').next()?.parse().ok());
+                let since =
+                    query.split("resourceVersion=").nth(1).and_then(|v| v.split('&').next()?.parse().ok());
                 return Response::new(StreamBody::new(self.watch(&plural, since.unwrap_or(0))));
             }
             (&Method::GET, true) => Ok(self.list(&plural, &namespace)),
@@ -255,10 +222,7 @@ impl Server {
             Err(value) => (value["code"].as_u64().unwrap() as u16, value),
         };
         let body = stream::once(async move { Ok(Frame::data(Bytes::from(value.to_string()))) }).boxed();
-        Response::builder()
-            .status(code)
-            .body(StreamBody::new(body))
-            .unwrap()
+        Response::builder().status(code).body(StreamBody::new(body)).unwrap()
     }
 }
 
@@ -274,12 +238,7 @@ fn route(path: &str) -> (String, String, String, bool) {
         String::new()
     };
     let name = parts.get(1).copied().unwrap_or_default().to_owned();
-    (
-        namespace,
-        parts[0].to_owned(),
-        name,
-        parts.get(2) == Some(&"status"),
-    )
+    (namespace, parts[0].to_owned(), name, parts.get(2) == Some(&"status"))
 }
 
 impl tower::Service<Request<Body>> for Server {

@@ -11,11 +11,7 @@ pub(super) fn sorted(members: &Map<String, Value>) -> Vec<(&str, &Value)> {
     plain.sort_unstable_by_key(|(key, _)| *key);
     let mut natural: Vec<(&str, &Value)> = Vec::with_capacity(plain.len());
     for member in plain {
-        let smaller = natural
-            .iter()
-            .rev()
-            .take_while(|(key, _)| is_less(member.0, key))
-            .count();
+        let smaller = natural.iter().rev().take_while(|(key, _)| is_less(member.0, key)).count();
         natural.insert(natural.len() - smaller, member);
     }
     natural
@@ -61,11 +57,9 @@ impl DigitsBefore {
 }
 
 fn number(text: &str, start: i64) -> (i64, usize) {
-    text.chars()
-        .map_while(|c| c.to_digit(10))
-        .fold((start, 0), |(number, length), digit| {
-            (number.wrapping_mul(10).wrapping_add(i64::from(digit)), length + 1)
-        })
+    text.chars().map_while(|c| c.to_digit(10)).fold((start, 0), |(number, length), digit| {
+        (number.wrapping_mul(10).wrapping_add(i64::from(digit)), length + 1)
+    })
 }
 
 #[cfg(test)]
@@ -74,17 +68,12 @@ mod tests {
 
     fn order_of(keys: &[&str]) -> Vec<String> {
         let members = keys.iter().map(|key| ((*key).to_owned(), Value::Null)).collect();
-        sorted(&members)
-            .into_iter()
-            .map(|(key, _)| key.to_owned())
-            .collect()
+        sorted(&members).into_iter().map(|(key, _)| key.to_owned()).collect()
     }
 
     #[test]
     fn numbers_count_as_numbers_and_letters_come_last() {
-        let expected = [
-            "_x", "9z", "Node", "node", "node-1", "node-2", "node-10", "node_a", "nodeb", "z9",
-        ];
+        let expected = ["_x", "9z", "Node", "node", "node-1", "node-2", "node-10", "node_a", "nodeb", "z9"];
         let mut backwards = expected;
         backwards.reverse();
         assert_eq!(order_of(&backwards), expected);
@@ -93,11 +82,7 @@ mod tests {
     #[test]
     fn a_cycle_of_keys_has_one_order_whatever_order_they_come_in() {
         let one = order_of(&["n1b", "n9", "n11", "x"]);
-        for keys in [
-            ["n9", "n11", "x", "n1b"],
-            ["x", "n11", "n1b", "n9"],
-            ["n11", "n9", "n1b", "x"],
-        ] {
+        for keys in [["n9", "n11", "x", "n1b"], ["x", "n11", "n1b", "n9"], ["n11", "n9", "n1b", "x"]] {
             assert_eq!(order_of(&keys), one);
         }
     }

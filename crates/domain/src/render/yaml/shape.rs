@@ -43,10 +43,7 @@ impl Shape {
 }
 
 fn examine(text: &str) -> Seen {
-    let mut seen = Seen {
-        indicators: text.starts_with("---") || text.starts_with("..."),
-        ..Seen::default()
-    };
+    let mut seen = Seen { indicators: text.starts_with("---") || text.starts_with("..."), ..Seen::default() };
     let mut previous = None;
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -101,9 +98,7 @@ mod tests {
 
     #[test]
     fn indicators_at_the_start_or_before_a_blank_need_quotes() {
-        for text in [
-            "- a", "-", "a: b", "a:", "a #b", "#a", "*a", "---a", "... a", ":", "?", " a", "a ",
-        ] {
+        for text in ["- a", "-", "a: b", "a:", "a #b", "#a", "*a", "---a", "... a", ":", "?", " a", "a "] {
             assert!(!Shape::of(text).plain, "{text:?}");
             assert!(Shape::of(text).single_quoted, "{text:?}");
         }
@@ -114,13 +109,9 @@ mod tests {
 
     #[test]
     fn a_block_ends_in_no_space_and_has_none_before_a_break() {
-        for (text, block) in [
-            ("a\nb", true),
-            ("a\n b", true),
-            ("a \nb", false),
-            ("a\nb ", false),
-            ("a\tb\nc", false),
-        ] {
+        for (text, block) in
+            [("a\nb", true), ("a\n b", true), ("a \nb", false), ("a\nb ", false), ("a\tb\nc", false)]
+        {
             assert_eq!(Shape::of(text).block, block, "{text:?}");
         }
     }

@@ -6,9 +6,7 @@ pub(super) fn is_timestamp(text: &str) -> bool {
             || rest
                 .strip_prefix(' ')
                 .is_some_and(|time| time_and_rest(time.trim_start_matches(' ')).is_some_and(str::is_empty))
-            || rest
-                .strip_prefix(['T', 't'])
-                .is_some_and(|time| time_and_rest(time).is_some_and(is_zone))
+            || rest.strip_prefix(['T', 't']).is_some_and(|time| time_and_rest(time).is_some_and(is_zone))
     })
 }
 
@@ -40,9 +38,7 @@ fn time_and_rest(text: &str) -> Option<&str> {
     let (minute, rest) = number(rest.strip_prefix(':')?)?;
     let (second, rest) = number(rest.strip_prefix(':')?)?;
     let valid = hour < 24 && minute < 60 && second < 60;
-    let fraction = rest
-        .strip_prefix(['.', ','])
-        .filter(|rest| rest.starts_with(is_digit));
+    let fraction = rest.strip_prefix(['.', ',']).filter(|rest| rest.starts_with(is_digit));
     let rest = fraction.map_or(rest, |fraction| fraction.trim_start_matches(is_digit));
     valid.then_some(rest)
 }

@@ -17,12 +17,7 @@ pub(super) struct Writer {
 
 impl Default for Writer {
     fn default() -> Self {
-        Self {
-            out: String::new(),
-            column: 0,
-            after_blank: true,
-            at_indentation: true,
-        }
+        Self { out: String::new(), column: 0, after_blank: true, at_indentation: true }
     }
 }
 

@@ -19,36 +19,18 @@ pub(super) fn decide(s: &Snapshot) -> Plan {
     let status = new.status.get_or_insert_default();
     status.phase = Some("Deleting".to_owned());
     let saying = Saying::of("Deleting", true, "Deleting", "NotDeleting");
-    say(
-        &mut status.conditions,
-        saying,
-        &s.now,
-        s.cluster.metadata.generation,
-    );
+    say(&mut status.conditions, saying, &s.now, s.cluster.metadata.generation);
     let alone = |meta: &ObjectMeta| controller_of(meta).is_none();
     let leads = |m: &Arc<Machine>| m.metadata.label(label::CONTROL_PLANE).is_some();
     let (leaders, workers): (Vec<_>, Vec<_>) = s.machines.iter().cloned().partition(leads);
     let waiting = if !s.deployments.is_empty() || !s.sets.is_empty() || !workers.is_empty() {
-        s.deployments
-            .iter()
-            .for_each(|object| remove(&mut plan, &**object));
-        s.sets
-            .iter()
-            .filter(|o| alone(&o.metadata))
-            .for_each(|object| remove(&mut plan, &**object));
-        workers
-            .iter()
-            .filter(|o| alone(&o.metadata))
-            .for_each(|object| remove(&mut plan, &**object));
+        s.deployments.iter().for_each(|object| remove(&mut plan, &**object));
+        s.sets.iter().filter(|o| alone(&o.metadata)).for_each(|object| remove(&mut plan, &**object));
+        workers.iter().filter(|o| alone(&o.metadata)).for_each(|object| remove(&mut plan, &**object));
         Some("the workers to go")
     } else if s.control_plane.is_some() || !leaders.is_empty() {
-        s.control_plane
-            .iter()
-            .for_each(|object| remove(&mut plan, &**object));
-        leaders
-            .iter()
-            .filter(|o| alone(&o.metadata))
-            .for_each(|object| remove(&mut plan, &**object));
+        s.control_plane.iter().for_each(|object| remove(&mut plan, &**object));
+        leaders.iter().filter(|o| alone(&o.metadata)).for_each(|object| remove(&mut plan, &**object));
         Some("the control plane to go")
     } else if let Some(infrastructure) = &s.infrastructure {
         remove(&mut plan, &**infrastructure);

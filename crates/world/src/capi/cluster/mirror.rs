@@ -16,60 +16,31 @@ pub(super) fn infrastructure(s: &Snapshot, new: &mut Cluster, status: &mut Clust
     let flag = &mut status.initialization.infrastructure_provisioned;
     let Some(infrastructure) = &s.infrastructure else {
         *flag = Some(flag.unwrap_or(false) || !needed);
-        let saying = Saying::of(
-            "InfrastructureReady",
-            !needed,
-            "InfrastructureReady",
-            "WaitingForInfrastructure",
-        );
-        say(
-            &mut status.conditions,
-            saying,
-            &s.now,
-            s.cluster.metadata.generation,
-        );
+        let saying =
+            Saying::of("InfrastructureReady", !needed, "InfrastructureReady", "WaitingForInfrastructure");
+        say(&mut status.conditions, saying, &s.now, s.cluster.metadata.generation);
         say_legacy(&mut status.deprecated, saying, &s.now);
         return;
     };
     let provisioned = Initialization::is_provisioned(&infrastructure.status.initialization);
     *flag = Some(flag.unwrap_or(false) || provisioned);
     if provisioned {
-        let endpoint = infrastructure
-            .spec
-            .control_plane_endpoint
-            .as_ref()
-            .filter(|e| is_complete(e));
+        let endpoint = infrastructure.spec.control_plane_endpoint.as_ref().filter(|e| is_complete(e));
         if !new.has_endpoint() && endpoint.is_some() {
             new.spec.control_plane_endpoint = endpoint.cloned();
         }
-        status
-            .failure_domains
-            .clone_from(&infrastructure.status.failure_domains);
+        status.failure_domains.clone_from(&infrastructure.status.failure_domains);
     }
     let saying = match find(&infrastructure.status.conditions, "Ready") {
         Some(ready) => Saying {
             type_: "InfrastructureReady",
             status: &ready.status,
-            reason: if ready.reason.is_empty() {
-                "Unknown"
-            } else {
-                &ready.reason
-            },
+            reason: if ready.reason.is_empty() { "Unknown" } else { &ready.reason },
             message: &ready.message,
         },
-        None => Saying::of(
-            "InfrastructureReady",
-            provisioned,
-            "Ready",
-            "WaitingForInfrastructure",
-        ),
+        None => Saying::of("InfrastructureReady", provisioned, "Ready", "WaitingForInfrastructure"),
     };
-    say(
-        &mut status.conditions,
-        saying,
-        &s.now,
-        s.cluster.metadata.generation,
-    );
+    say(&mut status.conditions, saying, &s.now, s.cluster.metadata.generation);
     say_legacy(&mut status.deprecated, saying, &s.now);
 }
 
@@ -81,10 +52,7 @@ pub(super) fn report(s: &Snapshot, new: &Cluster, status: &mut ClusterStatus) {
     *flag = Some(flag.unwrap_or(false) || initialized);
     let up = *flag == Some(true);
     let provisioned = status.initialization.infrastructure_provisioned == Some(true);
-    let phase = match (
-        s.cluster.spec.infrastructure_ref.is_some(),
-        provisioned && new.has_endpoint(),
-    ) {
+    let phase = match (s.cluster.spec.infrastructure_ref.is_some(), provisioned && new.has_endpoint()) {
         (_, true) => "Provisioned",
         (true, false) => "Provisioning",
         (false, false) => "Pending",
@@ -106,11 +74,7 @@ pub(super) fn report(s: &Snapshot, new: &Cluster, status: &mut ClusterStatus) {
 }
 
 fn control_plane_counts(control_plane: &KubeadmControlPlane) -> Replicas {
-    let counts = control_plane
-        .status
-        .as_ref()
-        .map(|s| s.counts.clone())
-        .unwrap_or_default();
+    let counts = control_plane.status.as_ref().map(|s| s.counts.clone()).unwrap_or_default();
     Replicas {
         desired_replicas: Some(control_plane.wanted()),
         replicas: counts.replicas,

@@ -41,9 +41,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         None => return bury(&context, &key).await,
     }
     let now = context.clock.now_text();
-    context
-        .drive(|| observe(&*context.caches, &key, &now).map_or_else(Plan::done, |s| decide(&s)))
-        .await
+    context.drive(|| observe(&*context.caches, &key, &now).map_or_else(Plan::done, |s| decide(&s))).await
 }
 
 /// The API of a cluster lives on its machines: when they are gone, so is everything in it.
@@ -54,11 +52,7 @@ async fn bury(context: &Context, key: &ObjectKey) -> Outcome {
     workload.caches.synced().await;
     let nodes = || {
         let mut plan = Plan::done();
-        workload
-            .nodes
-            .all()
-            .iter()
-            .for_each(|node| deletion::remove(&mut plan, &**node));
+        workload.nodes.all().iter().for_each(|node| deletion::remove(&mut plan, &**node));
         plan
     };
     let outcome = drive(&workload.executor, nodes).await;
@@ -83,10 +77,7 @@ struct Snapshot {
 fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
     let cluster = reader.get::<Cluster>(key)?;
     let name = |reference: &Option<capm3_api::neighbours::ContractRef>| {
-        reference
-            .as_ref()
-            .and_then(|r| r.name.as_deref())
-            .map(|name| beside(&*cluster, name))
+        reference.as_ref().and_then(|r| r.name.as_deref()).map(|name| beside(&*cluster, name))
     };
     let value = path(&key.namespace, &key.name);
     Some(Snapshot {
@@ -127,12 +118,7 @@ fn paused(s: &Snapshot) -> Plan {
     let mut new = Cluster::clone(&s.cluster);
     let status = new.status.get_or_insert_default();
     let saying = Saying::of("Paused", true, "Paused", "NotPaused");
-    say(
-        &mut status.conditions,
-        saying,
-        &s.now,
-        s.cluster.metadata.generation,
-    );
+    say(&mut status.conditions, saying, &s.now, s.cluster.metadata.generation);
     let mut plan = Plan::wait_for("the pause to end");
     plan.update(&*s.cluster, &new);
     plan

@@ -38,10 +38,7 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Which machines are made from the present version and template, in the order of `machines`.
     pub(super) fn up_to_date(&self) -> Vec<bool> {
-        let (version, template) = (
-            &self.control_plane.spec.version,
-            self.control_plane.template_name(),
-        );
+        let (version, template) = (&self.control_plane.spec.version, self.control_plane.template_name());
         let current = |(machine, source): (&Arc<Machine>, &Option<String>)| {
             machine.spec.version == *version && source.as_deref().is_none_or(|name| Some(name) == template)
         };
@@ -70,9 +67,7 @@ pub(super) fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     plan.update(&**old, &new);
     release_one(&mut plan, s);
     if !cluster.infrastructure_is_provisioned() || !cluster.has_endpoint() {
-        return plan.ending(End::WaitFor(
-            "the Cluster's infrastructure and endpoint".to_owned(),
-        ));
+        return plan.ending(End::WaitFor("the Cluster's infrastructure and endpoint".to_owned()));
     }
     if !s.has_kubeconfig {
         kubeconfig::create(&mut plan, old, cluster.metadata.name_str(), &s.server);
@@ -101,11 +96,7 @@ fn operate(
     let wanted = usize::try_from(s.control_plane.wanted()).unwrap_or(0);
     let up_to_date = s.up_to_date();
     let outdated = up_to_date.iter().any(|current| !current);
-    let room = if outdated {
-        wanted + max_surge(&s.control_plane)
-    } else {
-        wanted
-    };
+    let room = if outdated { wanted + max_surge(&s.control_plane) } else { wanted };
     let machines = s.machines.len();
     if s.machines.iter().any(|m| m.metadata.is_deleting()) {
         return plan.ending(End::WaitFor("a machine to go".to_owned()));
@@ -119,16 +110,7 @@ fn operate(
             return plan.ending(End::WaitFor("the last machine's node".to_owned()));
         }
         let name = make::name(s.control_plane.metadata.name_str(), rng);
-        make_one(
-            &mut plan,
-            s,
-            cluster,
-            template,
-            Begun {
-                name,
-                ..Begun::default()
-            },
-        );
+        make_one(&mut plan, s, cluster, template, Begun { name, ..Begun::default() });
     } else if outdated || machines > wanted {
         return shrink(plan, s, cluster, &up_to_date);
     }
@@ -162,17 +144,10 @@ fn surplus(s: &Snapshot, domains: &[String], up_to_date: &[bool]) -> Option<Stri
             (false, false, _) => 4,
         }
     };
-    let ranked = || {
-        s.machines
-            .iter()
-            .zip(&placed)
-            .map(|(m, p)| (rank(m, !p.up_to_date), p))
-    };
+    let ranked = || s.machines.iter().zip(&placed).map(|(m, p)| (rank(m, !p.up_to_date), p));
     let first = ranked().map(|(rank, _)| rank).min()?;
-    let candidates: Vec<Placed> = ranked()
-        .filter(|(rank, _)| *rank == first)
-        .map(|(_, p)| p.clone())
-        .collect();
+    let candidates: Vec<Placed> =
+        ranked().filter(|(rank, _)| *rank == first).map(|(_, p)| p.clone()).collect();
     domains::to_delete(domains, &candidates, &placed)
 }
 
@@ -180,12 +155,7 @@ fn placed(s: &Snapshot, up_to_date: &[bool]) -> Vec<Placed> {
     let one = |(machine, current): (&Arc<Machine>, &bool)| Placed {
         name: machine.metadata.name_str().to_owned(),
         domain: machine.spec.failure_domain.clone(),
-        created: machine
-            .metadata
-            .creation_timestamp
-            .as_ref()
-            .map(|t| t.0.to_string())
-            .unwrap_or_default(),
+        created: machine.metadata.creation_timestamp.as_ref().map(|t| t.0.to_string()).unwrap_or_default(),
         up_to_date: *current,
         deleting: machine.metadata.is_deleting(),
     };
@@ -209,26 +179,17 @@ fn make_one(
     ] {
         metadata.labels.insert(key.to_owned(), value.to_owned());
     }
-    metadata
-        .annotations
-        .insert(PRE_TERMINATE_CONTROL_PLANE.to_owned(), String::new());
+    metadata.annotations.insert(PRE_TERMINATE_CONTROL_PLANE.to_owned(), String::new());
     let spec = MachineSpec {
         cluster_name: cluster.metadata.name_str().to_owned(),
         version: control_plane.spec.version.clone(),
         failure_domain: domains::for_new(&cluster.control_plane_domains(), &placed(s, &s.up_to_date())),
-        rest: passed
-            .spec
-            .as_ref()
-            .map(|spec| spec.rest.clone())
-            .unwrap_or_default(),
+        rest: passed.spec.as_ref().map(|spec| spec.rest.clone()).unwrap_or_default(),
         ..MachineSpec::default()
     };
     let first = s.machines.is_empty() && !control_plane.is_initialized();
     let config = Config {
-        spec: config_spec(
-            control_plane.spec.kubeadm_config_spec.clone().unwrap_or_default(),
-            first,
-        ),
+        spec: config_spec(control_plane.spec.kubeadm_config_spec.clone().unwrap_or_default(), first),
         metadata: Default::default(),
         cloned_from: None,
     };
@@ -259,14 +220,8 @@ fn config_spec(mut spec: Map<String, Value>, first: bool) -> Map<String, Value> 
 }
 
 fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
-    let strategy = control_plane
-        .spec
-        .rollout
-        .as_ref()
-        .and_then(|r| r.strategy.as_ref());
-    let surge = strategy
-        .and_then(|s| s.rolling_update.as_ref())
-        .and_then(|u| u.max_surge.as_ref());
+    let strategy = control_plane.spec.rollout.as_ref().and_then(|r| r.strategy.as_ref());
+    let surge = strategy.and_then(|s| s.rolling_update.as_ref()).and_then(|u| u.max_surge.as_ref());
     let text = surge.map(|value| value.to_string().trim_matches('"').to_owned());
     if text.as_deref() == Some("0") { 0 } else { 1 }
 }
@@ -274,11 +229,7 @@ fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
 /// Takes the control plane's own hook off one machine that waits for it.
 fn release_one(plan: &mut Plan, s: &Snapshot) {
     let waits = |m: &&Arc<Machine>| {
-        let conditions = m
-            .status
-            .as_ref()
-            .map(|status| status.conditions.as_slice())
-            .unwrap_or_default();
+        let conditions = m.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
         let reason = find(conditions, "Deleting").map(|c| c.reason.as_str());
         m.metadata.is_deleting() && hook(m) && reason == Some(WAITING_FOR_PRE_TERMINATE)
     };

@@ -16,8 +16,7 @@ fn machine(name: &str, domain: &str, more: Value) -> Arc<Machine> {
 fn json_merge(to: &mut Value, from: Value) {
     match (to, from) {
         (Value::Object(to), Value::Object(from)) => {
-            from.into_iter()
-                .for_each(|(key, value)| json_merge(to.entry(key).or_insert(Value::Null), value));
+            from.into_iter().for_each(|(key, value)| json_merge(to.entry(key).or_insert(Value::Null), value));
         }
         (to, from) => *to = from,
     }
@@ -88,15 +87,9 @@ fn the_first_machine_initialises_and_carries_everything_that_the_provider_reads(
         json!({"cluster.x-k8s.io/cloned-from-name": "t",
         "cluster.x-k8s.io/cloned-from-groupkind": "Metal3MachineTemplate.infrastructure.cluster.x-k8s.io"})
     );
-    assert_eq!(
-        infrastructure["metadata"]["ownerReferences"][0].get("controller"),
-        None
-    );
+    assert_eq!(infrastructure["metadata"]["ownerReferences"][0].get("controller"), None);
     let config = created(&plan, "KubeadmConfig").unwrap();
-    assert_eq!(
-        config["spec"],
-        json!({"initConfiguration": {"i": 1}, "files": []})
-    );
+    assert_eq!(config["spec"], json!({"initConfiguration": {"i": 1}, "files": []}));
 }
 
 #[test]
@@ -106,20 +99,13 @@ fn further_machines_join_one_by_one_after_the_last_one_has_a_node() {
     let plan = look(&snapshot(3, vec![machine("m1", "a", json!({}))]));
     assert_eq!(created(&plan, "Machine").unwrap()["spec"]["failureDomain"], "b");
     let config = created(&plan, "KubeadmConfig").unwrap();
-    assert_eq!(
-        config["spec"]["joinConfiguration"],
-        json!({"j": 1, "controlPlane": {}})
-    );
+    assert_eq!(config["spec"]["joinConfiguration"], json!({"j": 1, "controlPlane": {}}));
     assert_eq!(config["spec"].get("initConfiguration"), None);
 }
 
 #[test]
 fn nothing_happens_while_a_machine_is_going() {
-    let going = machine(
-        "m1",
-        "a",
-        json!({"metadata": {"deletionTimestamp": "2026-08-01T00:00:00Z"}}),
-    );
+    let going = machine("m1", "a", json!({"metadata": {"deletionTimestamp": "2026-08-01T00:00:00Z"}}));
     let plan = look(&snapshot(3, vec![going]));
     assert!(created(&plan, "Machine").is_none() && deleted(&plan).is_empty());
 }
@@ -127,11 +113,7 @@ fn nothing_happens_while_a_machine_is_going() {
 #[test]
 fn scaling_down_takes_the_oldest_of_the_fullest_domain_unless_one_is_marked() {
     let three = |more: Value| {
-        vec![
-            machine("m1", "a", json!({})),
-            machine("m2", "b", json!({})),
-            machine("m3", "b", more),
-        ]
+        vec![machine("m1", "a", json!({})), machine("m2", "b", json!({})), machine("m3", "b", more)]
     };
     assert_eq!(deleted(&look(&snapshot(1, three(json!({}))))), ["m2"]);
     let mark = json!({"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}});
@@ -149,12 +131,8 @@ fn a_machine_that_remediation_gave_up_is_replaced() {
 
 #[test]
 fn an_outdated_machine_is_replaced_with_surge_first() {
-    let machines = || {
-        vec![
-            machine("m1", "a", json!({"spec": {"version": "v0"}})),
-            machine("m2", "b", json!({})),
-        ]
-    };
+    let machines =
+        || vec![machine("m1", "a", json!({"spec": {"version": "v0"}})), machine("m2", "b", json!({}))];
     let plan = look(&snapshot(2, machines()));
     assert!(created(&plan, "Machine").is_some() && deleted(&plan).is_empty());
     let mut third = machines();
@@ -175,11 +153,8 @@ fn the_hook_goes_when_the_machine_waits_for_it() {
             "status": {"conditions": [{"type": "Deleting", "status": "True", "reason": reason}]}}),
         )
     };
-    let released = |reason| {
-        look(&snapshot(3, vec![going(reason)]))
-            .to_string()
-            .contains("kcp-cleanup\":null")
-    };
+    let released =
+        |reason| look(&snapshot(3, vec![going(reason)])).to_string().contains("kcp-cleanup\":null");
     assert!(released(WAITING_FOR_PRE_TERMINATE));
     assert!(!released("DrainingNode"));
 }
@@ -189,23 +164,13 @@ fn nothing_is_made_before_the_infrastructure_and_the_kubeconfig_comes_with_it() 
     let mut s = snapshot(1, Vec::new());
     s.has_kubeconfig = false;
     assert!(look(&s).to_string().contains("create Secret metal3/c-kubeconfig"));
-    s.cluster = serde_json::from_value(json!({"metadata": {"name": "c"}}))
-        .map(Arc::new)
-        .ok();
-    assert!(
-        look(&s)
-            .writes
-            .iter()
-            .all(|w| !w.to_string().starts_with("create"))
-    );
+    s.cluster = serde_json::from_value(json!({"metadata": {"name": "c"}})).map(Arc::new).ok();
+    assert!(look(&s).writes.iter().all(|w| !w.to_string().starts_with("create")));
 }
 
 #[test]
 fn deletion_takes_all_machines_and_their_hooks_then_the_finalizer() {
-    let mut s = snapshot(
-        3,
-        vec![machine("m1", "a", json!({})), machine("m2", "b", json!({}))],
-    );
+    let mut s = snapshot(3, vec![machine("m1", "a", json!({})), machine("m2", "b", json!({}))]);
     let mut going = KubeadmControlPlane::clone(&s.control_plane);
     going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-08-01T00:00:00Z")).unwrap();
     going.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);

@@ -16,11 +16,7 @@ pub(super) struct Placed {
 pub(super) fn for_new(domains: &[String], machines: &[Placed]) -> Option<String> {
     let key = |domain: &String| {
         let here = || machines.iter().filter(move |m| m.domain.as_ref() == Some(domain));
-        (
-            here().filter(|m| m.up_to_date && !m.deleting).count(),
-            here().count(),
-            domain.clone(),
-        )
+        (here().filter(|m| m.up_to_date && !m.deleting).count(), here().count(), domain.clone())
     };
     domains.iter().min_by_key(|domain| key(domain)).cloned()
 }
@@ -29,28 +25,16 @@ pub(super) fn for_new(domains: &[String], machines: &[Placed]) -> Option<String>
 /// most candidates, then the most machines; the oldest of those.
 pub(super) fn to_delete(domains: &[String], candidates: &[Placed], machines: &[Placed]) -> Option<String> {
     let listed = |m: &&Placed| m.domain.as_ref().is_some_and(|d| domains.contains(d));
-    let oldest = |among: Vec<&Placed>| {
-        among
-            .into_iter()
-            .min_by_key(|m| (&m.created, &m.name))
-            .map(|m| m.name.clone())
-    };
+    let oldest =
+        |among: Vec<&Placed>| among.into_iter().min_by_key(|m| (&m.created, &m.name)).map(|m| m.name.clone());
     let strays: Vec<&Placed> = candidates.iter().filter(|m| !listed(m)).collect();
     if !strays.is_empty() {
         return oldest(strays);
     }
     let number =
         |of: &[Placed], domain: &String| of.iter().filter(|m| m.domain.as_ref() == Some(domain)).count();
-    let fullest = domains
-        .iter()
-        .rev()
-        .max_by_key(|d| (number(candidates, d), number(machines, d)))?;
-    oldest(
-        candidates
-            .iter()
-            .filter(|m| m.domain.as_ref() == Some(fullest))
-            .collect(),
-    )
+    let fullest = domains.iter().rev().max_by_key(|d| (number(candidates, d), number(machines, d)))?;
+    oldest(candidates.iter().filter(|m| m.domain.as_ref() == Some(fullest)).collect())
 }
 
 #[cfg(test)]
@@ -93,10 +77,7 @@ mod tests {
         ];
         for (listed, there, allowed) in rows {
             let chosen = for_new(&domains(listed), &machines(there)).unwrap();
-            assert!(
-                allowed.split_whitespace().any(|d| d == chosen),
-                "{listed} | {there} -> {chosen}"
-            );
+            assert!(allowed.split_whitespace().any(|d| d == chosen), "{listed} | {there} -> {chosen}");
         }
         assert_eq!(for_new(&[], &machines("a:n")), None);
     }

@@ -27,12 +27,7 @@ use crate::{
 const FINALIZER: &str = "kubeadm.controlplane.cluster.x-k8s.io";
 
 pub(super) fn controller(context: &Arc<Context>) -> Controller {
-    context::controller(
-        "control planes",
-        &context.queues.control_planes,
-        context,
-        reconcile,
-    )
+    context::controller("control planes", &context.queues.control_planes, context, reconcile)
 }
 
 async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
@@ -54,10 +49,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
 fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
     let control_plane = reader.get::<KubeadmControlPlane>(key)?;
     let beside = |name: &str| ObjectKey::new(key.namespace.clone(), name);
-    let owner = control_plane
-        .metadata
-        .owner(CAPI_GROUP, "Cluster")
-        .map(|o| o.name.clone());
+    let owner = control_plane.metadata.owner(CAPI_GROUP, "Cluster").map(|o| o.name.clone());
     let cluster = owner.and_then(|name| reader.get::<Cluster>(&beside(&name)));
     let uid = control_plane.metadata.uid_str();
     let machines = reader.by_index(&MACHINES_BY_OWNER, uid);
@@ -68,9 +60,7 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
     };
     Some(Snapshot {
         sources: machines.iter().map(|m| source(m)).collect(),
-        template: control_plane
-            .template_name()
-            .and_then(|name| reader.get(&beside(name))),
+        template: control_plane.template_name().and_then(|name| reader.get(&beside(name))),
         begun: make::begun(reader, uid),
         has_kubeconfig: cluster.as_ref().is_some_and(|cluster| {
             let name = format!("{}{KUBECONFIG_SUFFIX}", cluster.metadata.name_str());

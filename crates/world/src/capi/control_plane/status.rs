@@ -16,9 +16,7 @@ pub(super) fn of(s: &Snapshot) -> ControlPlaneStatus {
     let up_to_date = s.up_to_date();
     let ready = s.machines.iter().filter(|m| m.says("Ready")).count();
     let initialized = old.is_initialized() || s.machines.iter().any(|m| Machine::node_name(m).is_some());
-    status.initialization = Some(ControlPlaneInitialization {
-        control_plane_initialized: Some(initialized),
-    });
+    status.initialization = Some(ControlPlaneInitialization { control_plane_initialized: Some(initialized) });
     if up_to_date.iter().all(|current| *current) && !s.machines.is_empty() {
         status.version.clone_from(&old.spec.version);
     }

@@ -88,20 +88,14 @@ fn take_infrastructure(s: &Snapshot, new: &mut Machine, status: &mut MachineStat
     let Some(infrastructure) = &s.infrastructure else {
         return done;
     };
-    let id = infrastructure
-        .spec
-        .provider_id
-        .as_ref()
-        .filter(|id| !id.is_empty());
+    let id = infrastructure.spec.provider_id.as_ref().filter(|id| !id.is_empty());
     let provisioned = Initialization::is_provisioned(&infrastructure.status.initialization);
     let (true, Some(id)) = (provisioned, id) else {
         return done;
     };
     new.spec.provider_id = Some(id.clone());
     if infrastructure.spec.failure_domain.is_some() {
-        new.spec
-            .failure_domain
-            .clone_from(&infrastructure.spec.failure_domain);
+        new.spec.failure_domain.clone_from(&infrastructure.spec.failure_domain);
     }
     status.addresses.clone_from(&infrastructure.status.addresses);
     let placed = infrastructure.status.failure_domain.clone();
@@ -115,9 +109,7 @@ fn take_node(s: &Snapshot, status: &mut MachineStatus) -> bool {
         return false;
     }
     let Some(node) = &s.node else { return false };
-    status.node_ref = Some(NodeRef {
-        name: node.metadata.name.clone(),
-    });
+    status.node_ref = Some(NodeRef { name: node.metadata.name.clone() });
     let info = node.status.as_ref().and_then(|s| s.node_info.as_ref());
     status.node_info = info.and_then(|info| serde_json::to_value(info).ok());
     is_ready(node)
@@ -125,9 +117,7 @@ fn take_node(s: &Snapshot, status: &mut MachineStatus) -> bool {
 
 fn is_ready(node: &Node) -> bool {
     let conditions = node.status.iter().flat_map(|s| s.conditions.iter().flatten());
-    conditions
-        .into_iter()
-        .any(|c| c.type_ == "Ready" && c.status == "True")
+    conditions.into_iter().any(|c| c.type_ == "Ready" && c.status == "True")
 }
 
 fn phase(machine: &Machine, status: &MachineStatus) -> &'static str {
@@ -152,12 +142,7 @@ fn report(
 ) {
     let generation = s.machine.metadata.generation;
     let ready = provisioned && node_is_ready;
-    let infrastructure = Saying::of(
-        "InfrastructureReady",
-        provisioned,
-        "Ready",
-        "WaitingForInfrastructure",
-    );
+    let infrastructure = Saying::of("InfrastructureReady", provisioned, "Ready", "WaitingForInfrastructure");
     for saying in [
         Saying::of("Available", ready, "Available", "NotAvailable"),
         Saying::of("Ready", ready, "Ready", "NotReady"),
@@ -172,12 +157,7 @@ fn report(
     }
     let bootstrap = Saying::of("BootstrapReady", bootstrapped, "", "WaitingForDataSecret");
     let node = Saying::of("NodeHealthy", node_is_ready, "", "WaitingForNodeRef");
-    for saying in [
-        bootstrap,
-        infrastructure,
-        node,
-        Saying::of("Ready", ready, "", "NotReady"),
-    ] {
+    for saying in [bootstrap, infrastructure, node, Saying::of("Ready", ready, "", "NotReady")] {
         say_legacy(&mut status.deprecated, saying, &s.now);
     }
 }

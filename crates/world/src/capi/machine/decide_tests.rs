@@ -27,12 +27,11 @@ fn snapshot() -> Snapshot {
 
 fn patched(plan: &Plan, kind: &str, status: bool) -> Value {
     let found = plan.writes.iter().find_map(|write| match write {
-        capm3_engine::Write::Patch {
-            kind: k,
-            subresource,
-            patch,
-            ..
-        } if k.kind == kind && subresource.is_some() == status => Some(patch.clone()),
+        capm3_engine::Write::Patch { kind: k, subresource, patch, .. }
+            if k.kind == kind && subresource.is_some() == status =>
+        {
+            Some(patch.clone())
+        }
         _ => None,
     });
     found.unwrap_or_default()
@@ -50,21 +49,15 @@ fn infrastructure_is_ready(s: &mut Snapshot, id: Option<&str>) {
     let mut infrastructure = Metal3Machine::clone(s.infrastructure.as_ref().unwrap());
     infrastructure.spec.provider_id = id.map(str::to_owned);
     infrastructure.spec.failure_domain = Some("rack1".into());
-    infrastructure.status.initialization = Some(Initialization {
-        provisioned: Some(true),
-    });
-    infrastructure.status.addresses = vec![capm3_api::v1beta2::MachineAddress {
-        type_: "InternalIP".into(),
-        address: "10.0.0.9".into(),
-    }];
+    infrastructure.status.initialization = Some(Initialization { provisioned: Some(true) });
+    infrastructure.status.addresses =
+        vec![capm3_api::v1beta2::MachineAddress { type_: "InternalIP".into(), address: "10.0.0.9".into() }];
     s.infrastructure = Some(Arc::new(infrastructure));
 }
 
 fn node() -> Option<Arc<Node>> {
-    serde_json::from_value(
-        json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://x"},
-        "status": {"conditions": [{"type": "Ready", "status": "True"}]}}),
-    )
+    serde_json::from_value(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://x"},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]}}))
     .map(Arc::new)
     .ok()
 }
@@ -75,10 +68,7 @@ fn the_machine_takes_its_parts_over_from_their_maker() {
     for kind in ["Metal3Machine", "KubeadmConfig"] {
         let owners = &patched(&plan, kind, false)["metadata"]["ownerReferences"];
         assert_eq!(owners.as_array().unwrap().len(), 1, "{kind}");
-        assert_eq!(
-            (&owners[0]["kind"], &owners[0]["controller"]),
-            (&json!("Machine"), &json!(true))
-        );
+        assert_eq!((&owners[0]["kind"], &owners[0]["controller"]), (&json!("Machine"), &json!(true)));
     }
 }
 
@@ -90,11 +80,7 @@ fn a_machine_goes_through_its_phases() {
     config_is_ready(&mut s);
     assert_eq!(phase(&s), "Provisioning");
     infrastructure_is_ready(&mut s, None);
-    assert_eq!(
-        phase(&s),
-        "Provisioning",
-        "without a provider ID it does not count"
-    );
+    assert_eq!(phase(&s), "Provisioning", "without a provider ID it does not count");
     infrastructure_is_ready(&mut s, Some("metal3://x"));
     assert_eq!(phase(&s), "Provisioned");
     s.node = node();
@@ -106,22 +92,11 @@ fn bootstrap_data_is_reported_in_both_generations() {
     let mut s = snapshot();
     config_is_ready(&mut s);
     let plan = decide(&s);
-    assert_eq!(
-        patched(&plan, "Machine", false)["spec"]["bootstrap"],
-        json!({"dataSecretName": "m"})
-    );
+    assert_eq!(patched(&plan, "Machine", false)["spec"]["bootstrap"], json!({"dataSecretName": "m"}));
     let status = patched(&plan, "Machine", true);
-    assert_eq!(
-        status["status"]["initialization"],
-        json!({"bootstrapDataSecretCreated": true})
-    );
-    let old = status["status"]["deprecated"]["v1beta1"]["conditions"]
-        .as_array()
-        .unwrap();
-    assert!(
-        old.iter()
-            .any(|c| c["type"] == "BootstrapReady" && c["status"] == "True")
-    );
+    assert_eq!(status["status"]["initialization"], json!({"bootstrapDataSecretCreated": true}));
+    let old = status["status"]["deprecated"]["v1beta1"]["conditions"].as_array().unwrap();
+    assert!(old.iter().any(|c| c["type"] == "BootstrapReady" && c["status"] == "True"));
 }
 
 #[test]
@@ -131,15 +106,9 @@ fn what_the_infrastructure_reports_is_copied() {
     s.node = node();
     let plan = decide(&s);
     let spec = patched(&plan, "Machine", false)["spec"].clone();
-    assert_eq!(
-        spec,
-        json!({"providerID": "metal3://x", "failureDomain": "rack1"})
-    );
+    assert_eq!(spec, json!({"providerID": "metal3://x", "failureDomain": "rack1"}));
     let status = patched(&plan, "Machine", true)["status"].clone();
-    assert_eq!(
-        status["addresses"],
-        json!([{"type": "InternalIP", "address": "10.0.0.9"}])
-    );
+    assert_eq!(status["addresses"], json!([{"type": "InternalIP", "address": "10.0.0.9"}]));
     assert_eq!(status["nodeRef"], json!({"name": "n"}));
     assert_eq!(status["failureDomain"], "rack1");
 }
@@ -154,10 +123,7 @@ fn a_machine_goes_step_by_step() {
     s.machine = Arc::new(machine.clone());
     s.node = node();
     let ends = |s: &Snapshot| {
-        (
-            decide(s).to_string().lines().last().unwrap().to_owned(),
-            node::decide(s).to_string(),
-        )
+        (decide(s).to_string().lines().last().unwrap().to_owned(), node::decide(s).to_string())
     };
     assert_eq!(ends(&s).0, "wait for WaitingForPreTerminateHook");
     machine.metadata.annotations = None;
@@ -166,13 +132,7 @@ fn a_machine_goes_step_by_step() {
     s.infrastructure = None;
     assert!(decide(&s).to_string().contains("delete KubeadmConfig metal3/m"));
     s.config = None;
-    assert_eq!(
-        ends(&s),
-        (
-            "wait for DeletingNode".to_owned(),
-            "delete Node n\ndone".to_owned()
-        )
-    );
+    assert_eq!(ends(&s), ("wait for DeletingNode".to_owned(), "delete Node n\ndone".to_owned()));
     s.node = None;
     assert!(decide(&s).to_string().contains("\"finalizers\":[]"));
 }
@@ -186,10 +146,7 @@ fn the_node_of_a_cluster_that_goes_or_of_the_last_control_plane_stays() {
         machine.status = serde_json::from_value(json!({"nodeRef": {"name": "n"}})).unwrap();
         let mut cluster = Cluster::default();
         if cluster_goes {
-            cluster
-                .metadata
-                .deletion_timestamp
-                .clone_from(&machine.metadata.deletion_timestamp);
+            cluster.metadata.deletion_timestamp.clone_from(&machine.metadata.deletion_timestamp);
         }
         (s.infrastructure, s.config, s.node) = (None, None, node());
         (s.machine, s.cluster, s.is_last_of_control_plane) =
@@ -210,10 +167,7 @@ fn the_node_is_told_whose_it_is() {
     machine.status = serde_json::from_value(json!({"nodeRef": {"name": "n"}})).unwrap();
     s.machine = Arc::new(machine);
     let text = node::decide(&s).to_string();
-    for mark in [
-        "\"cluster.x-k8s.io/machine\":\"m\"",
-        "\"cluster.x-k8s.io/owner-kind\":\"MachineSet\"",
-    ] {
+    for mark in ["\"cluster.x-k8s.io/machine\":\"m\"", "\"cluster.x-k8s.io/owner-kind\":\"MachineSet\""] {
         assert!(text.contains(mark), "{text}");
     }
 }

@@ -13,12 +13,7 @@ use crate::{
 /// What still stands in the way: the reason of the condition `Deleting`.
 fn obstacle(s: &Snapshot) -> Option<&'static str> {
     let hooked = |prefix: &str| {
-        s.machine
-            .metadata
-            .annotations
-            .iter()
-            .flatten()
-            .any(|(key, _)| key.starts_with(prefix))
+        s.machine.metadata.annotations.iter().flatten().any(|(key, _)| key.starts_with(prefix))
     };
     if deletes_node(s) && hooked(PRE_DRAIN) {
         Some("WaitingForPreDrainHook")
@@ -56,18 +51,8 @@ pub(super) fn decide(s: &Snapshot) -> Plan {
     };
     let status = new.status.get_or_insert_default();
     status.phase = Some("Deleting".to_owned());
-    let saying = Saying {
-        type_: "Deleting",
-        status: "True",
-        reason,
-        message: "",
-    };
-    say(
-        &mut status.conditions,
-        saying,
-        &s.now,
-        s.machine.metadata.generation,
-    );
+    let saying = Saying { type_: "Deleting", status: "True", reason, message: "" };
+    say(&mut status.conditions, saying, &s.now, s.machine.metadata.generation);
     plan.update(&*s.machine, &new);
     match reason {
         "WaitingForInfrastructureDeletion" => {

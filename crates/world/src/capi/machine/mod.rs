@@ -33,23 +33,16 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     let Some(machine) = context.caches.get::<Machine>(&key) else {
         return Outcome::Settled;
     };
-    let workload = context
-        .workloads
-        .get(&beside(&*machine, &machine.spec.cluster_name));
+    let workload = context.workloads.get(&beside(&*machine, &machine.spec.cluster_name));
     if let Some(workload) = &workload {
         workload.caches.synced().await;
     }
     let now = context.clock.now_text();
     let look = || observe(&*context.caches, workload.as_deref(), &key, &now);
-    let outcome = context
-        .drive(|| look().map_or_else(Plan::done, |s| decide(&s)))
-        .await;
+    let outcome = context.drive(|| look().map_or_else(Plan::done, |s| decide(&s))).await;
     match (&workload, outcome) {
         (Some(workload), Outcome::Settled) => {
-            drive(&workload.executor, || {
-                look().map_or_else(Plan::done, |s| node::decide(&s))
-            })
-            .await
+            drive(&workload.executor, || look().map_or_else(Plan::done, |s| node::decide(&s))).await
         }
         (_, outcome) => outcome,
     }
@@ -74,30 +67,21 @@ fn observe(
     now: &str,
 ) -> Option<Snapshot> {
     let machine = reader.get::<Machine>(key)?;
-    let infrastructure: Option<Arc<Metal3Machine>> = machine
-        .infrastructure_name()
-        .and_then(|name| reader.get(&beside(&*machine, name)));
+    let infrastructure: Option<Arc<Metal3Machine>> =
+        machine.infrastructure_name().and_then(|name| reader.get(&beside(&*machine, name)));
     let provider_id = infrastructure.as_ref().and_then(|i| i.spec.provider_id.clone());
     let provider_id = provider_id.or_else(|| machine.spec.provider_id.clone());
     let node = workload.and_then(|workload| {
-        let named = machine
-            .node_name()
-            .and_then(|name| workload.nodes.get(&ObjectKey::new("", name)));
+        let named = machine.node_name().and_then(|name| workload.nodes.get(&ObjectKey::new("", name)));
         let found = || {
             let id = provider_id.as_deref().filter(|id| !id.is_empty())?;
-            workload
-                .nodes
-                .by_index(&NODES_BY_PROVIDER_ID, id)
-                .into_iter()
-                .next()
+            workload.nodes.by_index(&NODES_BY_PROVIDER_ID, id).into_iter().next()
         };
         named.or_else(found)
     });
     Some(Snapshot {
         cluster: reader.get(&beside(&*machine, &machine.spec.cluster_name)),
-        config: machine
-            .config_name()
-            .and_then(|name| reader.get(&beside(&*machine, name))),
+        config: machine.config_name().and_then(|name| reader.get(&beside(&*machine, name))),
         is_last_of_control_plane: is_last_of_control_plane(reader, &machine),
         now: now.to_owned(),
         machine,

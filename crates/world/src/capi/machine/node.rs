@@ -8,11 +8,8 @@ use super::{Snapshot, deletion};
 use crate::{capi::is_paused, metadata::controller_of};
 
 /// Domains of labels that a Machine passes on to its Node.
-const PASSED_ON: [&str; 3] = [
-    "node-role.kubernetes.io",
-    "node-restriction.kubernetes.io",
-    "node.cluster.x-k8s.io",
-];
+const PASSED_ON: [&str; 3] =
+    ["node-role.kubernetes.io", "node-restriction.kubernetes.io", "node.cluster.x-k8s.io"];
 
 pub(super) fn decide(s: &Snapshot) -> Plan {
     let mut plan = Plan::done();
@@ -50,19 +47,15 @@ fn marked(s: &Snapshot, node: &Node) -> Node {
     }
     let labels = new.metadata.labels.get_or_insert_default();
     let passed = |key: &str| {
-        PASSED_ON.iter().any(|d| {
-            key.split('/')
-                .next()
-                .is_some_and(|p| p == *d || p.ends_with(&format!(".{d}")))
-        })
+        PASSED_ON
+            .iter()
+            .any(|d| key.split('/').next().is_some_and(|p| p == *d || p.ends_with(&format!(".{d}"))))
     };
     for (key, value) in machine.labels.iter().flatten().filter(|(key, _)| passed(key)) {
         labels.insert(key.clone(), value.clone());
     }
     if machine.label(label::CONTROL_PLANE).is_some() {
-        labels
-            .entry("node-role.kubernetes.io/control-plane".to_owned())
-            .or_default();
+        labels.entry("node-role.kubernetes.io/control-plane".to_owned()).or_default();
     }
     new
 }
