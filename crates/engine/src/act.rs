@@ -48,7 +48,7 @@ impl Executor {
         for write in &plan.writes {
             debug!(%write, "writing");
             if let Err(source) = self.write(write, &mut own).await {
-                if source.is_outdated_view() {
+                if source.is_outdated_view() || source.may_have_taken_effect() {
                     self.refresh(write).await;
                 }
                 return Err(ActError { what: write.to_string(), source });
@@ -75,10 +75,14 @@ impl Executor {
                 let answer = self.client.merge_patch(kind, key, *subresource, &patch).await?;
                 self.take_in(kind, key, answer, own);
             }
-            Write::Delete { kind, key, uid } => match self.client.delete(kind, key, uid.as_deref()).await? {
-                Some(answer) => self.take_in(kind, key, answer, own),
-                None => self.caches.forget(kind, key),
-            },
+            Write::Delete { kind, key, uid } => {
+                let known = self.caches.version(kind, key);
+                match self.client.delete(kind, key, uid.as_deref()).await? {
+                    // Not guarded by version, so it gives none to later writes of the plan.
+                    Some(answer) => self.caches.feed(kind, answer),
+                    None => self.caches.forget(kind, key, known),
+                }
+            }
         }
         Ok(())
     }
@@ -97,9 +101,10 @@ impl Executor {
             | Write::Patch { kind, key, .. }
             | Write::Delete { kind, key, .. } => (kind, key),
         };
+        let known = self.caches.version(kind, key);
         match self.client.get::<Value>(kind, key).await {
             Ok(Some(object)) => self.caches.feed(kind, object),
-            Ok(None) => self.caches.forget(kind, key),
+            Ok(None) => self.caches.forget(kind, key, known),
             Err(error) => warn!(%kind, %key, %error, "could not read the object again"),
         }
     }

@@ -10,7 +10,10 @@ use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use tracing::warn;
 
-use crate::{Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks, client::ApiClient};
+use crate::{
+    Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks,
+    client::{ApiClient, Detail},
+};
 
 /// Every store of a provider.
 #[derive(Default)]
@@ -22,13 +25,14 @@ pub struct Caches {
 /// A store that takes in what a server answered.
 trait Feed: Send + Sync {
     fn feed(&self, object: Value);
-    fn remove(&self, key: &ObjectKey);
+    fn remove(&self, key: &ObjectKey, version: u64);
+    fn version(&self, key: &ObjectKey) -> u64;
     fn start(&self, client: ApiClient, tasks: &Tasks);
     fn is_synced(&self) -> bool;
     fn synced(&self) -> BoxFuture<'_, ()>;
 }
 
-struct Fed<K: Object>(Arc<Store<K>>);
+struct Fed<K: Object>(Arc<Store<K>>, Detail);
 
 impl<K: Object> Feed for Fed<K> {
     fn feed(&self, object: Value) {
@@ -40,14 +44,16 @@ impl<K: Object> Feed for Fed<K> {
         }
     }
 
-    fn remove(&self, key: &ObjectKey) {
-        if let Some(known) = self.0.get(key) {
-            self.0.remove(key, known.version());
-        }
+    fn remove(&self, key: &ObjectKey, version: u64) {
+        self.0.remove(key, version);
+    }
+
+    fn version(&self, key: &ObjectKey) -> u64 {
+        self.0.get(key).map_or(0, |object| object.version())
     }
 
     fn start(&self, client: ApiClient, tasks: &Tasks) {
-        tasks.spawn(Informer::new(client, Arc::clone(&self.0)).run());
+        tasks.spawn(Informer::new(client, Arc::clone(&self.0), self.1).run());
     }
 
     fn is_synced(&self) -> bool {
@@ -62,10 +68,19 @@ impl<K: Object> Feed for Fed<K> {
 impl Caches {
     /// Adds a kind with its indexes.
     pub fn add<K: Object>(&mut self, indexes: &[Index<K>]) -> Arc<Store<K>> {
+        self.add_with(indexes, Detail::Whole)
+    }
+
+    /// Adds a kind of which only the metadata is fetched.
+    pub fn add_metadata_only<K: Object>(&mut self, indexes: &[Index<K>]) -> Arc<Store<K>> {
+        self.add_with(indexes, Detail::Metadata)
+    }
+
+    fn add_with<K: Object>(&mut self, indexes: &[Index<K>], detail: Detail) -> Arc<Store<K>> {
         let store = Arc::new(Store::new(indexes));
         self.by_type.insert(TypeId::of::<K>(), Arc::clone(&store) as Arc<dyn Any + Send + Sync>);
         let kind = ResourceKind::of::<K>();
-        self.by_resource.insert((kind.group, kind.plural), Arc::new(Fed(Arc::clone(&store))));
+        self.by_resource.insert((kind.group, kind.plural), Arc::new(Fed(Arc::clone(&store), detail)));
         store
     }
 
@@ -96,16 +111,25 @@ impl Caches {
 
     /// Takes in what the server answered to a write.
     pub fn feed(&self, kind: &ResourceKind, object: Value) {
-        if let Some(feed) = self.by_resource.get(&(kind.group.clone(), kind.plural.clone())) {
+        if let Some(feed) = self.feed_of(kind) {
             feed.feed(object);
         }
     }
 
-    /// Takes out what the server said is gone.
-    pub fn forget(&self, kind: &ResourceKind, key: &ObjectKey) {
-        if let Some(feed) = self.by_resource.get(&(kind.group.clone(), kind.plural.clone())) {
-            feed.remove(key);
+    /// Version of an object as far as it is known, 0 if it is not.
+    pub fn version(&self, kind: &ResourceKind, key: &ObjectKey) -> u64 {
+        self.feed_of(kind).map_or(0, |feed| feed.version(key))
+    }
+
+    /// Takes out what the server said is gone, unless a newer one than that of `version` came meanwhile.
+    pub fn forget(&self, kind: &ResourceKind, key: &ObjectKey, version: u64) {
+        if let Some(feed) = self.feed_of(kind) {
+            feed.remove(key, version);
         }
+    }
+
+    fn feed_of(&self, kind: &ResourceKind) -> Option<&Arc<dyn Feed>> {
+        self.by_resource.get(&(kind.group.clone(), kind.plural.clone()))
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Outcome {
     Settled,
     /// To be looked at again after a while.
     After(Duration),
+    /// Every look led to another one; to be tried again with a growing pause.
+    Restless,
     /// Failed; to be tried again with a growing pause.
     Failed(ActError),
 }
@@ -77,6 +79,10 @@ async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Recon
                 queue.forget_failures(&key);
                 queue.add_after(key.clone(), delay);
             }
+            Ok(Outcome::Restless) => {
+                warn!(controller = name, %key, "does not come to rest; will look again");
+                queue.add_failed(key.clone());
+            }
             Ok(Outcome::Failed(failure)) => {
                 warn!(controller = name, %key, error = %failure, cause = %failure.source, "will try again");
                 queue.add_failed(key.clone());
@@ -105,6 +111,6 @@ pub async fn drive(executor: &Executor, mut plan: impl FnMut() -> Plan) -> Outco
             Err(error) => return Outcome::Failed(error),
         }
     }
-    // Progress was made each time, or somebody else writes all the time: let other keys go first.
-    failure.map_or(Outcome::After(Duration::from_millis(5)), Outcome::Failed)
+    // Somebody else writes all the time, or undoes what we write: let other keys go first.
+    failure.map_or(Outcome::Restless, Outcome::Failed)
 }

@@ -24,7 +24,7 @@ mod tasks;
 
 pub use act::{ActError, Executor};
 pub use cache::Caches;
-pub use client::{ApiClient, ApiError};
+pub use client::{ApiClient, ApiError, Detail};
 pub use clock::Clock;
 pub use controller::{Controller, Outcome, drive};
 pub use informer::{Index, Informer, Store};

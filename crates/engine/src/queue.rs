@@ -123,7 +123,8 @@ impl<T: Ord + Clone> Queue<T> {
                 if let Some(key) = state.ready.pop_front() {
                     state.dirty.remove(&key);
                     state.processing.insert(key.clone());
-                    if !state.ready.is_empty() {
+                    // Somebody else must watch what is left, now or later.
+                    if !state.ready.is_empty() || !state.later.is_empty() {
                         self.wake.notify_one();
                     }
                     return key;

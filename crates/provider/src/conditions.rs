@@ -50,6 +50,30 @@ fn set_status(
     conditions.sort_by(|a, b| rank(&a.type_).cmp(&rank(&b.type_)).then_with(|| a.type_.cmp(&b.type_)));
 }
 
+/// Gives conditions that say the same as before the time since when they say it, however often they were set in
+/// between.
+pub(crate) fn keep_times(old: &[Condition], new: &mut [Condition]) {
+    for condition in new {
+        let before = old.iter().find(|c| c.type_ == condition.type_ && c.status == condition.status);
+        if let Some(before) = before {
+            condition.last_transition_time.clone_from(&before.last_transition_time);
+        }
+    }
+}
+
+/// The same for the older form, where every word counts.
+pub(crate) fn keep_legacy_times(old: &[LegacyCondition], new: &mut [LegacyCondition]) {
+    for condition in new {
+        let same = |before: &&LegacyCondition| {
+            let then = before.last_transition_time.clone();
+            LegacyCondition { last_transition_time: then, ..condition.clone() } == **before
+        };
+        if let Some(before) = old.iter().find(same) {
+            condition.last_transition_time.clone_from(&before.last_transition_time);
+        }
+    }
+}
+
 /// `Ready` first, `Paused` last, the others by name.
 fn rank(type_: &str) -> u8 {
     match type_ {

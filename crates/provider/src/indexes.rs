@@ -10,6 +10,7 @@ use capm3_api::{
     },
     vocabulary::{annotation, label},
 };
+use capm3_domain::host::annotated_host;
 use capm3_engine::{Caches, Index};
 use kube::core::ObjectMeta;
 
@@ -19,6 +20,15 @@ pub const MACHINES_WITHOUT_HOST: Index<Metal3Machine> = Index {
     values: |machine| match machine.metadata.annotation(annotation::HOST) {
         None => vec![machine.metadata.namespace_str().to_owned()],
         Some(_) => Vec::new(),
+    },
+};
+
+/// Metal3Machines by the host that they have recorded.
+pub const MACHINES_BY_HOST: Index<Metal3Machine> = Index {
+    name: "by-host",
+    values: |machine| match annotated_host(machine) {
+        Ok(Some(host)) => vec![in_namespace(&machine.metadata, host)],
+        _ => Vec::new(),
     },
 };
 
@@ -53,8 +63,10 @@ pub const HOSTS_BY_CONSUMER: Index<BareMetalHost> = Index {
         };
         let ours = group_of(consumer.api_version.as_deref().unwrap_or_default()) == v1beta2::GROUP
             && consumer.kind.as_deref() == Some("Metal3Machine");
-        match (&consumer.namespace, &consumer.name) {
-            (Some(namespace), Some(name)) if ours => vec![format!("{namespace}/{name}")],
+        // A reference into another namespace is nobody's: no machine reaches beyond its own.
+        let home = consumer.namespace.as_deref() == Some(host.metadata.namespace_str());
+        match &consumer.name {
+            Some(name) if ours && home => vec![in_namespace(&host.metadata, name)],
             _ => Vec::new(),
         }
     },
@@ -178,14 +190,21 @@ pub const POOLS_BY_CLUSTER: Index<IpPool> = Index {
 pub const POOLS_BY_NAMESPACE: Index<IpPool> =
     Index { name: "by-namespace", values: |pool| vec![pool.metadata.namespace_str().to_owned()] };
 
-/// Secrets by the uid of each owner.
-pub const SECRETS_BY_OWNER: Index<SecretMetadata> =
-    Index { name: "by-owner-uid", values: |secret| owner_uids(&secret.metadata) };
+/// Metal3Data by the Secrets that they use.
+pub const DATA_BY_SECRET: Index<Metal3Data> = Index {
+    name: "by-secret",
+    values: |data| {
+        let used = [&data.spec.meta_data, &data.spec.network_data];
+        let names = used.into_iter().flatten().filter_map(|secret| secret.name.as_deref());
+        names.map(|name| in_namespace(&data.metadata, name)).collect()
+    },
+};
 
 /// Adds every kind that the provider watches, with its indexes.
 pub fn register(caches: &mut Caches) {
     caches.add::<Metal3Machine>(&[
         MACHINES_WITHOUT_HOST,
+        MACHINES_BY_HOST,
         MACHINES_BY_OWNER,
         MACHINES_BY_CLUSTER,
         MACHINES_BY_TEMPLATE,
@@ -194,7 +213,7 @@ pub fn register(caches: &mut Caches) {
     caches.add::<Metal3Cluster>(&[METAL3_CLUSTERS_BY_OWNER]);
     caches.add::<Metal3DataTemplate>(&[]);
     caches.add::<Metal3DataClaim>(&[CLAIMS_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE, CLAIMS_BY_CLUSTER]);
-    caches.add::<Metal3Data>(&[DATA_BY_TEMPLATE, DATA_BY_CLAIM, DATA_BY_CLUSTER]);
+    caches.add::<Metal3Data>(&[DATA_BY_TEMPLATE, DATA_BY_CLAIM, DATA_BY_CLUSTER, DATA_BY_SECRET]);
     caches.add::<IpPool>(&[POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE]);
     caches.add::<IpClaim>(&[IP_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL, IP_CLAIMS_BY_OWNER]);
     caches.add::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);
@@ -202,7 +221,7 @@ pub fn register(caches: &mut Caches) {
     caches.add::<Cluster>(&[]);
     caches.add::<Machine>(&[CAPI_MACHINES_BY_CLUSTER]);
     caches.add::<MachineSet>(&[]);
-    caches.add::<SecretMetadata>(&[SECRETS_BY_OWNER]);
+    caches.add_metadata_only::<SecretMetadata>(&[]);
 }
 
 fn in_namespace(metadata: &ObjectMeta, name: &str) -> String {

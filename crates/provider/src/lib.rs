@@ -3,8 +3,10 @@
 //!
 //! [`Provider::start`] wires them over one client; dropping the [`Provider`] stops everything at once.
 
+mod batch;
 mod conditions;
 mod context;
+mod finalizers;
 pub mod indexes;
 pub mod ippool;
 pub mod metal3cluster;

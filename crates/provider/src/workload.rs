@@ -16,7 +16,7 @@ use capm3_api::{
     vocabulary::label,
 };
 use capm3_domain::provider_id::SomeProviderId;
-use capm3_engine::{ApiClient, Clock, Index, Informer, ObjectKey, Store, Tasks};
+use capm3_engine::{ApiClient, Clock, Detail, Index, Informer, ObjectKey, Store, Tasks};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use thiserror::Error;
@@ -192,7 +192,7 @@ async fn follow(workloads: Weak<Workloads>, cluster: ObjectKey, client: ApiClien
     };
     tokio::select! {
         biased;
-        () = Informer::new(client.clone(), Arc::clone(&store)).run() => {}
+        () = Informer::new(client.clone(), Arc::clone(&store), Detail::Whole).run() => {}
         () = first_list => {}
     }
 }

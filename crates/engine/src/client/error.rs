@@ -77,6 +77,15 @@ impl ApiError {
         }
     }
 
+    /// It is unknown whether the server did what was asked.
+    pub fn may_have_taken_effect(&self) -> bool {
+        match self {
+            Self::NoAnswer { .. } | Self::Unreadable { .. } => true,
+            Self::Refused { code, .. } => *code >= 500,
+            _ => false,
+        }
+    }
+
     /// Looking again and deciding anew is the answer, not waiting.
     pub fn is_outdated_view(&self) -> bool {
         matches!(self, Self::Conflict { .. } | Self::AlreadyExists { .. } | Self::NotFound { .. })

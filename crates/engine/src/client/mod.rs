@@ -6,6 +6,7 @@
 mod error;
 mod watch;
 
+use bytes::Bytes;
 use http::{Method, Request, header};
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -46,6 +47,56 @@ pub struct PageMeta {
     pub continue_: Option<String>,
 }
 
+/// How much of each object a list or a watch fetches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// Everything.
+    #[default]
+    Whole,
+    /// Only the metadata.
+    Metadata,
+}
+
+impl Detail {
+    fn accept(self, list: bool) -> &'static str {
+        match (self, list) {
+            (Self::Whole, _) => "application/json",
+            (Self::Metadata, true) => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            (Self::Metadata, false) => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        }
+    }
+}
+
+/// What is asked of the server.
+struct Ask<'a> {
+    method: Method,
+    path: &'a str,
+    accept: &'static str,
+    content_type: Option<&'static str>,
+    body: Vec<u8>,
+}
+
+impl<'a> Ask<'a> {
+    fn get(path: &'a str) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            accept: Detail::Whole.accept(false),
+            content_type: None,
+            body: Vec::new(),
+        }
+    }
+
+    fn write(method: Method, path: &'a str, content_type: &'static str, body: &Value) -> Self {
+        Self {
+            method,
+            content_type: Some(content_type),
+            body: body.to_string().into_bytes(),
+            ..Self::get(path)
+        }
+    }
+}
+
 impl ApiClient {
     /// A client over a service.
     pub fn new(inner: kube::Client, user_agent: impl Into<String>) -> Self {
@@ -63,7 +114,7 @@ impl ApiClient {
         kind: &ResourceKind,
         key: &ObjectKey,
     ) -> Result<Option<T>, ApiError> {
-        match self.send(Method::GET, &kind.object_path(key), None, Vec::new()).await {
+        match self.send(Ask::get(&kind.object_path(key))).await {
             Ok(body) => Ok(Some(decode(&body)?)),
             Err(ApiError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -80,6 +131,7 @@ impl ApiClient {
         &self,
         kind: &ResourceKind,
         namespace: &str,
+        detail: Detail,
         continue_: Option<&str>,
     ) -> Result<Page<T>, ApiError> {
         let mut path = format!("{}?limit=500", kind.collection_path(namespace));
@@ -87,7 +139,7 @@ impl ApiClient {
             path.push_str("&continue=");
             path.push_str(token);
         }
-        decode(&self.send(Method::GET, &path, None, Vec::new()).await?)
+        decode(&self.send(Ask { accept: detail.accept(true), ..Ask::get(&path) }).await?)
     }
 
     /// Opens a watch from a version.
@@ -95,13 +147,14 @@ impl ApiClient {
         &self,
         kind: &ResourceKind,
         namespace: &str,
+        detail: Detail,
         resource_version: &str,
     ) -> Result<WatchStream, ApiError> {
         let path = format!(
             "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={resource_version}",
             kind.collection_path(namespace)
         );
-        let response = self.exchange(Method::GET, &path, None, Vec::new()).await?;
+        let response = self.exchange(Ask { accept: detail.accept(false), ..Ask::get(&path) }).await?;
         Ok(WatchStream::new(response.into_body()))
     }
 
@@ -117,7 +170,7 @@ impl ApiClient {
             map.insert("kind".to_owned(), kind.kind.clone().into());
         }
         let path = kind.collection_path(namespace);
-        decode(&self.send(Method::POST, &path, Some("application/json"), encode(&object)).await?)
+        decode(&self.send(Ask::write(Method::POST, &path, "application/json", &object)).await?)
     }
 
     /// Applies a JSON merge patch, to a subresource if one is named.
@@ -133,7 +186,7 @@ impl ApiClient {
             path.push('/');
             path.push_str(subresource);
         }
-        decode(&self.send(Method::PATCH, &path, Some("application/merge-patch+json"), encode(patch)).await?)
+        decode(&self.send(Ask::write(Method::PATCH, &path, "application/merge-patch+json", patch)).await?)
     }
 
     /// Deletes an object, only the one with that uid if a uid is given. Gives what is left of the object while
@@ -148,9 +201,8 @@ impl ApiClient {
             Some(uid) => json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}),
             None => json!({"apiVersion": "v1", "kind": "DeleteOptions"}),
         };
-        let body = self
-            .send(Method::DELETE, &kind.object_path(key), Some("application/json"), encode(&options))
-            .await;
+        let path = kind.object_path(key);
+        let body = self.send(Ask::write(Method::DELETE, &path, "application/json", &options)).await;
         match body {
             Ok(body) => {
                 let answer: Value = decode(&body)?;
@@ -161,42 +213,33 @@ impl ApiClient {
         }
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        content_type: Option<&str>,
-        body: Vec<u8>,
-    ) -> Result<Vec<u8>, ApiError> {
-        let response = self.exchange(method, path, content_type, body).await?;
-        let body = response.into_body().collect().await.map_err(ApiError::transport)?;
-        Ok(body.to_bytes().into())
+    async fn send(&self, ask: Ask<'_>) -> Result<Vec<u8>, ApiError> {
+        let response = self.exchange(ask).await?;
+        Ok(collected(response).await?.into())
     }
 
-    async fn exchange(
-        &self,
-        method: Method,
-        path: &str,
-        content_type: Option<&str>,
-        body: Vec<u8>,
-    ) -> Result<http::Response<Body>, ApiError> {
+    async fn exchange(&self, ask: Ask<'_>) -> Result<http::Response<Body>, ApiError> {
         let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.prefix))
+            .method(ask.method)
+            .uri(format!("{}{}", self.prefix, ask.path))
             .header(header::USER_AGENT, &self.user_agent)
-            .header(header::ACCEPT, "application/json");
-        if let Some(content_type) = content_type {
+            .header(header::ACCEPT, ask.accept);
+        if let Some(content_type) = ask.content_type {
             request = request.header(header::CONTENT_TYPE, content_type);
         }
-        let request = request.body(Body::from(body)).map_err(ApiError::transport)?;
+        let request = request.body(Body::from(ask.body)).map_err(ApiError::transport)?;
         let response = self.inner.send(request).await.map_err(ApiError::transport)?;
         if response.status().is_success() {
             return Ok(response);
         }
         let code = response.status().as_u16();
-        let body = response.into_body().collect().await.map_err(ApiError::transport)?;
-        Err(ApiError::from_answer(code, &body.to_bytes()))
+        Err(ApiError::from_answer(code, &collected(response).await?))
     }
+}
+
+async fn collected(response: http::Response<Body>) -> Result<Bytes, ApiError> {
+    let body = response.into_body().collect().await.map_err(ApiError::transport)?;
+    Ok(body.to_bytes())
 }
 
 impl std::fmt::Debug for ApiClient {
@@ -210,8 +253,4 @@ impl std::fmt::Debug for ApiClient {
 
 fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|source| ApiError::Unreadable { source })
-}
-
-fn encode(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::ApiError;
+use crate::ObjectKey;
 
 /// One event of a watch.
 #[derive(Debug)]
@@ -17,6 +18,15 @@ pub enum WatchEvent<K> {
     Deleted(K),
     /// Everything up to this version has been sent.
     Bookmark(String),
+    /// An object of this key changed, but cannot be read.
+    Unreadable {
+        /// Namespace and name.
+        key: ObjectKey,
+        /// Version of the change.
+        version: u64,
+        /// Why it cannot be read.
+        source: serde_json::Error,
+    },
 }
 
 /// An open watch.
@@ -58,8 +68,8 @@ impl WatchStream {
         let line: Line<'_> = read(&line)?;
         let object = line.object.get().as_bytes();
         match line.type_ {
-            "ADDED" | "MODIFIED" => Ok(Some(WatchEvent::Applied(read(object)?))),
-            "DELETED" => Ok(Some(WatchEvent::Deleted(read(object)?))),
+            "ADDED" | "MODIFIED" => Ok(Some(read_object(object, WatchEvent::Applied)?)),
+            "DELETED" => Ok(Some(read_object(object, WatchEvent::Deleted)?)),
             "BOOKMARK" => {
                 let bookmark: Bookmark = read(object)?;
                 Ok(Some(WatchEvent::Bookmark(bookmark.metadata.resource_version.unwrap_or_default())))
@@ -89,6 +99,34 @@ impl WatchStream {
                     }
                 }
             }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Named {
+    metadata: NamedMeta,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct NamedMeta {
+    namespace: String,
+    name: String,
+    resource_version: String,
+}
+
+/// One object that cannot be read costs itself only: it is told by its key.
+fn read_object<K: DeserializeOwned>(
+    text: &[u8],
+    event: impl FnOnce(K) -> WatchEvent<K>,
+) -> Result<WatchEvent<K>, ApiError> {
+    match serde_json::from_slice(text) {
+        Ok(object) => Ok(event(object)),
+        Err(source) => {
+            let NamedMeta { namespace, name, resource_version } = read::<Named>(text)?.metadata;
+            let version = resource_version.parse().unwrap_or(0);
+            Ok(WatchEvent::Unreadable { key: ObjectKey::new(namespace, name), version, source })
         }
     }
 }

@@ -2,18 +2,20 @@
 
 mod store;
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures::FutureExt;
 
 use serde_json::value::RawValue;
 pub use store::{Change, Index, Store};
-use tracing::{debug, warn};
+use tracing::{debug, error, warn};
 
 use crate::{
     Object, ResourceKind,
-    client::{ApiClient, ApiError, WatchEvent},
+    client::{ApiClient, ApiError, Detail, WatchEvent},
 };
 
-const FIRST_PAUSE: Duration = Duration::from_millis(800);
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The task that keeps one store.
@@ -21,50 +23,63 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub struct Informer<K: Object> {
     client: ApiClient,
     store: Arc<Store<K>>,
-    namespace: String,
+    detail: Detail,
 }
 
 impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
-    pub fn new(client: ApiClient, store: Arc<Store<K>>) -> Self {
-        Self { client, store, namespace: String::new() }
+    pub fn new(client: ApiClient, store: Arc<Store<K>>, detail: Detail) -> Self {
+        Self { client, store, detail }
     }
 
-    /// Runs until it is dropped. Errors are waited out with growing pauses; they never end the task.
+    /// Runs until it is dropped. Errors, and panics of those who are told, are waited out with growing pauses; they
+    /// never end the task.
     pub async fn run(self) {
         let mut pause = FIRST_PAUSE;
         loop {
-            match self.list_and_watch(&mut pause).await {
-                Ok(()) | Err(ApiError::Expired { .. }) => {
-                    debug!(kind = %K::kind(&()), "listing again");
+            let outcome = AssertUnwindSafe(self.list_and_watch(&mut pause)).catch_unwind().await;
+            match outcome {
+                Ok(ApiError::Expired { .. }) => debug!(kind = %K::kind(&()), "listing again"),
+                Ok(error) => warn!(kind = %K::kind(&()), %error, "watch failed; listing again"),
+                Err(_) => error!(kind = %K::kind(&()), "a subscriber panicked; listing again"),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Ends only with an error.
+    async fn list_and_watch(&self, pause: &mut Duration) -> ApiError {
+        let kind = ResourceKind::of::<K>();
+        let mut version = match self.list(&kind).await {
+            Ok(version) => version,
+            Err(error) => {
+                // A kind that is not installed has no objects; it may come later.
+                if matches!(error, ApiError::NotFound { .. }) {
+                    self.store.replace(Vec::new(), 0);
                 }
-                Err(error) => {
-                    warn!(kind = %K::kind(&()), %error, "watch failed; listing again");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                }
+                return error;
+            }
+        };
+        loop {
+            match self.follow(&kind, &mut version).await {
+                // A watch that told nothing may end at once again: do not run in circles.
+                Ok(0) => tokio::time::sleep(FIRST_PAUSE).await,
+                Ok(_) => *pause = FIRST_PAUSE,
+                Err(error) => return error,
             }
         }
     }
 
-    async fn list_and_watch(&self, pause: &mut Duration) -> Result<(), ApiError> {
-        let kind = ResourceKind::of::<K>();
-        let mut version = self.list(&kind).await?;
-        *pause = FIRST_PAUSE;
-        loop {
-            let mut stream = self.client.watch(&kind, &self.namespace, &version).await?;
-            loop {
-                match stream.next::<K>().await {
-                    Ok(None) => break,
-                    Ok(Some(event)) => self.take(event, &mut version),
-                    // One object that cannot be read costs itself only.
-                    Err(ApiError::Unreadable { source }) => {
-                        warn!(kind = %kind, %source, "an object could not be read and is left out");
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
+    /// One watch until the server closes it; how many events it told.
+    async fn follow(&self, kind: &ResourceKind, version: &mut String) -> Result<usize, ApiError> {
+        let mut stream = self.client.watch(kind, "", self.detail, version).await?;
+        let mut told = 0;
+        while let Some(event) = stream.next::<K>().await? {
+            self.take(event, version);
+            told += 1;
         }
+        Ok(told)
     }
 
     async fn list(&self, kind: &ResourceKind) -> Result<String, ApiError> {
@@ -72,7 +87,7 @@ impl<K: Object> Informer<K> {
         let mut token: Option<String> = None;
         let version = loop {
             let page =
-                self.client.list_page::<Box<RawValue>>(kind, &self.namespace, token.as_deref()).await?;
+                self.client.list_page::<Box<RawValue>>(kind, "", self.detail, token.as_deref()).await?;
             for item in page.items {
                 match serde_json::from_str::<K>(item.get()) {
                     Ok(object) => objects.push(object),
@@ -98,7 +113,14 @@ impl<K: Object> Informer<K> {
                 remember(version, &object);
                 self.store.remove(&object.key(), object.version());
             }
-            WatchEvent::Bookmark(at) => *version = at,
+            WatchEvent::Bookmark(at) => {
+                self.store.settle(at.parse().unwrap_or(0));
+                *version = at;
+            }
+            WatchEvent::Unreadable { key, version: at, source } => {
+                warn!(kind = %K::kind(&()), %key, error = %source, "an object could not be read and is left out");
+                self.store.remove(&key, at);
+            }
         }
     }
 }

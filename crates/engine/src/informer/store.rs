@@ -56,8 +56,10 @@ pub struct Store<K: Object> {
 struct Inner<K> {
     objects: BTreeMap<ObjectKey, Arc<K>>,
     by_index: Vec<BTreeMap<String, BTreeSet<ObjectKey>>>,
-    /// Version at which a key was seen deleted, until a list or a newer object settles it.
+    /// Version at which a key was seen deleted, until a list, a newer object or time settles it.
     deleted: BTreeMap<ObjectKey, u64>,
+    /// Version up to which the watch had told everything at the last bookmark.
+    told: u64,
 }
 
 impl<K: Object> Store<K> {
@@ -68,6 +70,7 @@ impl<K: Object> Store<K> {
                 objects: BTreeMap::new(),
                 by_index: vec![BTreeMap::new(); indexes.len()],
                 deleted: BTreeMap::new(),
+                told: 0,
             }),
             indexes: indexes.to_vec(),
             subscribers: Mutex::new(Vec::new()),
@@ -182,6 +185,14 @@ impl<K: Object> Store<K> {
         }
         self.inner.write().deleted.retain(|_, at| *at > version);
         self.synced.send_replace(true);
+    }
+
+    /// The watch has told everything up to `version`. Deletions that were told before the last such moment are
+    /// forgotten: no answer to a write is under way that long.
+    pub fn settle(&self, version: u64) {
+        let mut inner = self.inner.write();
+        let before = std::mem::replace(&mut inner.told, version);
+        inner.deleted.retain(|_, at| *at > before);
     }
 
     fn reindex(&self, inner: &mut Inner<K>, key: &ObjectKey, old: Option<&K>, new: Option<&Arc<K>>) {

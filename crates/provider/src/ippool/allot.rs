@@ -6,7 +6,7 @@ use std::{
 };
 
 use capm3_api::{
-    ipam::{IpAddress, IpClaim},
+    ipam::{self, IpAddress, IpClaim},
     metadata::MetadataExt,
     vocabulary::finalizer,
 };
@@ -117,7 +117,7 @@ impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
 
     fn serve(&mut self, claim: &'a IpClaim) -> Step<'a> {
         let name = claim.metadata.name_str();
-        let own = self.by_claim.get(name).and_then(|addresses| addresses.values().next());
+        let own = self.by_claim.get(name).and_then(|addresses| addresses.values().find(|a| is_of(a, claim)));
         if let Some(object) = own {
             return Step::Link(object);
         }
@@ -192,4 +192,10 @@ fn draw(uid: &str) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     uid.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+}
+
+/// Whether an address is this claim's and not that of a predecessor of the same name, which may still be going.
+fn is_of(address: &IpAddress, claim: &IpClaim) -> bool {
+    let owner = address.metadata.owner(ipam::GROUP, "IPClaim");
+    owner.is_none_or(|owner| owner.uid == claim.metadata.uid_str())
 }

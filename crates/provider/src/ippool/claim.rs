@@ -12,7 +12,7 @@ use kube::core::ObjectMeta;
 
 use super::allot::Step;
 use crate::{
-    metal3datatemplate::batch::{add_finalizer, remove_finalizer},
+    finalizers::{add_finalizer, remove_finalizer},
     owners::owned_by,
 };
 

@@ -17,7 +17,8 @@ use super::{
     claim,
 };
 use crate::{
-    metal3datatemplate::batch::{Batch, add_finalizer, end, may_write_status, remove_finalizer},
+    batch::{Batch, end, may_write_status},
+    finalizers::{add_finalizer, remove_finalizer},
     owners::owned_by,
 };
 

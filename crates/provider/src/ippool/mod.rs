@@ -18,8 +18,8 @@ pub use decide::decide;
 pub use observe::{Snapshot, observe};
 
 use crate::{
+    batch::{Batch, serve},
     context::{Context, boxed},
-    metal3datatemplate::batch::{Batch, serve},
 };
 
 pub(crate) fn controller(context: &Context) -> Controller {

@@ -14,8 +14,8 @@ use capm3_engine::{Object, ObjectKey, Reader};
 
 use super::allot::allot;
 use crate::{
+    batch::by_age,
     indexes::{IP_ADDRESSES_BY_POOL, IP_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL},
-    metal3datatemplate::batch::by_age,
 };
 
 /// An IPPool, the claims that need something, and all addresses of the pool.

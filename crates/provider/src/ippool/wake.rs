@@ -11,7 +11,7 @@ use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
 
 use crate::{
     indexes::{POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE},
-    metal3datatemplate::batch::{came_or_went, changed_beside_status},
+    watching::{came_or_went, changed_beside_status},
 };
 
 pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {

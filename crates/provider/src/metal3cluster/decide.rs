@@ -8,7 +8,10 @@ use capm3_api::{
 use capm3_engine::{End, Plan};
 
 use super::Snapshot;
-use crate::conditions::{self, Severity, Stamp};
+use crate::{
+    conditions::{self, Severity, Stamp},
+    finalizers::{add_finalizer, remove_finalizer},
+};
 
 /// Decides; `now` is written where something changes.
 pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
@@ -32,12 +35,12 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
     if new.metadata.annotation(annotation::MANAGED_BY).is_some() {
         return End::Done;
     }
-    let Some(owner) = &snapshot.owner else {
-        return End::WaitFor("an owner reference to a Cluster".to_owned());
-    };
     if new.metadata.is_deleting() {
         return delete(snapshot, new, now);
     }
+    let Some(owner) = &snapshot.owner else {
+        return End::WaitFor("an owner reference to a Cluster".to_owned());
+    };
     let Some(cluster) = &snapshot.cluster else {
         return End::WaitFor(format!("Cluster {owner}"));
     };
@@ -56,9 +59,7 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
         return End::WaitFor("the end of the pause".to_owned());
     }
     conditions::set(&mut new.status.conditions, stamp, condition::PAUSED, false, reason::NOT_PAUSED, "");
-    if !new.metadata.has_finalizer(finalizer::CLUSTER) {
-        new.metadata.finalizers.get_or_insert_default().push(finalizer::CLUSTER.to_owned());
-    }
+    add_finalizer(&mut new.metadata, finalizer::CLUSTER);
     let end = judge_endpoint(new, stamp);
     summarise(new, stamp);
     end
@@ -109,9 +110,7 @@ fn judge_endpoint(new: &mut Metal3Cluster, stamp: Stamp<'_>) -> End {
 /// Keeps the object until no Machine needs it.
 fn delete(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
     if snapshot.machines == 0 {
-        if let Some(finalizers) = &mut new.metadata.finalizers {
-            finalizers.retain(|f| f != finalizer::CLUSTER);
-        }
+        remove_finalizer(&mut new.metadata, finalizer::CLUSTER);
         return End::Done;
     }
     let stamp = Stamp { now, generation: new.metadata.generation };

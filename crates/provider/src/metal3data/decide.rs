@@ -8,7 +8,7 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::SecretMetadata,
     reference::{SecretRef, WideRef},
-    v1beta2::{Metal3Data, Metal3DataTemplate, Metal3Machine},
+    v1beta2::{self, Metal3Data, Metal3DataTemplate, Metal3Machine},
     vocabulary::{annotation, finalizer},
 };
 use capm3_domain::render::{
@@ -18,8 +18,11 @@ use capm3_domain::render::{
 use capm3_engine::{End, ObjectKey, Plan, ResourceKind};
 use kube::core::ObjectMeta;
 
-use super::{PoolClaim, Snapshot};
-use crate::owners::controlled_by;
+use super::{PoolClaim, Snapshot, observe::ip_claim_name};
+use crate::{
+    finalizers::{add_finalizer, remove_finalizer},
+    owners::controlled_by,
+};
 
 /// Longest text that the schema allows in `status.errorMessage`.
 const LONGEST_MESSAGE: usize = 512;
@@ -120,9 +123,7 @@ impl Pass<'_> {
 
     /// The finalizer and the names of the Secrets are stored before anything hangs on them.
     fn hold_on(&mut self, template: &Metal3DataTemplate, machine: &Metal3Machine) {
-        if !self.new.metadata.has_finalizer(finalizer::DATA) {
-            self.new.metadata.finalizers.get_or_insert_default().push(finalizer::DATA.to_owned());
-        }
+        add_finalizer(&mut self.new.metadata, finalizer::DATA);
         let namespace = self.new.metadata.namespace_str().to_owned();
         let named = |content| {
             let name = secret_name(content, &self.snapshot.data, machine.metadata.name_str());
@@ -176,12 +177,8 @@ impl Pass<'_> {
                     pool.kind, pool.api_group
                 )));
             }
-            match snapshot.ip_claims.get(name) {
-                None => {
-                    let claim = self.new_claim(name);
-                    self.others.create(&claim);
-                    waiting.push(format!("an address of IPPool {name}"));
-                }
+            match snapshot.ip_claims.iter().find(|c| c.claim.spec.pool.name_str() == name) {
+                None => waiting.push(self.ask(name)),
                 Some(claim) => match given(claim) {
                     Ok(Some(address)) => {
                         addresses.insert(name.clone(), address);
@@ -196,12 +193,31 @@ impl Pass<'_> {
         if waiting.is_empty() { Ok(addresses) } else { Err(Stop::Wait(waiting.join(", "))) }
     }
 
+    /// Makes the claim on a pool, unless a claim of that name is still there.
+    fn ask(&mut self, pool: &str) -> String {
+        let Some(namesake) = self.snapshot.namesakes.get(pool) else {
+            let claim = self.new_claim(pool);
+            self.others.create(&claim);
+            return format!("an address of IPPool {pool}");
+        };
+        let name = namesake.metadata.name_str();
+        let predecessor = namesake.metadata.owner(v1beta2::GROUP, "Metal3Data");
+        let is_of_predecessor = predecessor.is_some_and(|o| o.name == self.new.metadata.name_str());
+        if is_of_predecessor && namesake.metadata.is_deleting() {
+            // Its data had our name, so it is gone: nobody else will take this finalizer off.
+            let mut released = namesake.as_ref().clone();
+            remove_finalizer(&mut released.metadata, finalizer::DATA);
+            self.others.update_object(namesake.as_ref(), &released);
+        }
+        format!("IPClaim {name}, which is not of this data, to be gone")
+    }
+
     fn new_claim(&self, pool: &str) -> IpClaim {
         let data = self.snapshot.data.as_ref();
         let namespace = data.metadata.namespace_str();
         IpClaim {
             metadata: ObjectMeta {
-                name: Some(format!("{}-{pool}", data.metadata.name_str())),
+                name: Some(ip_claim_name(data, pool)),
                 namespace: Some(namespace.to_owned()),
                 labels: data.metadata.labels.clone(),
                 finalizers: Some(vec![finalizer::DATA.to_owned()]),
@@ -218,25 +234,26 @@ impl Pass<'_> {
         if self.is_claimed() {
             return Err(Stop::Wait("the Metal3DataClaim to be gone".to_owned()));
         }
-        for PoolClaim { claim, .. } in self.snapshot.ip_claims.values() {
+        for PoolClaim { claim, .. } in &self.snapshot.ip_claims {
             let mut released = claim.as_ref().clone();
-            if let Some(finalizers) = &mut released.metadata.finalizers {
-                finalizers.retain(|f| f != finalizer::DATA);
-            }
+            remove_finalizer(&mut released.metadata, finalizer::DATA);
             self.others.update_object(claim.as_ref(), &released);
             if !claim.metadata.is_deleting() {
                 self.others.delete(claim.as_ref());
             }
         }
-        if let Some(finalizers) = &mut self.new.metadata.finalizers {
-            // The claim is gone, so nobody else will take its finalizer off.
-            finalizers.retain(|f| f != finalizer::DATA && f != finalizer::DATA_CLAIM);
-        }
+        remove_finalizer(&mut self.new.metadata, finalizer::DATA);
+        // The claim is gone, so nobody else will take its finalizer off.
+        remove_finalizer(&mut self.new.metadata, finalizer::DATA_CLAIM);
         Ok(())
     }
 
-    /// Whether the claim that this data was made for is still there; a later namesake does not count.
+    /// Whether the claim that this data was made for is still there; a later namesake does not count. Data without
+    /// an owner cannot tell, so any claim of the name holds it.
     fn is_claimed(&self) -> bool {
+        if self.new.metadata.owner(v1beta2::GROUP, "Metal3DataClaim").is_none() {
+            return self.snapshot.claim.is_some();
+        }
         self.snapshot
             .claim
             .as_ref()

@@ -11,7 +11,7 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::annotated_host,
-    render::{Content, secret_name},
+    render::{Content, Objects, referenced_pools, secret_name},
 };
 use capm3_engine::{ObjectKey, Reader};
 
@@ -34,8 +34,10 @@ pub struct Snapshot {
     pub machine: Option<Arc<Machine>>,
     /// The host of that machine.
     pub host: Option<Arc<BareMetalHost>>,
-    /// Address claims that this data owns, by name of the pool.
-    pub ip_claims: BTreeMap<String, PoolClaim>,
+    /// Address claims that this data owns, by name.
+    pub ip_claims: Vec<PoolClaim>,
+    /// Address claims of others that have the name which this data would give, by name of the pool.
+    pub namesakes: BTreeMap<String, Arc<IpClaim>>,
     /// The Secrets of the names that this data uses.
     pub secrets: BTreeMap<&'static str, Arc<SecretMetadata>>,
 }
@@ -71,6 +73,12 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         .and_then(|m| annotated_host(m).ok().flatten())
         .and_then(|name| reader.get::<BareMetalHost>(&here(name)));
     let secrets = observe_secrets(reader, &data, metal3_machine.as_deref());
+    let objects = Objects {
+        metal3_machine: metal3_machine.as_deref(),
+        machine: machine.as_deref(),
+        host: host.as_deref(),
+    };
+    let namesakes = observe_namesakes(reader, &data, template.as_deref(), objects);
     Some(Snapshot {
         cluster,
         claim,
@@ -79,23 +87,44 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         machine,
         host,
         ip_claims: observe_ip_claims(reader, &data),
+        namesakes,
         secrets,
         data,
     })
 }
 
 /// Claims are found by the uid of their owner, never by name: a namesake's claim is not ours.
-fn observe_ip_claims(reader: &impl Reader, data: &Metal3Data) -> BTreeMap<String, PoolClaim> {
+fn observe_ip_claims(reader: &impl Reader, data: &Metal3Data) -> Vec<PoolClaim> {
     let namespace = data.metadata.namespace_str();
-    reader
-        .by_index(&IP_CLAIMS_BY_OWNER, data.metadata.uid_str())
-        .into_iter()
+    let claims = reader.by_index(&IP_CLAIMS_BY_OWNER, data.metadata.uid_str()).into_iter();
+    claims
         .map(|claim| {
             let address = claim.status.address.as_ref().and_then(|a| a.name.as_deref());
             let address = address.and_then(|name| reader.get(&ObjectKey::new(namespace, name)));
-            (claim.spec.pool.name_str().to_owned(), PoolClaim { claim, address })
+            PoolClaim { claim, address }
         })
         .collect()
+}
+
+fn observe_namesakes(
+    reader: &impl Reader,
+    data: &Metal3Data,
+    template: Option<&Metal3DataTemplate>,
+    objects: Objects<'_>,
+) -> BTreeMap<String, Arc<IpClaim>> {
+    // A template that cannot be read for pools is told when it is rendered.
+    let pools =
+        template.and_then(|template| referenced_pools(&template.spec, objects).ok()).unwrap_or_default();
+    let named = pools.into_keys().filter_map(|pool| {
+        let key = ObjectKey::new(data.metadata.namespace_str(), ip_claim_name(data, &pool));
+        Some((pool, reader.get::<IpClaim>(&key)?))
+    });
+    named.filter(|(_, claim)| !claim.metadata.is_owned_by_uid(data.metadata.uid_str())).collect()
+}
+
+/// Name of the claim on a pool.
+pub(super) fn ip_claim_name(data: &Metal3Data, pool: &str) -> String {
+    format!("{}-{pool}", data.metadata.name_str())
 }
 
 fn observe_secrets(

@@ -39,7 +39,8 @@ fn complete() -> Snapshot {
         host: Some(read(
             json!({"metadata": {"name": "h"}, "status": {"hardware": {"nics": [{"name": "eno1", "mac": "00:00:00:00:00:01"}]}}}),
         )),
-        ip_claims: BTreeMap::new(),
+        ip_claims: vec![],
+        namesakes: BTreeMap::new(),
         secrets: BTreeMap::new(),
     }
 }
@@ -50,7 +51,7 @@ fn with_address(status: Value, address: Option<Value>) -> Snapshot {
         "finalizers": [finalizer::DATA, finalizer::IP_CLAIM]}, "spec": {"pool": {"name": "pool"}}, "status": status}),
     );
     let pool_claim = PoolClaim { claim, address: address.map(read) };
-    Snapshot { ip_claims: [("pool".to_owned(), pool_claim)].into(), ..complete() }
+    Snapshot { ip_claims: vec![pool_claim], ..complete() }
 }
 
 fn served() -> Snapshot {
@@ -99,6 +100,24 @@ fn with_its_addresses_both_secrets_are_made_and_the_data_is_ready() {
     assert_eq!(plan.end, End::Done);
     let printed = format!("{plan:?} {plan}");
     assert!(!printed.contains("cm9sZTog"), "contents of Secrets are never printed: {printed}");
+}
+
+#[test]
+fn a_claim_of_a_predecessor_of_the_same_name_is_let_go_and_waited_for() {
+    let namesake = |deleting: bool| {
+        let mut claim = json!({"metadata": {"namespace": "metal3", "name": "dt-0-pool", "resourceVersion": "8",
+            "finalizers": [finalizer::DATA], "ownerReferences": [{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+                "kind": "Metal3Data", "name": "dt-0", "uid": "older"}]}});
+        if deleting {
+            claim["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        Snapshot { namesakes: [("pool".to_owned(), read(claim))].into(), ..complete() }
+    };
+    let going = decide(&namesake(true));
+    assert_eq!(shown(&going), ["patch Metal3Data dt-0", "patch IPClaim dt-0-pool"]);
+    let staying = decide(&namesake(false));
+    assert_eq!(shown(&staying), ["patch Metal3Data dt-0"]);
+    assert!(matches!(staying.end, End::WaitFor(what) if what.contains("dt-0-pool")));
 }
 
 #[test]

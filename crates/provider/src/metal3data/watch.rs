@@ -1,45 +1,23 @@
 //! What wakes a Metal3Data.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use capm3_api::{
     ipam::{IpAddress, IpClaim},
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, Cluster, SecretMetadata},
+    neighbours::{BareMetalHost, Cluster, Machine, SecretMetadata},
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine},
 };
-use capm3_engine::{Caches, Index, Object, ObjectKey, Queue, Reader};
-use kube::core::ObjectMeta;
+use capm3_engine::{Object, ObjectKey, Queue, Reader};
 
 use crate::{
     context::Context,
-    indexes::{DATA_BY_CLAIM, DATA_BY_CLUSTER, DATA_BY_TEMPLATE},
-    watching::subscribe,
+    indexes::{DATA_BY_CLAIM, DATA_BY_CLUSTER, DATA_BY_SECRET, DATA_BY_TEMPLATE, MACHINES_BY_OWNER},
+    watching::{Waker, subscribe},
 };
 
-/// Finds data by index and puts it into the queue.
-#[derive(Clone)]
-struct Waker {
-    queue: Arc<Queue<ObjectKey>>,
-    caches: Weak<Caches>,
-}
-
-impl Waker {
-    fn by_index(&self, index: &Index<Metal3Data>, value: &str) {
-        for data in self.caches.upgrade().iter().flat_map(|c| c.by_index(index, value)) {
-            self.queue.add(data.key());
-        }
-    }
-
-    fn owner_of(&self, metadata: &ObjectMeta) {
-        if let Some(owner) = metadata.owner(v1beta2::GROUP, "Metal3Data") {
-            self.queue.add(ObjectKey::new(metadata.namespace_str(), &owner.name));
-        }
-    }
-}
-
 pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
-    let waker = Waker { queue: Arc::clone(queue), caches: Arc::downgrade(&context.caches) };
+    let waker = Waker::new(context, queue);
     let w = waker.clone();
     subscribe::<Metal3Data>(context, move |data| w.queue.add(data.key()));
     let w = waker.clone();
@@ -62,10 +40,23 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
         }
     });
     let w = waker.clone();
-    subscribe::<IpClaim>(context, move |claim| w.owner_of(&claim.metadata));
+    subscribe::<IpClaim>(context, move |claim| w.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Data"));
     let w = waker.clone();
     subscribe::<IpAddress>(context, move |address| wake_for_address(&w, address));
-    subscribe::<SecretMetadata>(context, move |secret| waker.owner_of(&secret.metadata));
+    let w = waker.clone();
+    subscribe::<Machine>(context, move |machine| wake_for_machine(&w, machine));
+    // Also those whose Secret's name is taken by somebody else.
+    subscribe::<SecretMetadata>(context, move |secret| {
+        waker.by_index(&DATA_BY_SECRET, &secret.key().to_string())
+    });
+}
+
+/// A Machine wakes the data of the Metal3Machine that it owns.
+fn wake_for_machine(waker: &Waker, machine: &Machine) {
+    let Some(caches) = waker.caches.upgrade() else { return };
+    for owned in caches.by_index(&MACHINES_BY_OWNER, &machine.key().to_string()) {
+        waker.by_index(&DATA_BY_CLAIM, &owned.key().to_string());
+    }
 }
 
 /// An address wakes the data whose claim it serves.
@@ -76,6 +67,6 @@ fn wake_for_address(waker: &Waker, address: &IpAddress) {
     let key = ObjectKey::new(address.metadata.namespace_str(), claim);
     let claim = waker.caches.upgrade().and_then(|caches| caches.get::<IpClaim>(&key));
     if let Some(claim) = claim {
-        waker.owner_of(&claim.metadata);
+        waker.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Data");
     }
 }

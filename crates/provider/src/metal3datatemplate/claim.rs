@@ -11,7 +11,7 @@ use capm3_engine::{Object, Plan};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 
-use super::batch::{add_finalizer, remove_finalizer};
+use crate::finalizers::{add_finalizer, remove_finalizer};
 use crate::owners::controlled_by;
 
 /// Longest text that `status.errorMessage` may have.

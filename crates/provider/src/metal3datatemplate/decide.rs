@@ -11,11 +11,13 @@ use capm3_domain::index::FreeIndexes;
 use capm3_engine::{End, Object, Plan};
 
 use super::{
-    Snapshot,
-    batch::{Batch, add_finalizer, end, may_write_status, remove_finalizer},
-    claim,
+    Snapshot, claim,
     observe::{is_of, occupied_by},
     status::indexes,
+};
+use crate::{
+    batch::{Batch, end, may_write_status},
+    finalizers::{add_finalizer, remove_finalizer},
 };
 
 /// Decides; `now` is written where something changes.

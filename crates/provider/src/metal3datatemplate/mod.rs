@@ -4,7 +4,6 @@
 //! One pass serves the whole template. Woken by the template, by its claims, by its data, and by a Cluster whose
 //! pause begins or ends. Only objects say which index is in use; the status is their mirror.
 
-pub(crate) mod batch;
 mod claim;
 mod decide;
 #[cfg(test)]
@@ -20,7 +19,10 @@ use capm3_engine::{Controller, ObjectKey, Queue};
 pub use decide::decide;
 pub use observe::{Snapshot, observe};
 
-use crate::context::{Context, boxed};
+use crate::{
+    batch,
+    context::{Context, boxed},
+};
 
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());

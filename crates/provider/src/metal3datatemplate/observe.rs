@@ -15,7 +15,7 @@ use capm3_api::{
 use capm3_domain::index::{FreeIndexes, Index, data_name};
 use capm3_engine::{ObjectKey, Reader};
 
-use super::batch::by_age;
+use crate::batch::by_age;
 use crate::indexes::{CLAIMS_BY_TEMPLATE, DATA_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE};
 
 /// A Metal3DataTemplate, the claims that need something, and all data of the template.

@@ -11,8 +11,10 @@ use capm3_api::{
 use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
 use kube::core::ObjectMeta;
 
-use super::batch::{came_or_went, changed_beside_status};
-use crate::indexes::CLAIMS_BY_CLUSTER;
+use crate::{
+    indexes::CLAIMS_BY_CLUSTER,
+    watching::{came_or_went, changed_beside_status},
+};
 
 pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
     if let Some(store) = caches.store::<Metal3DataTemplate>() {

@@ -4,18 +4,21 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{BareMetalHost, Machine},
     reference::SecretRef,
-    vocabulary::{event, label, reason},
+    vocabulary::{event, host_state, label, reason},
 };
 use capm3_domain::{
-    host::{self, HostChoice, HostOutcome, HostRequest, Ownership, annotated_host, ownership},
+    host::{
+        self, Consumer, HostChoice, HostOutcome, HostRequest, Ownership, Standing, annotated_host, ownership,
+    },
     provider_id,
+    release::ReleaseStep,
 };
 use capm3_engine::{End, Object, ResourceKind, Write};
 
 use super::{
     Snapshot, data,
     decide::{Pass, Step},
-    host_spec,
+    delete, host_spec,
 };
 
 /// Which host the machine would take, and why not the others. The very choice that the controller acts on.
@@ -31,30 +34,85 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     take_user_data(pass, machine);
     let Some(host) = pass.snapshot.host.clone() else {
         data::choose_template(pass);
-        let recorded = annotated_host(&pass.snapshot.metal3_machine);
-        return match recorded {
+        return match annotated_host(&pass.snapshot.metal3_machine) {
             Ok(Some(name)) => Err(missing(pass, name)),
             Ok(None) => Err(claim_a_host(pass, machine)),
             // Taking another host would leave the recorded one behind.
-            Err(error) => Err(no_host(pass, error.to_string())),
+            Err(error) => Err(hold(pass, error.to_string())),
         };
     };
     match ownership(&pass.new, &host) {
         Ownership::Ours => {}
-        Ownership::Nobody => return Err(write_claim(pass, &host, machine)),
-        Ownership::Other(consumer) => {
-            let name = host.metadata.name_str();
-            return Err(no_host(
-                pass,
-                format!("host {name} is consumed by {consumer}; it is never taken away"),
-            ));
-        }
+        Ownership::Nobody => return Err(claim_recorded(pass, &host, machine)),
+        Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
     }
     let (key, value) = host_spec::host_annotation(&host);
     pass.new.metadata.annotations.get_or_insert_default().insert(key, value);
     pass.status().host_taken();
     data::choose_template(pass);
     Ok(())
+}
+
+/// A machine whose Node is known: its host must still be its own, and is kept in line.
+pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
+    let Some(host) = pass.snapshot.host.clone() else {
+        return match annotated_host(&pass.snapshot.metal3_machine) {
+            Ok(name) => Err(missing(pass, name.unwrap_or_default())),
+            Err(error) => Err(hold(pass, error.to_string())),
+        };
+    };
+    match ownership(&pass.new, &host) {
+        Ownership::Ours => {}
+        // The node runs on it: whoever took the reference off did not mean to give the host away.
+        Ownership::Nobody if host.spec.image.is_some() => return Err(write_claim(pass, &host, machine)),
+        Ownership::Nobody => return Err(claim_recorded(pass, &host, machine)),
+        Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
+    }
+    pass.status().host_taken();
+    pass.status().meta_data_good();
+    pass.status().node_found();
+    let data = data::wait(pass);
+    keep_host_in_line(pass)?;
+    judge_provisioning(pass, &host)?;
+    data
+}
+
+fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consumer) -> End {
+    let name = host.metadata.name_str();
+    hold(pass, format!("host {name} is consumed by {consumer}; it is never taken away"))
+}
+
+/// Claims the recorded host again, if it could be taken at all.
+fn claim_recorded(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> End {
+    let reuse = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
+    let request = HostRequest::new(&pass.snapshot.metal3_machine, machine, reuse);
+    match host::judge(&request, host) {
+        Standing::Rejected(rejection) => {
+            let name = host.metadata.name_str();
+            hold(
+                pass,
+                format!("host {name}, which this machine has recorded, cannot be claimed: {rejection}"),
+            )
+        }
+        _ => write_claim(pass, host, machine),
+    }
+}
+
+/// Hosts beyond the one in use, claimed in a race or by an answer that was lost, are given back.
+pub(super) fn release_surplus(pass: &mut Pass<'_>) {
+    for host in &pass.snapshot.surplus {
+        match delete::release_step_of(pass.snapshot, host) {
+            ReleaseStep::Clear(patch) => delete::push(&mut pass.others, host, patch),
+            ReleaseStep::LetGo(patch) => {
+                delete::push(&mut pass.others, host, patch);
+                pass.event(
+                    event::HOST_RELEASED,
+                    format!("surplus host {} is given back", host.metadata.name_str()),
+                );
+            }
+            ReleaseStep::Wait(_) | ReleaseStep::NotOurs => {}
+        }
+    }
 }
 
 fn missing(pass: &mut Pass<'_>, name: &str) -> End {
@@ -81,15 +139,12 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     let choice = choose_host(pass.snapshot);
     let chosen = match &choice.outcome {
         HostOutcome::Chosen(chosen) => chosen,
-        HostOutcome::None => return no_host(pass, format!("no host is available: {}", choice.counts())),
+        HostOutcome::None => return none_available(pass, &choice),
         HostOutcome::Wait(booked) => {
             let booked: Vec<_> = booked.iter().map(|(host, state)| format!("{host} ({state})")).collect();
-            return no_host(
-                pass,
-                format!("waiting for a host reserved for this owner: {}", booked.join(", ")),
-            );
+            return hold(pass, format!("waiting for a host reserved for this owner: {}", booked.join(", ")));
         }
-        HostOutcome::Err(error) => return no_host(pass, error.to_string()),
+        HostOutcome::Err(error) => return hold(pass, error.to_string()),
     };
     let name = chosen.host.as_str();
     let host = pass.snapshot.candidates.iter().find(|h| h.metadata.name_str() == name).cloned();
@@ -104,7 +159,14 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     write_claim(pass, &host, machine)
 }
 
-fn no_host(pass: &mut Pass<'_>, message: String) -> End {
+fn none_available(pass: &mut Pass<'_>, choice: &HostChoice) -> End {
+    let message = format!("no host is available: {}", choice.counts());
+    pass.status().no_host(&message);
+    End::WaitFor(message)
+}
+
+/// Takes nothing and says why.
+fn hold(pass: &mut Pass<'_>, message: String) -> End {
     pass.status().host_failed(&message);
     End::WaitFor(message)
 }
@@ -121,29 +183,24 @@ fn write_claim(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> 
 
 /// Gives the host image, data and power, and passes once the image is on the disk.
 pub(super) fn provision_host(pass: &mut Pass<'_>) -> Step {
-    let Some(host) = pass.snapshot.host.clone() else {
-        return Ok(());
-    };
+    let Some(host) = pass.snapshot.host.clone() else { return Ok(()) };
     keep_host_in_line(pass)?;
-    let state = host.state();
-    let problem = host.status.error_message.as_deref().filter(|m| !m.is_empty());
-    if state == capm3_api::vocabulary::host_state::PROVISIONED {
+    judge_provisioning(pass, &host)
+}
+
+fn judge_provisioning(pass: &mut Pass<'_>, host: &BareMetalHost) -> Step {
+    let (name, state) = (host.metadata.name_str(), host.state());
+    if state == host_state::PROVISIONED {
         pass.status().host_provisioned(reason::HOST_PROVISIONED, "");
         return Ok(());
     }
-    let name = host.metadata.name_str();
-    match problem {
-        Some(problem) => {
-            let message = format!("host {name} is {}: {problem}", or_new(state));
-            pass.status().host_provisioned(reason::HOST_ERROR, &message);
-            Err(End::WaitFor(message))
-        }
-        None => {
-            pass.status()
-                .host_provisioned(reason::HOST_PROVISIONING, &format!("host {name} is being provisioned"));
-            Err(End::WaitFor(format!("host {name} to be provisioned; it is {}", or_new(state))))
-        }
+    if let Some(problem) = host.status.error_message.as_deref().filter(|m| !m.is_empty()) {
+        let message = format!("host {name} is {}: {problem}", or_new(state));
+        pass.status().host_provisioned(reason::HOST_ERROR, &message);
+        return Err(End::WaitFor(message));
     }
+    pass.status().host_provisioned(reason::HOST_PROVISIONING, &format!("host {name} is being provisioned"));
+    Err(End::WaitFor(format!("host {name} to be provisioned; it is {}", or_new(state))))
 }
 
 fn or_new(state: &str) -> &str {

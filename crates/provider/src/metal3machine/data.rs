@@ -11,7 +11,7 @@ use capm3_engine::End;
 use kube::core::ObjectMeta;
 
 use super::decide::{Pass, Step};
-use crate::owners::controlled_by;
+use crate::{finalizers::remove_finalizer, owners::controlled_by};
 
 /// Sets the data template by failure domain: before a host is taken by the assigned one, afterwards by the host's.
 /// Frozen once a claim exists.
@@ -47,6 +47,11 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
         pass.status().meta_data_good();
         return Ok(());
     };
+    if let Some(claim) =
+        own_claim(pass).filter(|c| c.metadata.is_deleting() && c.status.rendered_data.is_none())
+    {
+        return Err(let_claim_go(pass, claim));
+    }
     if own_claim(pass).is_some() || pass.new.status.rendered_data.is_some() {
         pass.status().meta_data_good();
         return Ok(());
@@ -62,6 +67,16 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
     pass.others.create(&claim);
     pass.status().meta_data_good();
     Ok(())
+}
+
+/// A claim that was deleted before it was served is let go, so that a new one can be made.
+fn let_claim_go(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
+    let mut released = claim.clone();
+    remove_finalizer(&mut released.metadata, finalizer::MACHINE);
+    pass.others.update_object(claim, &released);
+    let what = format!("the deleted Metal3DataClaim {} to be gone", claim.metadata.name_str());
+    pass.status().meta_data_fails(reason::META_DATA_FAILED, &format!("waiting for {what}"));
+    End::WaitFor(what)
 }
 
 fn new_claim(pass: &Pass<'_>, template: ObjectRef) -> Metal3DataClaim {

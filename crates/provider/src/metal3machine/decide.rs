@@ -2,6 +2,7 @@
 //! Node, in this order. Each step either passes or ends the look with what it waits for.
 
 use capm3_api::{
+    conditions::LegacyCondition,
     metadata::MetadataExt,
     neighbours::{Cluster, Machine},
     v1beta2::{Initialization, Metal3Machine},
@@ -10,6 +11,7 @@ use capm3_api::{
 use capm3_engine::{End, EventNote, ObjectKey, Plan};
 
 use super::{Snapshot, associate, data, delete, node, status::Status};
+use crate::{batch::STATUS_PACE, conditions, finalizers::add_finalizer};
 
 /// A plan, and what concerns the workload cluster.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -65,10 +67,9 @@ fn run(pass: &mut Pass<'_>) -> Step {
     let (machine, cluster) = pass.prerequisites()?;
     pass.pause(cluster)?;
     pass.hold_on()?;
+    associate::release_surplus(pass);
     if pass.is_provisioned() && machine.node_name().is_some() {
-        pass.status().meta_data_good();
-        pass.status().node_found();
-        return associate::keep_host_in_line(pass);
+        return associate::keep_host(pass, machine);
     }
     pass.bootstrap(machine)?;
     associate::take_host(pass, machine)?;
@@ -145,7 +146,7 @@ impl<'a> Pass<'a> {
         if self.new.metadata.has_finalizer(finalizer::MACHINE) {
             return Ok(());
         }
-        self.new.metadata.finalizers.get_or_insert_default().push(finalizer::MACHINE.to_owned());
+        add_finalizer(&mut self.new.metadata, finalizer::MACHINE);
         Err(End::Again)
     }
 
@@ -176,20 +177,46 @@ impl<'a> Pass<'a> {
             plan.update_object(old, &self.new);
         }
         let lives_on = self.new.metadata.has_finalizer(finalizer::MACHINE) || !old.metadata.is_deleting();
-        if end != End::Again && lives_on {
-            self.status().summarise();
-            self.stamp(old);
-            plan.update_status(old, &self.new);
-        }
+        let end = if end != End::Again && lives_on { self.say(old, &mut plan, end) } else { end };
         Decision { plan: plan.ending(end), connect: self.connect, node: self.node }
     }
 
-    /// `lastUpdated` moves only with content.
-    fn stamp(&mut self, old: &Metal3Machine) {
-        if old.status != self.new.status {
-            self.new.status.last_updated = Some(self.now.to_owned());
+    /// One condition may have been set several times in this look; only the last word counts. And the spec that this
+    /// very plan writes has been judged already.
+    fn settle_conditions(&mut self, old: &Metal3Machine) {
+        conditions::keep_times(&old.status.conditions, &mut self.new.status.conditions);
+        let legacy = conditions::legacy(&mut self.new.status.deprecated);
+        conditions::keep_legacy_times(legacy_of(old), legacy);
+        if old.spec != self.new.spec {
+            let generation = old.metadata.generation.map(|generation| generation + 1);
+            for condition in &mut self.new.status.conditions {
+                condition.observed_generation = generation;
+            }
         }
     }
+
+    /// Writes the status if its content changed. What a machine waits for often changes several times within a
+    /// second; then the last word is written a little later. What Cluster API waits for is written at once.
+    fn say(&mut self, old: &Metal3Machine, plan: &mut Plan, end: End) -> End {
+        self.status().summarise();
+        self.settle_conditions(old);
+        if old.status == self.new.status {
+            return end;
+        }
+        let is_awaited = old.status.initialization != self.new.status.initialization;
+        if old.status.last_updated.as_deref() == Some(self.now) && !is_awaited {
+            return End::After(STATUS_PACE);
+        }
+        self.new.status.last_updated = Some(self.now.to_owned());
+        plan.update_status(old, &self.new);
+        end
+    }
+}
+
+/// The older conditions of a machine.
+fn legacy_of(machine: &Metal3Machine) -> &[LegacyCondition] {
+    let v1beta1 = machine.status.deprecated.as_ref().and_then(|d| d.v1beta1.as_ref());
+    v1beta1.map(|v| v.conditions.as_slice()).unwrap_or_default()
 }
 
 /// Why the machine must be left alone, if it must.

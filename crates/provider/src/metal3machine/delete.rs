@@ -7,10 +7,14 @@ use capm3_api::{
     vocabulary::{event, finalizer, label, reason},
 };
 use capm3_domain::release::{ReleaseRequest, ReleaseStep, release_step};
-use capm3_engine::{End, Object, ResourceKind, Write};
+use capm3_engine::{End, Object, Plan, ResourceKind, Write};
 use serde_json::Value;
 
-use super::decide::{Pass, Step, pause_cause};
+use super::{
+    Snapshot,
+    decide::{Pass, Step, pause_cause},
+};
+use crate::finalizers::remove_finalizer;
 
 pub(super) fn run(pass: &mut Pass<'_>) -> Step {
     if !pass.new.metadata.has_finalizer(finalizer::MACHINE) {
@@ -20,51 +24,58 @@ pub(super) fn run(pass: &mut Pass<'_>) -> Step {
         pass.status().paused(Some(cause));
         return Err(End::WaitFor("the end of the pause".to_owned()));
     }
-    release_host(pass)?;
+    release_hosts(pass)?;
     release_claim(pass);
-    if let Some(finalizers) = &mut pass.new.metadata.finalizers {
-        finalizers.retain(|f| f != finalizer::MACHINE);
-    }
-    // The other writes must be done before the last hold is let go.
+    remove_finalizer(&mut pass.new.metadata, finalizer::MACHINE);
     Ok(())
 }
 
-fn release_host(pass: &mut Pass<'_>) -> Step {
-    let Some(host) = pass.snapshot.host.clone() else {
-        return Ok(());
-    };
-    let request = ReleaseRequest {
-        machine: &pass.snapshot.metal3_machine,
-        cluster_name: pass.snapshot.metal3_machine.metadata.label(label::CLUSTER_NAME),
-        fast_track: false,
-        booking: None,
-    };
-    let name = host.metadata.name_str();
-    match release_step(&request, &host) {
-        ReleaseStep::NotOurs => Ok(()),
-        ReleaseStep::Clear(patch) => {
-            push(pass, &host, patch);
-            let what = format!("waiting for host {name} to be deprovisioned");
-            pass.status().deleting(reason::DEPROVISIONING, &what);
-            Err(End::Again)
+/// Every host that names this machine must be let go before the machine may go.
+fn release_hosts(pass: &mut Pass<'_>) -> Step {
+    let snapshot = pass.snapshot;
+    let mut again = false;
+    let mut waits = None;
+    for host in snapshot.host.iter().chain(&snapshot.surplus) {
+        match release_step_of(snapshot, host) {
+            ReleaseStep::NotOurs => {}
+            ReleaseStep::Clear(patch) => {
+                push(&mut pass.others, host, patch);
+                again = true;
+            }
+            ReleaseStep::Wait(wait) => waits = Some(wait),
+            ReleaseStep::LetGo(patch) => {
+                push(&mut pass.others, host, patch);
+                pass.event(event::HOST_RELEASED, format!("host {} is given back", host.metadata.name_str()));
+            }
         }
-        ReleaseStep::Wait(wait) => {
+    }
+    match waits {
+        _ if again => Err(End::Again),
+        Some(wait) => {
             // The state is left out of the condition: it would cost a write for each step of the operator.
             let hindrance = wait.hindrance.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
-            let said = format!("waiting for host {name} to be deprovisioned{hindrance}");
+            let said = format!("waiting for host {} to be deprovisioned{hindrance}", wait.host);
             pass.status().deleting(reason::DEPROVISIONING, &said);
             Err(End::WaitFor(wait.to_string()))
         }
-        ReleaseStep::LetGo(patch) => {
-            push(pass, &host, patch);
-            pass.event(event::HOST_RELEASED, format!("host {name} is given back"));
-            Ok(())
-        }
+        None => Ok(()),
     }
 }
 
-fn push(pass: &mut Pass<'_>, host: &BareMetalHost, patch: Value) {
-    pass.others.writes.push(Write::Patch {
+/// The next step in giving a host back.
+pub(super) fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
+    let request = ReleaseRequest {
+        machine: &snapshot.metal3_machine,
+        cluster_name: snapshot.metal3_machine.metadata.label(label::CLUSTER_NAME),
+        fast_track: false,
+        booking: None,
+    };
+    release_step(&request, host)
+}
+
+/// Adds a guarded patch of a host.
+pub(super) fn push(plan: &mut Plan, host: &BareMetalHost, patch: Value) {
+    plan.writes.push(Write::Patch {
         kind: ResourceKind::of::<BareMetalHost>(),
         key: host.key(),
         subresource: None,
@@ -81,9 +92,7 @@ fn release_claim(pass: &mut Pass<'_>) {
         return;
     }
     let mut released = claim.as_ref().clone();
-    if let Some(finalizers) = &mut released.metadata.finalizers {
-        finalizers.retain(|f| f != finalizer::MACHINE);
-    }
+    remove_finalizer(&mut released.metadata, finalizer::MACHINE);
     pass.others.update_object(claim.as_ref(), &released);
     if !claim.metadata.is_deleting() {
         pass.others.delete(claim.as_ref());

@@ -39,6 +39,7 @@ pub enum HostSpecError {
 /// Takes the host for the machine.
 pub fn claim(host: &mut BareMetalHost, machine: &Metal3Machine, cluster_name: &str) {
     host.spec.consumer_ref = Some(consumer_ref(machine));
+    host.spec.online = true;
     let labels = host.metadata.labels.get_or_insert_default();
     labels.insert(label::CLUSTER_NAME.to_owned(), cluster_name.to_owned());
     labels.remove(label::NODE_REUSE);

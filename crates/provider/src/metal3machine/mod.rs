@@ -15,15 +15,14 @@ mod status;
 mod tests;
 mod watch;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 pub use associate::choose_host;
 use capm3_api::neighbours::Node;
-use capm3_engine::{Controller, ObjectKey, Outcome, Plan, Queue, ResourceKind, drive};
+use capm3_engine::{ActError, ApiError, Controller, ObjectKey, Outcome, Plan, Queue, ResourceKind, drive};
 pub use decide::{Decision, NodeWrite, decide};
 pub use observe::{Nodes, Snapshot, observe};
 use serde_json::json;
-use tracing::warn;
 
 use crate::{
     context::{Context, boxed},
@@ -45,8 +44,13 @@ pub(crate) fn controller(context: &Context) -> Controller {
 }
 
 async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
-    if let Some(write) = look(context, key).node {
-        tell_node(context, &write).await;
+    if let Some(write) = look(context, key).node
+        && let Err(source) = tell_node(context, &write).await
+    {
+        return Outcome::Failed(ActError {
+            what: format!("set the provider ID of Node {}", write.name),
+            source,
+        });
     }
     drive(&context.executor, || look(context, key).plan).await
 }
@@ -63,20 +67,19 @@ fn look(context: &Context, key: &ObjectKey) -> Decision {
     decision
 }
 
+/// How long a workload cluster may take to answer; its silence must not hold up other clusters.
+const NODE_WRITE: Duration = Duration::from_secs(10);
+
 /// Writes a provider ID on a Node that has none. A Node that was given another one meanwhile is refused by its API
 /// server and judged at the next look.
-async fn tell_node(context: &Context, write: &NodeWrite) {
-    let Workload::Synced(store, client) = context.workloads.get(&write.cluster) else {
-        return;
-    };
-    let key = ObjectKey::new("", &write.name);
+async fn tell_node(context: &Context, write: &NodeWrite) -> Result<(), ApiError> {
+    let Workload::Synced(store, client) = context.workloads.get(&write.cluster) else { return Ok(()) };
+    let (kind, key) = (ResourceKind::of::<Node>(), ObjectKey::new("", &write.name));
     let patch = json!({"spec": {"providerID": write.provider_id}});
-    match client.merge_patch(&ResourceKind::of::<Node>(), &key, None, &patch).await {
-        Ok(answer) => {
-            if let Ok(node) = serde_json::from_value::<Node>(answer) {
-                store.apply(node);
-            }
-        }
-        Err(error) => warn!(node = %write.name, %error, "could not set the provider ID of a Node"),
+    let answer = tokio::time::timeout(NODE_WRITE, client.merge_patch(&kind, &key, None, &patch)).await;
+    let answer = answer.map_err(|late| ApiError::NoAnswer { source: late.into() })??;
+    if let Ok(node) = serde_json::from_value::<Node>(answer) {
+        store.apply(node);
     }
+    Ok(())
 }

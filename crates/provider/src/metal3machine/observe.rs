@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub template: Option<Arc<Metal3MachineTemplate>>,
     /// The host of this machine: the one it consumes, else the one its annotation names.
     pub host: Option<Arc<BareMetalHost>>,
+    /// Further hosts that name this machine as their consumer.
+    pub surplus: Vec<Arc<BareMetalHost>>,
     /// Every host of the namespace, where one must be chosen.
     pub candidates: Vec<Arc<BareMetalHost>>,
     /// The claim of this machine's name.
@@ -104,7 +106,7 @@ pub fn observe(
         .as_ref()
         .and_then(|c| c.spec.infrastructure_ref.as_ref()?.name.clone())
         .and_then(|name| reader.get::<Metal3Cluster>(&here(&name)));
-    let host = find_host(reader, &metal3_machine, key);
+    let (host, surplus) = find_hosts(reader, &metal3_machine, key);
     let candidates = match host {
         Some(_) => Vec::new(),
         None => reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace),
@@ -121,6 +123,7 @@ pub fn observe(
         metal3_cluster,
         template: find_template(reader, &metal3_machine),
         host,
+        surplus,
         candidates,
         claim,
         data,
@@ -129,13 +132,22 @@ pub fn observe(
     })
 }
 
-/// The host that this machine consumes comes first: the claim on the host is the record, the annotation follows it.
-fn find_host(reader: &impl Reader, machine: &Metal3Machine, key: &ObjectKey) -> Option<Arc<BareMetalHost>> {
-    let consumed = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string()).into_iter().next();
-    consumed.or_else(|| {
-        let name = annotated_host(machine).ok().flatten()?;
-        reader.get::<BareMetalHost>(&ObjectKey::new(&key.namespace, name))
-    })
+/// The host in use and those beyond it. The claim on the host is the record; among several, the one that the
+/// annotation names is in use, else one that has an image already.
+fn find_hosts(
+    reader: &impl Reader,
+    machine: &Metal3Machine,
+    key: &ObjectKey,
+) -> (Option<Arc<BareMetalHost>>, Vec<Arc<BareMetalHost>>) {
+    let mut consumed = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string());
+    let recorded = annotated_host(machine).ok().flatten();
+    consumed.sort_by_key(|host| (Some(host.metadata.name_str()) != recorded, host.spec.image.is_none()));
+    if consumed.is_empty() {
+        let recorded = recorded.map(|name| ObjectKey::new(&key.namespace, name));
+        return (recorded.and_then(|key| reader.get(&key)), Vec::new());
+    }
+    let surplus = consumed.split_off(1);
+    (consumed.pop(), surplus)
 }
 
 fn find_template(reader: &impl Reader, machine: &Metal3Machine) -> Option<Arc<Metal3MachineTemplate>> {

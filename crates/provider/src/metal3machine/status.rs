@@ -39,22 +39,20 @@ impl Status<'_> {
         self.legacy_false(condition::LEGACY_ASSOCIATE_BMH, Severity::Info, legacy_reason, message);
     }
 
-    /// No host could be taken. Counts in the message are those of the moment the waiting began or its reasons
-    /// changed: a count alone is not worth a write.
-    pub(super) fn host_failed(&mut self, message: &str) {
-        let digits = |c: char| c.is_ascii_digit();
-        let words = |text: &str| text.replace("hosts", "host").replace(digits, "");
+    /// No host is free. Counts in the message are those of the moment the waiting began or its reasons changed: a
+    /// count alone is not worth a write.
+    pub(super) fn no_host(&mut self, message: &str) {
+        let words = |text: &str| text.replace("hosts", "host").replace(|c: char| c.is_ascii_digit(), "");
         let said = self.machine.status.conditions.iter().find(|c| c.type_ == condition::ASSOCIATE_HOST);
-        let said = said.filter(|c| c.reason == reason::ASSOCIATE_HOST_FAILED).map(|c| c.message.clone());
-        let message =
-            &said.filter(|said| words(said) == words(message)).unwrap_or_else(|| message.to_owned());
+        let said = said.map(|c| c.message.clone()).filter(|said| words(said) == words(message));
+        self.host_failed(&said.unwrap_or_else(|| message.to_owned()));
+    }
+
+    /// No host could be taken.
+    pub(super) fn host_failed(&mut self, message: &str) {
         self.set(condition::ASSOCIATE_HOST, false, reason::ASSOCIATE_HOST_FAILED, message);
-        self.legacy_false(
-            condition::LEGACY_ASSOCIATE_BMH,
-            Severity::Warning,
-            reason::LEGACY_ASSOCIATE_BMH_FAILED,
-            message,
-        );
+        let (type_, reason) = (condition::LEGACY_ASSOCIATE_BMH, reason::LEGACY_ASSOCIATE_BMH_FAILED);
+        self.legacy_false(type_, Severity::Warning, reason, message);
     }
 
     /// A host was taken; how it was found stays as first said.

@@ -66,6 +66,7 @@ fn ready_to_choose() -> Snapshot {
         metal3_cluster: Some(read(json!({"spec": {"cloudProviderEnabled": true}}))),
         template: None,
         host: None,
+        surplus: vec![],
         candidates: vec![read(host("h", json!({})))],
         claim: None,
         data: None,
@@ -315,6 +316,23 @@ fn a_node_found_by_label_is_told_its_provider_id_first() {
     assert_eq!((write.name.as_str(), write.provider_id.as_str()), ("n", "metal3://metal3/h/m"));
 }
 
+/// The machine after the decision was carried out.
+fn applied(snapshot: &Snapshot, decision: &Decision) -> Value {
+    let mut value = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
+    for write in &decision.plan.writes {
+        if let Write::Patch { kind, patch, .. } = write
+            && kind.kind == "Metal3Machine"
+        {
+            merge(&mut value, patch);
+            if patch.get("spec").is_some() {
+                value["metadata"]["generation"] =
+                    json!(value["metadata"]["generation"].as_i64().unwrap() + 1);
+            }
+        }
+    }
+    value
+}
+
 #[test]
 fn a_second_look_at_a_finished_machine_writes_nothing() {
     let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
@@ -324,17 +342,79 @@ fn a_second_look_at_a_finished_machine_writes_nothing() {
     let mut snapshot = provisioned(known());
     for _ in 0..2 {
         let decision = decide(&snapshot, "t");
-        let mut value = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
-        for write in &decision.plan.writes {
-            if let Write::Patch { kind, patch, .. } = write
-                && kind.kind == "Metal3Machine"
-            {
-                merge(&mut value, patch);
-            }
-        }
-        snapshot.metal3_machine = read::<Metal3Machine>(value);
+        snapshot.metal3_machine = read::<Metal3Machine>(applied(&snapshot, &decision));
     }
     assert!(decide(&snapshot, "much later").plan.is_quiet());
+}
+
+#[test]
+fn waits_that_follow_each_other_within_a_second_share_a_write_but_provisioned_is_said_at_once() {
+    let spoken = json!({"status": {"lastUpdated": "t"}});
+    let waits = with_machine(Snapshot { cluster: None, ..ready_to_choose() }, spoken.clone());
+    let decision = decide(&waits, "t");
+    assert!(decision.plan.is_quiet());
+    assert!(matches!(decision.plan.end, End::After(_)));
+    assert_eq!(kinds(&decide(&waits, "a second later")), ["patch Metal3Machine/status m"]);
+    let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
+    let known = NodeCandidates { with_id_of_host: vec![node], ..NodeCandidates::default() };
+    let done = with_machine(provisioned(Nodes::Known(known)), spoken);
+    assert_eq!(patched(&decide(&done, "t"), "Metal3Machine", "/status/initialization/provisioned"), true);
+}
+
+#[test]
+fn a_wait_that_goes_on_is_written_once_however_often_it_is_looked_at() {
+    let mut snapshot = provisioned(Nodes::Known(NodeCandidates::default()));
+    snapshot.metal3_machine = read(applied(&snapshot, &decide(&snapshot, "first")));
+    assert!(decide(&snapshot, "later").plan.is_quiet(), "{}", decide(&snapshot, "later").plan);
+}
+
+#[test]
+fn the_recorded_host_is_in_use_and_others_that_name_the_machine_are_given_back() {
+    let surplus = || vec![read(host("a", consumed_by("m")))];
+    let live = Snapshot { surplus: surplus(), ..provisioned(Nodes::NotNeeded) };
+    let text = decide(&live, "t").plan.to_string();
+    assert!(text.contains("patch BareMetalHost metal3/a {"), "{text}");
+    assert!(!text.contains("metal3/a {\"spec\":{\"image\":{"), "a surplus host never gets an image: {text}");
+    let dirty = read(host(
+        "a",
+        json!({"spec": {"image": {"url": "http://i"}, "consumerRef": consumed_by("m")["spec"]["consumerRef"]}}),
+    ));
+    let ends = Snapshot { surplus: vec![dirty], ..with_host(json!({"spec": {"online": false}})) };
+    let decision = decide(&deleting(ends), "t");
+    assert_eq!(decision.plan.end, End::Again, "the machine stays until every host is let go");
+    assert!(!kinds(&decision).contains(&"patch Metal3Machine m".to_owned()));
+}
+
+#[test]
+fn a_running_machine_whose_host_is_gone_or_taken_says_so() {
+    let running = |host: Option<Value>| {
+        let mut snapshot = with_machine(
+            Snapshot { host: host.map(read), candidates: vec![], ..ready_to_choose() },
+            json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}, "spec": {"providerID": "metal3://metal3/h/m"},
+                "status": {"initialization": {"provisioned": true}}}),
+        );
+        let mut capi = snapshot.machine.as_deref().unwrap().clone();
+        capi.status.node_ref = serde_json::from_value(json!({"name": "n"})).unwrap();
+        snapshot.machine = Some(Arc::new(capi));
+        snapshot
+    };
+    for (snapshot, words) in [
+        (running(None), "BareMetalHost h of this machine is not there"),
+        (running(Some(host("h", consumed_by("other")))), "consumed by Metal3Machine metal3/other"),
+    ] {
+        let End::WaitFor(what) = decide(&snapshot, "t").plan.end else { panic!("waits") };
+        assert!(what.contains(words), "{what}");
+    }
+    let image =
+        json!({"spec": {"image": {"url": "http://i"}}, "status": {"provisioning": {"state": "provisioned"}}});
+    let mut own = host("h", consumed_by("m"));
+    merge(&mut own, &image);
+    let good = decide(&running(Some(own)), "t");
+    assert_eq!(
+        condition_of(&good, condition::READY),
+        ("True".into(), "Ready".into()),
+        "an upgraded machine is ready too"
+    );
 }
 
 fn deleting(snapshot: Snapshot) -> Snapshot {

@@ -4,9 +4,7 @@
 use std::{cmp::Ordering, collections::BTreeMap, time::Duration};
 
 use capm3_api::metadata::MetadataExt;
-use capm3_engine::{
-    ActError, ApiError, End, Executor, Object, ObjectKey, Outcome, Plan, drive, informer::Change,
-};
+use capm3_engine::{ActError, ApiError, End, Executor, ObjectKey, Outcome, Plan, drive};
 use kube::core::ObjectMeta;
 use tracing::debug;
 
@@ -91,20 +89,6 @@ pub(crate) fn by_age(a: &ObjectMeta, b: &ObjectMeta) -> Ordering {
     age(a).cmp(&age(b)).then_with(|| a.name_str().cmp(b.name_str()))
 }
 
-/// Puts a finalizer behind those that are there.
-pub(crate) fn add_finalizer(metadata: &mut ObjectMeta, finalizer: &str) {
-    if !metadata.has_finalizer(finalizer) {
-        metadata.finalizers.get_or_insert_default().push(finalizer.to_owned());
-    }
-}
-
-/// Takes a finalizer off.
-pub(crate) fn remove_finalizer(metadata: &mut ObjectMeta, finalizer: &str) {
-    if let Some(finalizers) = &mut metadata.finalizers {
-        finalizers.retain(|f| f != finalizer);
-    }
-}
-
 /// A status that changes with every claim is written at most once a second: claims that trickle in share a write.
 pub(crate) fn may_write_status(last_updated: Option<&str>, now: &str) -> bool {
     last_updated != Some(now)
@@ -116,33 +100,6 @@ pub(crate) fn end(status_is_due: bool, waits_for: Option<String>) -> End {
         (true, _) => End::After(STATUS_PACE),
         (false, Some(what)) => End::WaitFor(what),
         (false, None) => End::Done,
-    }
-}
-
-/// The object, unless only its status changed: those changes are our own writes, or the data controller's.
-pub(crate) fn changed_beside_status<K: Object>(change: &Change<K>) -> Option<&K> {
-    let (old, new) = match (&change.old, &change.new) {
-        (Some(old), Some(new)) => (old, new),
-        (old, new) => return new.as_deref().or(old.as_deref()),
-    };
-    let same = |a: &ObjectMeta, b: &ObjectMeta| {
-        a.deletion_timestamp == b.deletion_timestamp
-            && a.finalizers == b.finalizers
-            && a.labels == b.labels
-            && a.annotations == b.annotations
-            && a.owner_references == b.owner_references
-            && a.generation == b.generation
-    };
-    (!same(old.meta(), new.meta())).then_some(new.as_ref())
-}
-
-/// The object, if it appeared, vanished, or its deletion began: what others do with it does not matter here.
-pub(crate) fn came_or_went<K: Object>(change: &Change<K>) -> Option<&K> {
-    match (&change.old, &change.new) {
-        (Some(old), Some(new)) => {
-            (old.meta().deletion_timestamp != new.meta().deletion_timestamp).then_some(new.as_ref())
-        }
-        (old, new) => new.as_deref().or(old.as_deref()),
     }
 }
 
