@@ -1,0 +1,53 @@
+//! When everything stands, nothing is written; and a provider that starts anew finds everything as it left it.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+mod common;
+
+use std::time::Duration;
+
+use capm3_lab::report::report;
+use common::*;
+
+fn writes(lab: &capm3_lab::Lab) -> u64 {
+    let requests = lab.server().requests();
+    let writes = requests.iter().filter(|r| !matches!(r.verb.as_str(), "get" | "list" | "watch"));
+    writes.map(|r| r.count).sum()
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_written_in_an_hour_at_rest() {
+    let lab = settled(&three_racks()).await;
+    let before = writes(&lab);
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    rest(&lab).await;
+    assert_eq!(writes(&lab), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_starts_anew_changes_nothing() {
+    let mut lab = settled(&three_racks()).await;
+    let (before, table) = (writes(&lab), report(&lab, 0));
+    lab.start_provider();
+    rest(&lab).await;
+    assert_eq!(writes(&lab), before);
+    assert_eq!(report(&lab, 0), table);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_is_cut_off_half_way_is_taken_over_by_the_next() {
+    let mut lab = started(&three_racks()).await;
+    for _ in 0..40 {
+        // A few steps of everybody, then the provider is gone in the middle of whatever it did.
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        lab.start_provider();
+    }
+    rest(&lab).await;
+    let report = report(&lab, 0);
+    assert_eq!(report.machines.len(), 6);
+    assert_eq!(report.duplicates(), Vec::<String>::new());
+    assert!(report.machines.iter().all(|m| m.ready), "{report:?}");
+    let consumed = report.hosts.iter().filter(|h| h.consumer.is_some()).count();
+    assert_eq!(consumed, 6, "no host is claimed beyond those in use");
+}
