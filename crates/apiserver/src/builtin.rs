@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::{
     resource::{Resource, ResourceKey, Special, Version, api_version},
     selector::SelectableField,
+    table,
 };
 
 struct Builtin {
@@ -13,6 +14,8 @@ struct Builtin {
     kind: &'static str,
     plural: &'static str,
     short_name: &'static str,
+    /// Whether `get all` shows it.
+    in_all: bool,
     namespaced: bool,
     has_status: bool,
     special: Special,
@@ -25,6 +28,7 @@ const CORE: Builtin = Builtin {
     kind: "",
     plural: "",
     short_name: "",
+    in_all: false,
     namespaced: true,
     has_status: false,
     special: Special::Plain,
@@ -73,6 +77,7 @@ const KINDS: [Builtin; 11] = [
         kind: "Pod",
         plural: "pods",
         short_name: "po",
+        in_all: true,
         has_status: true,
         selectable: &["spec.nodeName", "status.phase"],
         ..CORE
@@ -117,6 +122,8 @@ fn resource(kind: &Builtin) -> Resource {
         has_status: kind.has_status,
         selectable: kind.selectable.iter().map(|path| SelectableField::new(path)).collect(),
         schema: None,
+        columns: table::builtin_columns(kind.group, kind.kind),
+        scale: None,
     });
     Resource {
         key: ResourceKey::new(kind.group, kind.plural),
@@ -130,7 +137,7 @@ fn resource(kind: &Builtin) -> Resource {
             .filter(|name| !name.is_empty())
             .map(str::to_owned)
             .collect(),
-        categories: Vec::new(),
+        categories: kind.in_all.then(|| "all".to_owned()).into_iter().collect(),
         namespaced: kind.namespaced,
         special: kind.special,
         unconditional_update: !matches!(kind.plural, "leases" | CRD_PLURAL),

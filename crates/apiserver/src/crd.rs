@@ -8,10 +8,11 @@ use crate::{
     builtin::{CRD_GROUP, CRD_PLURAL},
     field::{FieldError, quote},
     meta::{self, str_at},
-    resource::{Resource, ResourceKey, Special, Version, api_version},
+    resource::{Resource, ResourceKey, ScalePaths, Special, Version, api_version},
     schema::{self, Schema},
     selector::SelectableField,
     store::{Change, object::ObjectKey},
+    table,
     write::{Policy, Writer},
 };
 
@@ -128,7 +129,23 @@ fn version(version: &Value, group: &str, schema: Schema) -> Version {
             .map(|it| SelectableField::new(str_at(it, "jsonPath")))
             .collect(),
         schema: Some(schema),
+        columns: table::custom_columns(version),
+        scale: scale(version),
     }
+}
+
+fn scale(version: &Value) -> Option<ScalePaths> {
+    let scale = version.get("subresources")?.get("scale")?;
+    let path = |field: &str| {
+        let segments = str_at(scale, field).split('.').filter(|part| !part.is_empty());
+        let segments: Vec<String> = segments.map(str::to_owned).collect();
+        (!segments.is_empty()).then_some(segments)
+    };
+    Some(ScalePaths {
+        spec_replicas: path("specReplicasPath")?,
+        status_replicas: path("statusReplicasPath")?,
+        selector: path("labelSelectorPath"),
+    })
 }
 
 /// Fills in what a new definition has: defaulted names, the clean-up finalizer, and a status that says it is served.

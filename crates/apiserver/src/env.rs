@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use parking_lot::RwLock;
+use serde_json::Value;
 
 use crate::{
     admission::Admission,
     conversion::{Conversion, RewriteApiVersion},
+    event,
     options::Options,
     record::{Counters, Recorder},
 };
@@ -46,8 +48,18 @@ impl Env {
         self.admission.read().clone()
     }
 
-    pub(crate) fn conversion(&self) -> Arc<dyn Conversion> {
-        Arc::clone(&self.conversion.read())
+    /// An object in another version of its kind.
+    pub(crate) fn convert(&self, object: Value, api_version: &str) -> Result<Value, String> {
+        if event::is_event(&object) {
+            return Ok(event::convert(object, api_version));
+        }
+        let conversion = Arc::clone(&self.conversion.read());
+        conversion.convert(object, api_version)
+    }
+
+    /// The time for what is shown.
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        (self.now)()
     }
 
     pub(crate) fn set_admission(&self, admission: Arc<dyn Admission>) {

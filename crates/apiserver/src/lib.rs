@@ -1,43 +1,55 @@
 //! The embedded Kubernetes-compatible API server, as a library.
 //!
 //! Takes HTTP requests (a `tower::Service`), gives what a kube-apiserver would answer, and keeps every object in
-//! memory. It never opens a socket, never spawns a task, never reads a clock or a random source of its own: time
-//! comes from [`Options::now`], uids and name suffixes from [`Options::seed`], so the same requests in the same
-//! order give the same bytes.
+//! memory. Time comes from [`Options::now`], uids and name suffixes from [`Options::seed`], so the same requests in
+//! the same order give the same bytes. Only [`https`], the door for clients outside the process, opens a socket,
+//! spawns tasks and uses randomness.
 //!
 //! The way of a request, which is also the way to read the code: `server` (body, counters) -> `request` and
-//! `negotiate` (what is asked) -> `handler` (which verb) -> `read`, `watch` or `write` (the rules) -> `store`.
+//! `negotiate` (what is asked) -> `handler` (which verb, or `about` for questions about the server itself) -> `call`
+//! (runs it and shapes the answer) -> `read`, `watch` or `write` (the rules) -> `store`.
 
+mod about;
 mod admission;
 mod aftermath;
 mod builtin;
+mod call;
 mod clock;
 mod cluster;
 mod conversion;
 mod crd;
+mod decode;
+mod depth;
 mod discovery;
 mod env;
+mod event;
 mod field;
 mod gc;
 mod handler;
+pub mod https;
 mod ids;
 mod meta;
 mod names;
 mod namespace;
 mod negotiate;
+mod openapi;
 mod options;
 mod patch;
 mod percent;
+mod protobuf;
 mod read;
 mod record;
 mod request;
 mod resource;
 mod response;
+mod scale;
 mod schema;
 mod selector;
 mod server;
 mod status;
 mod store;
+mod strategic;
+mod table;
 mod view;
 mod watch;
 mod write;

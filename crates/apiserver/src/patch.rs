@@ -1,23 +1,33 @@
 //! Patches: takes a patch document and an object, gives the patched object. Whether the result may be stored is
 //! decided by the update rules.
 
+use json_patch::PatchOperation;
 use serde_json::Value;
 
 use crate::{
+    depth::{self, MAX_DEPTH},
     negotiate::PatchType,
     resource::Resource,
     status::{ApiError, ApiResult},
+    strategic,
 };
 
 const FOR_BUILTINS: &str =
     "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
 const FOR_CUSTOM: &str = "application/json-patch+json, application/merge-patch+json";
 
+/// Operations in one JSON patch, as in kube-apiserver.
+const MAX_OPERATIONS: usize = 10_000;
+/// What the copies of one JSON patch may add up to.
+const COPIED_BYTES: usize = 3 * 1024 * 1024;
+
 /// A patch that was understood.
 #[derive(Debug)]
 pub(crate) enum Patch {
     Json(json_patch::Patch),
     Merge(Value),
+    /// With the kind whose lists it knows how to merge.
+    Strategic(String, Value),
 }
 
 impl Patch {
@@ -26,8 +36,10 @@ impl Patch {
         let accepted = if resource.is_custom() { FOR_CUSTOM } else { FOR_BUILTINS };
         match kind {
             Some(PatchType::Json) => serde_json::from_slice(body).map(Self::Json).map_err(undecodable),
-            Some(PatchType::Merge) => merge(body),
-            Some(PatchType::Strategic) if !resource.is_custom() => strategic(body),
+            Some(PatchType::Merge) => document(body).map(Self::Merge),
+            Some(PatchType::Strategic) if !resource.is_custom() => {
+                document(body).map(|patch| Self::Strategic(resource.kind.clone(), patch))
+            }
             Some(PatchType::Strategic | PatchType::Apply) | None => {
                 Err(ApiError::UnsupportedMediaType(accepted))
             }
@@ -37,27 +49,52 @@ impl Patch {
     /// Applies the patch; the object is unchanged if it fails.
     pub(crate) fn apply(&self, object: &mut Value) -> ApiResult<()> {
         match self {
-            Self::Json(patch) => json_patch::patch(object, patch).map_err(|_| ApiError::Unprocessable),
+            Self::Json(patch) => apply_json(object, patch),
             Self::Merge(patch) => {
                 json_patch::merge(object, patch);
                 Ok(())
             }
+            Self::Strategic(kind, patch) => strategic::apply(kind, object, patch),
         }
     }
 }
 
-fn merge(body: &[u8]) -> ApiResult<Patch> {
+/// A small patch can copy a large value again and again, or build a tower of values: both are bounded.
+fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> ApiResult<()> {
+    if patch.len() > MAX_OPERATIONS {
+        return Err(ApiError::BodyTooLarge);
+    }
+    let (mut patched, mut room) = (object.clone(), COPIED_BYTES);
+    for operation in patch.iter() {
+        let (path, value, is_copied) = match operation {
+            PatchOperation::Add(it) => (&it.path, Some(&it.value), false),
+            PatchOperation::Replace(it) => (&it.path, Some(&it.value), false),
+            PatchOperation::Copy(it) => (&it.path, patched.pointer(it.from.as_str()), true),
+            PatchOperation::Move(it) => (&it.path, patched.pointer(it.from.as_str()), true),
+            PatchOperation::Remove(it) => (&it.path, None, false),
+            PatchOperation::Test(it) => (&it.path, None, false),
+        };
+        let levels = MAX_DEPTH.checked_sub(path.count());
+        if value.is_some_and(|value| !levels.is_some_and(|levels| depth::fits(value, levels))) {
+            return Err(ApiError::too_deep());
+        }
+        if let Some(value) = value.filter(|_| is_copied) {
+            room = room.checked_sub(value.to_string().len()).ok_or(ApiError::BodyTooLarge)?;
+        }
+        json_patch::patch(&mut patched, std::slice::from_ref(operation))
+            .map_err(|_| ApiError::Unprocessable)?;
+    }
+    *object = patched;
+    Ok(())
+}
+
+fn document(body: &[u8]) -> ApiResult<Value> {
     let patch: Value = serde_json::from_slice(body).map_err(undecodable)?;
     if patch.is_object() {
-        Ok(Patch::Merge(patch))
+        Ok(patch)
     } else {
         Err(ApiError::bad_request("a merge patch must be a JSON object"))
     }
-}
-
-/// The seam for strategic merge patches: until lists are merged by key, they are replaced as a merge patch does.
-fn strategic(body: &[u8]) -> ApiResult<Patch> {
-    merge(body)
 }
 
 fn undecodable(error: serde_json::Error) -> ApiError {
@@ -100,6 +137,26 @@ mod tests {
             let removed = merged(object, &json!({&key: null}));
             prop_assert!(removed.get(&key).is_none());
         }
+    }
+
+    fn json_patched(object: &Value, operations: Vec<Value>) -> Result<Value, u16> {
+        let patch: json_patch::Patch = serde_json::from_value(json!(operations)).unwrap();
+        let mut patched = object.clone();
+        Patch::Json(patch).apply(&mut patched).map(|()| patched).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn a_json_patch_can_neither_copy_without_end_nor_build_towers() {
+        let object = json!({"a": "b".repeat(1000), "c": {}});
+        let copies = (0..5000).map(|index| json!({"op": "copy", "from": "/a", "path": format!("/x{index}")}));
+        assert_eq!(json_patched(&object, copies.collect()), Err(413));
+        let tower =
+            (1..2000).map(|level| json!({"op": "add", "path": "/c".repeat(level), "value": {"c": {}}}));
+        assert_eq!(json_patched(&object, tower.collect()), Err(400));
+        let nest = (0..2000).map(|_| json!({"op": "copy", "from": "/c", "path": "/c/c"}));
+        assert_eq!(json_patched(&object, nest.collect()), Err(400));
+        let once = json_patched(&object, vec![json!({"op": "copy", "from": "/c", "path": "/d"})]).unwrap();
+        assert_eq!(once["d"], json!({}));
     }
 
     #[test]

@@ -63,6 +63,16 @@ struct CountKey {
     code: u16,
 }
 
+/// Different counters kept; callers choose names and paths, and must not be able to fill the memory with them.
+const MAX_COUNTERS: usize = 10_000;
+
+impl CountKey {
+    /// Without what the caller chose.
+    fn anonymous(self) -> Self {
+        Self { user_agent: String::new(), resource: "other".to_owned(), subresource: String::new(), ..self }
+    }
+}
+
 /// Counters of answered requests.
 #[derive(Default)]
 pub(crate) struct Counters(Mutex<BTreeMap<CountKey, u64>>);
@@ -83,7 +93,10 @@ impl Counters {
             subresource: subresource.to_owned(),
             code,
         };
-        *self.0.lock().entry(key).or_default() += 1;
+        let mut counts = self.0.lock();
+        let is_full = counts.len() >= MAX_COUNTERS && !counts.contains_key(&key);
+        let key = if is_full { key.anonymous() } else { key };
+        *counts.entry(key).or_default() += 1;
     }
 
     pub(crate) fn snapshot(&self) -> Vec<RequestCount> {
@@ -142,5 +155,21 @@ impl Recorder {
 
     fn pop(&self) -> Option<WriteRecord> {
         self.queue.lock().1.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_cannot_make_counters_without_end() {
+        let counters = Counters::default();
+        for index in 0..MAX_COUNTERS + 5 {
+            counters.add(&format!("agent-{index}"), "get", "/secrets", "", 200);
+        }
+        let counts = counters.snapshot();
+        assert_eq!(counts.len(), MAX_COUNTERS + 1);
+        assert_eq!(counts.iter().find(|it| it.resource == "other").map(|it| it.count), Some(5));
     }
 }

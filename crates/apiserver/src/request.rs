@@ -1,6 +1,6 @@
 //! The path and query grammar of the Kubernetes API: takes a URI, gives what is asked. Knows no resources.
 
-use crate::percent::decode;
+use crate::{percent::decode, table::Include, write::FieldValidation};
 
 /// What a path names, before anybody looks whether it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,15 @@ pub(crate) enum Route {
     CoreVersions,
     /// `/apis`
     Groups,
+    /// `/openapi/v2`
+    OpenApiV2,
+    /// `/openapi/v3`
+    OpenApiIndex,
+    /// `/openapi/v3/api/v1` or `/openapi/v3/apis/<group>/<version>`
+    OpenApi {
+        group: String,
+        version: String,
+    },
     /// `/apis/<group>`
     Group(String),
     /// `/api/v1` or `/apis/<group>/<version>`
@@ -36,12 +45,27 @@ pub(crate) struct Target {
 pub(crate) fn route(path: &str) -> Option<Route> {
     let segments: Vec<String> =
         path.split('/').filter(|part| !part.is_empty()).map(|part| decode(part, false)).collect();
+    // Such segments name nothing, and nobody behind a proxy should be able to pretend they do.
+    if segments
+        .iter()
+        .any(|part| matches!(part.as_str(), "." | "..") || part.contains(['/', '%', '\\', '\0']))
+    {
+        return None;
+    }
     let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
     match parts.as_slice() {
         ["healthz" | "readyz" | "livez", ..] => Some(Route::Health),
         ["version"] => Some(Route::Version),
         ["api"] => Some(Route::CoreVersions),
         ["apis"] => Some(Route::Groups),
+        ["openapi", "v2"] => Some(Route::OpenApiV2),
+        ["openapi", "v3"] => Some(Route::OpenApiIndex),
+        ["openapi", "v3", "api", version] => {
+            Some(Route::OpenApi { group: String::new(), version: (*version).to_owned() })
+        }
+        ["openapi", "v3", "apis", group, version] => {
+            Some(Route::OpenApi { group: (*group).to_owned(), version: (*version).to_owned() })
+        }
         ["apis", group] => Some(Route::Group((*group).to_owned())),
         ["api", version] => Some(Route::Resources { group: String::new(), version: (*version).to_owned() }),
         ["apis", group, version] => {
@@ -85,7 +109,8 @@ pub(crate) struct Query {
     pub(crate) allow_bookmarks: bool,
     pub(crate) send_initial_events: Option<bool>,
     pub(crate) dry_run: bool,
-    pub(crate) strict: bool,
+    pub(crate) validation: FieldValidation,
+    pub(crate) include: Include,
     pub(crate) propagation_policy: Option<String>,
     pub(crate) orphan_dependents: Option<bool>,
 }
@@ -125,7 +150,8 @@ impl Query {
                     return Err(format!("dryRun: Unsupported value: {other:?}: supported values: \"All\""));
                 }
             },
-            "fieldValidation" => self.strict = value == "Strict",
+            "fieldValidation" => self.validation = field_validation(&value)?,
+            "includeObject" => self.include = include(&value)?,
             "propagationPolicy" => self.propagation_policy = Some(value).filter(|value| !value.is_empty()),
             "orphanDependents" => self.orphan_dependents = Some(flag(&value)),
             _ => {}
@@ -137,6 +163,26 @@ impl Query {
 /// Upstream takes anything but these two for true.
 fn flag(value: &str) -> bool {
     !matches!(value, "false" | "0")
+}
+
+fn field_validation(value: &str) -> Result<FieldValidation, String> {
+    match value {
+        "" | "Warn" => Ok(FieldValidation::Warn),
+        "Ignore" => Ok(FieldValidation::Ignore),
+        "Strict" => Ok(FieldValidation::Strict),
+        other => Err(format!(
+            "fieldValidation: Unsupported value: {other:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
+        )),
+    }
+}
+
+fn include(value: &str) -> Result<Include, String> {
+    match value {
+        "" | "Metadata" => Ok(Include::Metadata),
+        "None" => Ok(Include::None),
+        "Object" => Ok(Include::Object),
+        other => Err(format!("unrecognized includeObject value: {other:?}")),
+    }
 }
 
 fn number<T: std::str::FromStr>(key: &str, value: &str) -> Result<T, String> {
@@ -188,7 +234,16 @@ mod tests {
 
     #[test]
     fn paths_outside_the_grammar_name_nothing() {
-        for path in ["/", "/foo", "/api/v1/nodes/a/b/c", "/metrics"] {
+        for path in [
+            "/",
+            "/foo",
+            "/api/v1/nodes/a/b/c",
+            "/metrics",
+            "/api/v1/nodes/..",
+            "/api/v1/namespaces/a%2fb/secrets",
+            "/api/v1/namespaces/%2e%2e/secrets",
+            "/apis/./v1",
+        ] {
             assert_eq!(route(path), None, "{path}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{schema::Schema, selector::SelectableField, status::Subject};
+use crate::{schema::Schema, selector::SelectableField, status::Subject, table::Column};
 
 /// `group/plural`, the identity of a resource within a cluster; core is the empty group.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -70,6 +70,18 @@ pub(crate) struct Version {
     pub(crate) selectable: Vec<SelectableField>,
     /// Absent for built-in kinds, whose content is not checked.
     pub(crate) schema: Option<Schema>,
+    /// What a table of these objects shows.
+    pub(crate) columns: Vec<Column>,
+    /// Where the scale subresource finds its numbers; absent for kinds that do not scale.
+    pub(crate) scale: Option<ScalePaths>,
+}
+
+/// Where replicas and selector stand in an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScalePaths {
+    pub(crate) spec_replicas: Vec<String>,
+    pub(crate) status_replicas: Vec<String>,
+    pub(crate) selector: Option<Vec<String>>,
 }
 
 impl Resource {

@@ -13,6 +13,9 @@ use tower::BoxError;
 
 use crate::{status::ApiError, view::bytes, watch::Watch};
 
+/// Room for warnings in the head of an answer.
+const WARNING_BYTES: usize = 4096;
+
 /// The body of an answer.
 #[must_use]
 pub struct ResponseBody(Inner);
@@ -80,6 +83,47 @@ pub(crate) fn text(body: &'static str) -> Response<ResponseBody> {
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+/// The same answer under another media type.
+pub(crate) fn of_type(
+    mut response: Response<ResponseBody>,
+    media_type: &'static str,
+) -> Response<ResponseBody> {
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(media_type));
+    response
+}
+
+/// The same answer as YAML; a watch stays as it is.
+pub(crate) fn into_yaml(response: Response<ResponseBody>) -> Response<ResponseBody> {
+    let (parts, body) = response.into_parts();
+    let Inner::Whole(Some(json)) = body.0 else {
+        return Response::from_parts(parts, body);
+    };
+    let yaml =
+        serde_json::from_slice::<Value>(&json).ok().and_then(|value| serde_saphyr::to_string(&value).ok());
+    match yaml {
+        Some(yaml) => {
+            let body = ResponseBody(Inner::Whole(Some(yaml.into())));
+            of_type(Response::from_parts(parts, body), "application/yaml")
+        }
+        // Plain text such as that of health checks.
+        None => Response::from_parts(parts, ResponseBody(Inner::Whole(Some(json)))),
+    }
+}
+
+/// Adds what the caller should know although it worked. Long lists are cut: headers are not made for them.
+pub(crate) fn warning(mut response: Response<ResponseBody>, warnings: &[String]) -> Response<ResponseBody> {
+    let mut room = WARNING_BYTES;
+    for text in warnings {
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        let Some(left) = room.checked_sub(quoted.len()) else { break };
+        room = left;
+        if let Ok(value) = header::HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
     response
 }
 

@@ -51,6 +51,10 @@ pub(crate) enum ApiError {
     Forbidden(Box<Subject>, String),
     NamespaceTerminating(Box<Subject>, String),
     BadRequest(String),
+    /// The caller showed neither certificate nor token.
+    Unauthorized,
+    /// The body did not arrive in time.
+    SlowBody,
     MethodNotAllowed(String),
     UnsupportedMediaType(&'static str),
     NotAcceptable,
@@ -79,6 +83,14 @@ impl ApiError {
         Self::BadRequest(message.into())
     }
 
+    pub(crate) fn too_deep() -> Self {
+        Self::bad_request("the object is nested too deeply")
+    }
+
+    pub(crate) fn not_allowed() -> Self {
+        Self::MethodNotAllowed("the server does not allow this method on the requested resource".to_owned())
+    }
+
     /// The HTTP status code and `reason`.
     pub(crate) fn code_and_reason(&self) -> (u16, &str) {
         match self {
@@ -88,6 +100,8 @@ impl ApiError {
             Self::Invalid(..) | Self::Unprocessable => (422, "Invalid"),
             Self::Forbidden(..) | Self::NamespaceTerminating(..) => (403, "Forbidden"),
             Self::BadRequest(_) => (400, "BadRequest"),
+            Self::Unauthorized => (401, "Unauthorized"),
+            Self::SlowBody => (408, "Timeout"),
             Self::MethodNotAllowed(_) => (405, "MethodNotAllowed"),
             Self::UnsupportedMediaType(_) => (415, "UnsupportedMediaType"),
             Self::NotAcceptable => (406, "NotAcceptable"),
@@ -122,10 +136,14 @@ impl ApiError {
                 it.name
             ),
             Self::MethodNotAllowed(message) | Self::BadRequest(message) => message.clone(),
+            Self::Unauthorized => "Unauthorized".to_owned(),
+            Self::SlowBody => "the request body was not received in time".to_owned(),
             Self::UnsupportedMediaType(accepted) => format!(
                 "the body of the request was in an unknown format - accepted media types include: {accepted}"
             ),
-            Self::NotAcceptable => "only the following media types are accepted: application/json".to_owned(),
+            Self::NotAcceptable => {
+                "only the following media types are accepted: application/json, application/yaml".to_owned()
+            }
             Self::TooLargeResourceVersion { asked, current } => {
                 format!("Too large resource version: {asked}, current: {current}")
             }

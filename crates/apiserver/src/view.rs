@@ -9,9 +9,10 @@ use crate::{
     env::Env,
     meta,
     negotiate::Shape,
-    resource::Version,
+    resource::{Resource, Version},
     status::{ApiError, ApiResult},
     store::object::Stored,
+    table::{self, Include},
 };
 
 /// Kind and version under which metadata alone is shown.
@@ -20,45 +21,79 @@ const METADATA_API: &str = "meta.k8s.io/v1";
 /// A way of showing objects.
 #[derive(Clone)]
 pub(crate) struct View {
-    pub(crate) version: Arc<Version>,
-    pub(crate) shape: Shape,
-    kind: String,
-    list_kind: String,
+    resource: Arc<Resource>,
+    version: Arc<Version>,
+    shape: Shape,
+    include: Include,
+    /// Whether the next table says what its columns mean.
+    headers: bool,
 }
 
 impl View {
-    pub(crate) fn new(kind: &str, list_kind: &str, version: Arc<Version>, shape: Shape) -> Self {
-        let (kind, list_kind) = match shape {
-            Shape::Full => (kind, list_kind),
-            Shape::Metadata => ("PartialObjectMetadata", "PartialObjectMetadataList"),
-        };
-        Self { version, shape, kind: kind.to_owned(), list_kind: list_kind.to_owned() }
+    pub(crate) fn new(
+        resource: Arc<Resource>,
+        version: Arc<Version>,
+        shape: Shape,
+        include: Include,
+    ) -> Self {
+        Self { resource, version, shape, include, headers: true }
     }
 
-    fn api_version(&self) -> &str {
-        match self.shape {
-            Shape::Full => &self.version.api_version,
-            Shape::Metadata => METADATA_API,
-        }
+    /// A watch repeats everything but the headers.
+    pub(crate) fn without_headers(&mut self) {
+        self.headers = false;
     }
 
     /// An object as bytes; shared ones if it is shown as it is stored.
     pub(crate) fn object(&self, env: &Env, stored: &Stored) -> ApiResult<Bytes> {
-        if self.shape == Shape::Metadata {
-            let metadata = meta::of(&stored.head);
-            return Ok(bytes(&json!({"kind": self.kind, "apiVersion": METADATA_API, "metadata": metadata})));
+        match self.shape {
+            Shape::Full if self.is_stored_so(stored) => Ok(stored.json.clone()),
+            Shape::Full => self.value(env, stored).map(|object| bytes(&object)),
+            Shape::Metadata => {
+                Ok(bytes(&json!({"kind": "PartialObjectMetadata", "apiVersion": METADATA_API,
+                "metadata": meta::of(&stored.head)})))
+            }
+            Shape::Table => {
+                let metadata = json!({"resourceVersion": meta::text(&stored.head, "resourceVersion")});
+                let row = self.row(env, stored)?;
+                Ok(bytes(&self.table(&metadata, vec![row])))
+            }
         }
-        if meta::str_at(&stored.head, "apiVersion") == self.version.api_version {
-            return Ok(stored.json.clone());
+    }
+
+    fn is_stored_so(&self, stored: &Stored) -> bool {
+        meta::str_at(&stored.head, "apiVersion") == self.version.api_version
+    }
+
+    fn value(&self, env: &Env, stored: &Stored) -> ApiResult<Value> {
+        if self.is_stored_so(stored) {
+            return Ok(stored.value());
         }
-        let converted = env.conversion().convert(stored.value(), &self.version.api_version);
-        converted.map(|object| bytes(&object)).map_err(ApiError::Internal)
+        env.convert(stored.value(), &self.version.api_version).map_err(ApiError::Internal)
+    }
+
+    fn row(&self, env: &Env, stored: &Stored) -> ApiResult<Value> {
+        let object = self.value(env, stored)?;
+        Ok(table::row(&self.version.columns, object, self.include, env.timestamp()))
+    }
+
+    fn table(&self, metadata: &Value, rows: Vec<Value>) -> Value {
+        let columns = self.headers.then_some(self.version.columns.as_slice());
+        table::table(metadata, columns, rows)
     }
 
     /// A list as bytes.
     pub(crate) fn list(&self, env: &Env, metadata: &Value, objects: &[Arc<Stored>]) -> ApiResult<Bytes> {
-        let head = json!({"apiVersion": self.api_version(), "kind": self.list_kind, "metadata": metadata})
-            .to_string();
+        let (kind, api_version) = match self.shape {
+            Shape::Full => (self.resource.list_kind.as_str(), self.version.api_version.as_str()),
+            Shape::Metadata => ("PartialObjectMetadataList", METADATA_API),
+            Shape::Table => {
+                let rows =
+                    objects.iter().map(|object| self.row(env, object)).collect::<ApiResult<Vec<_>>>()?;
+                return Ok(bytes(&self.table(metadata, rows)));
+            }
+        };
+        let head = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata}).to_string();
         let mut list = head.into_bytes();
         list.pop();
         list.extend_from_slice(b",\"items\":[");
@@ -78,7 +113,12 @@ impl View {
         if ends_initial_events && let Some(fields) = metadata.as_object_mut() {
             fields.insert("annotations".to_owned(), json!({"k8s.io/initial-events-end": "true"}));
         }
-        json!({"kind": self.kind, "apiVersion": self.api_version(), "metadata": metadata})
+        let (kind, api_version) = match self.shape {
+            Shape::Full => (self.resource.kind.as_str(), self.version.api_version.as_str()),
+            Shape::Metadata => ("PartialObjectMetadata", METADATA_API),
+            Shape::Table => return self.table(&metadata, Vec::new()),
+        };
+        json!({"kind": kind, "apiVersion": api_version, "metadata": metadata})
     }
 }
 

@@ -146,7 +146,7 @@ impl Watch {
         let count = self.initial.len().min(EVENTS_PER_CHUNK);
         let mut chunk = Vec::new();
         for object in self.initial.drain(..count) {
-            chunk.extend(shown(&self.cluster, &self.view, "ADDED", &object));
+            chunk.extend(shown(&self.cluster, &mut self.view, "ADDED", &object));
         }
         Some(chunk.into())
     }
@@ -186,8 +186,9 @@ impl Watch {
             }
             Ok((Ok(wanted), revision)) if wanted.is_empty() => News::Nothing { revision },
             Ok((Ok(wanted), _)) => {
-                let lines =
-                    wanted.iter().flat_map(|(kind, object)| shown(&self.cluster, &self.view, kind, object));
+                let lines = wanted
+                    .iter()
+                    .flat_map(|(kind, object)| shown(&self.cluster, &mut self.view, kind, object));
                 News::Chunk(lines.collect::<Vec<u8>>().into())
             }
         }
@@ -273,11 +274,13 @@ fn line(kind: &str, object: &[u8]) -> Vec<u8> {
     line
 }
 
-fn shown(cluster: &Cluster, view: &View, kind: &str, object: &Stored) -> Vec<u8> {
-    match view.object(&cluster.env, object) {
+fn shown(cluster: &Cluster, view: &mut View, kind: &str, object: &Stored) -> Vec<u8> {
+    let line = match view.object(&cluster.env, object) {
         Ok(object) => line(kind, &object),
         Err(error) => line("ERROR", &bytes(&error.to_status())),
-    }
+    };
+    view.without_headers();
+    line
 }
 
 fn expired(asked: u64, oldest: u64) -> Bytes {

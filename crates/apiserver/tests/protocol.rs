@@ -30,7 +30,7 @@ async fn whatever_is_sent_the_answer_is_a_status() {
             415,
             "UnsupportedMediaType",
         ),
-        ("PUT", &one, "application/yaml", b"a: b".to_vec(), 415, "UnsupportedMediaType"),
+        ("PUT", &one, "application/yaml", b"a: b".to_vec(), 400, "BadRequest"),
         ("PATCH", &one, json, b"{}".to_vec(), 415, "UnsupportedMediaType"),
         ("PATCH", &one, "application/apply-patch+yaml", b"{}".to_vec(), 415, "UnsupportedMediaType"),
         (
@@ -87,6 +87,35 @@ async fn whatever_is_sent_the_answer_is_a_status() {
     assert_eq!(code, 406);
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn nothing_that_can_be_sent_makes_it_panic_and_every_failure_is_a_status(
+        method in "(GET|HEAD|PUT|POST|PATCH|DELETE|OPTIONS|BREW)",
+        path in "(/api/v1|/apis/test\\.io/v1|/openapi/v3|/clusters|/apis|)(/(namespaces|default|widgets|nodes|w|status|scale|\\.\\.|%2f|%00|)){0,6}",
+        query in "((watch|dryRun|limit|continue|labelSelector|fieldSelector|resourceVersion|includeObject)=[a-z0-9=,%(]{0,6}&){0,3}",
+        content_type in "application/(json|yaml|json-patch\\+json|merge-patch\\+json|strategic-merge-patch\\+json|vnd\\.kubernetes\\.protobuf)",
+        accept in "(application/json;as=Table;v=v1;g=meta\\.k8s\\.io|application/yaml|application/json|text/plain|)",
+        body in "[{}\\[\\]:,\"a-z0-9$/-]{0,40}",
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let server = widget_server().await;
+            let uri = format!("{}?{query}", if path.is_empty() { "/" } else { &path });
+            let mut request = http::Request::builder().method(method.as_str()).uri(&uri).header("content-type", content_type);
+            request = request.header("accept", accept);
+            let response = send(&server, request.body(http_body_util::Full::from(body)).unwrap()).await;
+            let is_failure = response.status().as_u16() >= 400;
+            if is_failure {
+                let body = http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();
+                let status: Value = serde_saphyr::from_slice(&body).unwrap();
+                assert_eq!(status["kind"], "Status", "{method} {uri}");
+            }
+        });
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_json_patch_is_applied_as_a_whole() {
     let server = server();
@@ -111,6 +140,20 @@ async fn a_json_patch_is_applied_as_a_whole() {
             .await;
     assert_eq!(code, 422);
     assert_eq!(get(&server, &format!("{MAPS}/a")).await.1, patched);
+}
+
+#[tokio::test(start_paused = true)]
+async fn patches_cannot_build_an_object_too_deep_to_be_read() {
+    let server = server();
+    ok(&server, "POST", "/api/v1/nodes", Some(json!({"metadata": {"name": "n"}, "spec": {}}))).await;
+    let inner = (0..60).fold(json!({}), |inner, _| json!({"a": inner}));
+    let headers = [("content-type", "application/json-patch+json")];
+    let add = |path: String| json!([{"op": "add", "path": path, "value": inner}]).to_string().into_bytes();
+    let first = raw(&server, "PATCH", "/api/v1/nodes/n", &headers, add("/spec/a".to_owned())).await;
+    let deep = format!("/spec/a{}/b", "/a".repeat(60));
+    let second = raw(&server, "PATCH", "/api/v1/nodes/n", &headers, add(deep)).await;
+    assert_eq!((first.0, second.0, second.1["kind"].as_str()), (200, 400, Some("Status")));
+    assert_eq!(ok(&server, "GET", "/api/v1/nodes/n", None).await, first.1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@
 mod compile;
 mod format;
 mod normalise;
-mod path;
+pub(crate) mod path;
 mod pattern;
 mod rules;
 mod unique;

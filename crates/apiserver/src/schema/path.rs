@@ -2,18 +2,18 @@
 
 /// A field path.
 #[derive(Clone, Copy)]
-pub(super) enum Path<'a> {
+pub(crate) enum Path<'a> {
     Root,
     Field(&'a Path<'a>, &'a str),
     Index(&'a Path<'a>, usize),
 }
 
 impl<'a> Path<'a> {
-    pub(super) fn field(&'a self, name: &'a str) -> Path<'a> {
+    pub(crate) fn field(&'a self, name: &'a str) -> Path<'a> {
         Path::Field(self, name)
     }
 
-    pub(super) fn index(&'a self, index: usize) -> Path<'a> {
+    pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
         Path::Index(self, index)
     }
 
@@ -37,7 +37,7 @@ impl<'a> Path<'a> {
     }
 
     /// `spec.disks[0].size`; the root is empty.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         self.write(&mut text);
         text

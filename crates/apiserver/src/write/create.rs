@@ -25,7 +25,7 @@ impl Writer<'_> {
         mut object: Value,
         options: WriteOptions,
     ) -> ApiResult<Outcome> {
-        self.decode(place, &mut object)?;
+        let unknown = self.decode(place, &mut object)?;
         prepare::scope(place, &mut object)?;
         if meta::resource_version(&object).is_some() {
             return Err(ApiError::Unclassified(
@@ -33,7 +33,7 @@ impl Writer<'_> {
             ));
         }
         self.require_room(place, meta::name(&object))?;
-        self.normalise(place, &mut object, options.strict)?;
+        let warnings = self.normalise(place, &mut object, options.validation, unknown)?;
         self.stamp(place, &mut object);
         self.mutate(place, None, &mut object, options)?;
         self.complete_name(place, &mut object);
@@ -48,10 +48,10 @@ impl Writer<'_> {
         }
         let object = self.convert(object, &place.resource.storage)?;
         if options.dry_run {
-            return Ok(Outcome::kept(Arc::new(Stored::unsaved(object))));
+            return Ok(Outcome::kept(Arc::new(Stored::unsaved(object))).warning(warnings));
         }
         let stored = self.store_mut().put(&key, object).ok_or(ApiError::NoSuchResource)?;
-        Ok(Outcome::kept(stored))
+        Ok(Outcome::kept(stored).warning(warnings))
     }
 
     /// The namespace must exist and not be going away, and so must the CRD.

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::{Outcome, Place, Writer, is_finished};
 use crate::{
     admission::{AdmissionRequest, Operation},
-    meta, namespace,
+    decode, meta, namespace,
+    negotiate::Format,
     resource::Special,
     status::{ApiError, ApiResult},
     store::object::{ObjectKey, Stored},
@@ -31,12 +32,11 @@ pub(crate) struct DeleteOptions {
 
 impl DeleteOptions {
     /// Reads the body of a DELETE; an empty one asks for nothing special.
-    pub(crate) fn parse(body: &[u8]) -> ApiResult<Self> {
+    pub(crate) fn parse(body: &[u8], format: Format) -> ApiResult<Self> {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self::default());
         }
-        let body: Value =
-            serde_json::from_slice(body).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        let body = decode::decode(body, format)?.value;
         let precondition = |field: &str| {
             body.get("preconditions")
                 .map(|it| meta::str_at(it, field))
@@ -106,7 +106,7 @@ impl Writer<'_> {
         let finalizers = deletion_finalizers(&value, policy);
         if finalizers.is_empty() && !namespace::is_held(&value) {
             let object = self.store_mut().remove(key, None)?;
-            return Some(Outcome { object, removed: true });
+            return Some(Outcome::new(object, true));
         }
         meta::set_finalizers(&mut value, finalizers);
         self.mark_deleting(&mut value);
@@ -116,7 +116,7 @@ impl Writer<'_> {
         let removed = is_finished(&value);
         let store = self.store_mut();
         let object = if removed { store.remove(key, Some(value)) } else { store.put(key, value) }?;
-        Some(Outcome { object, removed })
+        Some(Outcome::new(object, removed))
     }
 
     fn mark_deleting(&self, value: &mut Value) {
@@ -180,12 +180,13 @@ mod tests {
     fn delete_options_are_read_from_the_body() {
         let options = DeleteOptions::parse(
             br#"{"propagationPolicy":"Foreground","preconditions":{"uid":"u","resourceVersion":"5"}}"#,
+            Format::Json,
         )
         .unwrap();
         assert_eq!(options.policy, Some(Policy::Foreground));
         assert_eq!((options.uid.as_deref(), options.resource_version.as_deref()), (Some("u"), Some("5")));
-        assert_eq!(DeleteOptions::parse(b"").unwrap(), DeleteOptions::default());
-        assert!(DeleteOptions::parse(b"{").is_err());
+        assert_eq!(DeleteOptions::parse(b"", Format::Json).unwrap(), DeleteOptions::default());
+        assert!(DeleteOptions::parse(b"{", Format::Json).is_err());
         assert!(DeleteOptions::policy(Some("Sideways"), None).is_err());
     }
 

@@ -16,6 +16,7 @@ pub(crate) use self::delete::{DeleteOptions, Policy};
 use crate::{
     admission::{AdmissionRequest, Operation},
     cluster::State,
+    depth,
     env::Env,
     field::FieldError,
     meta,
@@ -77,12 +78,33 @@ impl Place {
     }
 }
 
+/// What happens to fields that are unknown or written twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    #[default]
+    Warn,
+    Strict,
+}
+
+impl FieldValidation {
+    /// Turns complaints into warnings or into a refusal.
+    pub(crate) fn judge(self, complaints: Vec<String>) -> ApiResult<Vec<String>> {
+        match self {
+            Self::Ignore => Ok(Vec::new()),
+            Self::Strict if !complaints.is_empty() => {
+                Err(ApiError::BadRequest(format!("strict decoding error: {}", complaints.join(", "))))
+            }
+            Self::Warn | Self::Strict => Ok(complaints),
+        }
+    }
+}
+
 /// Options of create, update and patch.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
-    /// Refuse unknown fields instead of dropping them.
-    pub(crate) strict: bool,
+    pub(crate) validation: FieldValidation,
 }
 
 /// What became of an object.
@@ -90,11 +112,27 @@ pub(crate) struct Outcome {
     pub(crate) object: Arc<Stored>,
     /// Whether it is gone now.
     pub(crate) removed: bool,
+    /// What the caller should know although it worked.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Outcome {
+    fn new(object: Arc<Stored>, removed: bool) -> Self {
+        Self { object, removed, warnings: Vec::new() }
+    }
+
     fn kept(object: Arc<Stored>) -> Self {
-        Self { object, removed: false }
+        Self::new(object, false)
+    }
+
+    /// Adds what was noticed before the write was tried.
+    pub(crate) fn warned_before(mut self, mut warnings: Vec<String>) -> Self {
+        warnings.append(&mut self.warnings);
+        self.warning(warnings)
+    }
+
+    fn warning(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
     }
 }
 
@@ -131,37 +169,40 @@ impl Writer<'_> {
         if meta::str_at(&object, "apiVersion") == version.api_version {
             return Ok(object);
         }
-        self.env.conversion().convert(object, &version.api_version).map_err(ApiError::Internal)
+        self.env.convert(object, &version.api_version).map_err(ApiError::Internal)
     }
 
-    /// Checks kind and version of a body, and brings its metadata into stored form.
-    fn decode(&self, place: &Place, object: &mut Value) -> ApiResult<()> {
+    /// Checks kind and version of a body, and brings its metadata into stored form. Gives the fields that went.
+    fn decode(&self, place: &Place, object: &mut Value) -> ApiResult<Vec<String>> {
         prepare::check_type(place, object)?;
-        meta::tidy::tidy(object).map_err(|error| ApiError::bad_request(error.to_string()))
+        if !depth::fits(object, depth::MAX_DEPTH) {
+            return Err(ApiError::too_deep());
+        }
+        let unknown = prepare::unknown_metadata(object);
+        meta::tidy::tidy(object).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        Ok(unknown)
     }
 
-    /// Prunes and defaults, or drops nulls where there is no schema.
-    fn normalise(&self, place: &Place, object: &mut Value, strict: bool) -> ApiResult<()> {
+    /// Prunes and defaults, or drops nulls where there is no schema. Gives what the caller should be told, also
+    /// about the fields that are already known to be `unknown`.
+    fn normalise(
+        &self,
+        place: &Place,
+        object: &mut Value,
+        validation: FieldValidation,
+        mut unknown: Vec<String>,
+    ) -> ApiResult<Vec<String>> {
         match &place.version.schema {
-            Some(schema) if strict => {
-                let unknown = schema.normalise_strictly(object);
-                let listed: Vec<String> =
-                    unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
-                if listed.is_empty() {
-                    Ok(())
-                } else {
-                    Err(ApiError::bad_request(format!("strict decoding error: {}", listed.join(", "))))
-                }
-            }
-            Some(schema) => {
-                schema.normalise(object);
-                Ok(())
-            }
             None => {
                 meta::tidy::drop_nulls(object);
-                prepare::secret(place, object)
+                unknown.extend(prepare::drop_unknown(place, object));
+                prepare::secret(place, object)?;
             }
+            Some(schema) if validation == FieldValidation::Ignore => schema.normalise(object),
+            Some(schema) => unknown.extend(schema.normalise_strictly(object)),
         }
+        let listed = unknown.iter().map(|path| format!("unknown field {path:?}"));
+        validation.judge(listed.collect())
     }
 
     fn mutate(
@@ -178,7 +219,7 @@ impl Writer<'_> {
         let request = self.admission_request(place, &name, old, options.dry_run);
         admission.mutate(&request, object).map_err(|denial| ApiError::Denied(Box::new(denial)))?;
         meta::tidy::tidy(object).map_err(|error| ApiError::Internal(error.to_string()))?;
-        self.normalise(place, object, false)
+        self.normalise(place, object, FieldValidation::Ignore, Vec::new()).map(drop)
     }
 
     fn admit(&self, place: &Place, old: Option<&Value>, object: &Value, dry_run: bool) -> ApiResult<()> {

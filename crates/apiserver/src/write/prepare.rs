@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::Place;
 use crate::{
-    meta,
+    meta, openapi,
     resource::Special,
     status::{ApiError, ApiResult},
 };
@@ -56,6 +56,27 @@ pub(super) fn scope(place: &Place, object: &mut Value) -> ApiResult<()> {
     }
     meta::set(object, "namespace", &*place.namespace);
     Ok(())
+}
+
+/// Fields of `metadata` that do not exist.
+pub(super) fn unknown_metadata(object: &Value) -> Vec<String> {
+    let fields = meta::of(object).into_iter().flatten();
+    let unknown = fields.filter(|(name, _)| !openapi::is_metadata_field(name));
+    unknown.map(|(name, _)| format!("metadata.{name}")).collect()
+}
+
+/// Takes fields away that a built-in kind does not have, as far as its fields are known, and gives their names.
+pub(super) fn drop_unknown(place: &Place, object: &mut Value) -> Vec<String> {
+    let group = meta::group_of(&place.version.api_version);
+    let (Some(known), Some(fields)) =
+        (openapi::known_fields(group, &place.resource.kind), object.as_object_mut())
+    else {
+        return Vec::new();
+    };
+    let is_known = |name: &str| matches!(name, "apiVersion" | "kind" | "metadata") || known.contains(&name);
+    let unknown: Vec<String> = fields.keys().filter(|name| !is_known(name)).cloned().collect();
+    fields.retain(|name, _| is_known(name));
+    unknown
 }
 
 /// Folds `stringData` into `data` and fills in the type.

@@ -52,7 +52,7 @@ impl Writer<'_> {
         options: WriteOptions,
         source: Source,
     ) -> ApiResult<Outcome> {
-        self.decode(place, &mut new)?;
+        let unknown = self.decode(place, &mut new)?;
         if source == Source::Put {
             check_name(place, &new)?;
         }
@@ -60,7 +60,7 @@ impl Writer<'_> {
         let (key, stored) = self.find(place)?;
         let old = self.in_version(&stored, &place.version)?;
         check_version(place, &new, &stored, source)?;
-        self.normalise(place, &mut new, options.strict)?;
+        let warnings = self.normalise(place, &mut new, options.validation, unknown)?;
         let mut new = split_status(place, new, &old);
         restore_metadata(&mut new, &old);
         self.mutate(place, Some(&old), &mut new, options)?;
@@ -74,15 +74,16 @@ impl Writer<'_> {
         let unchanged = new == old;
         let new = self.convert(new, &place.resource.storage)?;
         if unchanged || new == stored.value() {
-            return Ok(Outcome::kept(stored));
+            return Ok(Outcome::kept(stored).warning(warnings));
         }
         if options.dry_run {
-            return Ok(Outcome::kept(Arc::new(Stored::unsaved(new))));
+            return Ok(Outcome::kept(Arc::new(Stored::unsaved(new))).warning(warnings));
         }
         let removed = is_finished(&new);
         let store = self.store_mut();
         let object = if removed { store.remove(&key, Some(new)) } else { store.put(&key, new) };
-        Ok(Outcome { object: object.ok_or(ApiError::NoSuchResource)?, removed })
+        let object = object.ok_or(ApiError::NoSuchResource)?;
+        Ok(Outcome::new(object, removed).warning(warnings))
     }
 
     fn judge_update(&self, place: &Place, new: &Value, old: &Value) -> ApiResult<()> {

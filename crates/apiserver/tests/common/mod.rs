@@ -142,7 +142,10 @@ pub struct Stream {
 
 impl Stream {
     pub async fn open(server: &ApiServer, path: &str) -> Self {
-        let response = send(server, Request::get(path).body(Full::default()).unwrap()).await;
+        Self::of(send(server, Request::get(path).body(Full::default()).unwrap()).await)
+    }
+
+    pub fn of(response: Response<ResponseBody>) -> Self {
         assert_eq!(response.status(), 200);
         Self { body: response.into_body(), lines: Default::default() }
     }

@@ -1,5 +1,7 @@
 //! What the server serves, for clients that ask: versions, groups and resources of one cluster.
 
+pub(crate) mod aggregated;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
@@ -10,6 +12,8 @@ use crate::{
 };
 
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
+const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// `/version`.
 pub(crate) fn version() -> Value {
@@ -25,13 +29,13 @@ pub(crate) fn core_versions() -> Value {
 /// `/apis`.
 pub(crate) fn groups(store: &Store) -> Value {
     let groups: Vec<Value> =
-        served(store).iter().map(|(group, versions)| describe(group, versions)).collect();
+        served(store, false).iter().map(|(group, versions)| describe(group, versions)).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
 /// `/apis/<group>`.
 pub(crate) fn group(store: &Store, name: &str) -> Option<Value> {
-    let mut group = describe(name, served(store).get(name)?);
+    let mut group = describe(name, served(store, false).get(name)?);
     if let Some(fields) = group.as_object_mut() {
         fields.insert("kind".to_owned(), json!("APIGroup"));
         fields.insert("apiVersion".to_owned(), json!("v1"));
@@ -39,10 +43,10 @@ pub(crate) fn group(store: &Store, name: &str) -> Option<Value> {
     Some(group)
 }
 
-/// The served versions of each named group, preferred one first.
-fn served(store: &Store) -> BTreeMap<String, Vec<String>> {
+/// The served versions of the core group or of each named one, preferred one first.
+fn served(store: &Store, is_core: bool) -> BTreeMap<String, Vec<String>> {
     let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for table in store.tables().filter(|table| !table.resource.group.is_empty()) {
+    for table in store.tables().filter(|table| table.resource.group.is_empty() == is_core) {
         let versions = table
             .resource
             .versions
@@ -100,9 +104,13 @@ fn entries(resource: &Resource, version: &str) -> Vec<Value> {
         json!({"name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
         "kind": resource.kind, "verbs": VERBS, "shortNames": resource.short_names, "categories": resource.categories}),
     ];
+    if version.scale.is_some() {
+        entries.push(json!({"name": format!("{}/scale", resource.plural), "singularName": "", "namespaced": resource.namespaced,
+            "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": SUBRESOURCE_VERBS}));
+    }
     if version.has_status {
         entries.push(json!({"name": format!("{}/status", resource.plural), "singularName": "", "namespaced": resource.namespaced,
-            "kind": resource.kind, "verbs": ["get", "patch", "update"]}));
+            "kind": resource.kind, "verbs": SUBRESOURCE_VERBS}));
     }
     entries
 }

@@ -1,0 +1,104 @@
+//! One connection: handshake, HTTP/1.1 or HTTP/2, and its end, which always comes: strangers and the idle are closed
+//! after a while, everybody soon after the listener stops.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use http::Request;
+use hyper::{body::Incoming, server::conn, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::graceful::GracefulConnection,
+};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    request::{self, Caller},
+    slots::Slot,
+};
+use crate::server::ApiServer;
+
+/// For the TLS handshake.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
+/// For the head of a request, and for the first request of a connection.
+const HEAD_LIMIT: Duration = Duration::from_secs(10);
+/// Between requests.
+const IDLE_LIMIT: Duration = Duration::from_secs(120);
+/// Largest head of an HTTP/1.1 request.
+const HEAD_BYTES: usize = 64 * 1024;
+/// Requests and watches at the same time on one HTTP/2 connection.
+const STREAMS: u32 = 250;
+
+/// What all connections of a listener share.
+pub(super) struct Door {
+    pub(super) server: ApiServer,
+    pub(super) token: Arc<str>,
+    pub(super) tls: TlsAcceptor,
+    pub(super) stop: CancellationToken,
+    /// How long a connection may take to finish once it is told to.
+    pub(super) grace: Duration,
+}
+
+/// Serves a connection from its handshake to its end.
+pub(super) async fn run(stream: TcpStream, slot: Arc<Slot>, door: Arc<Door>) {
+    let _ = stream.set_nodelay(true);
+    let handshake = tokio::select! {
+        () = slot.evicted() => return,
+        () = door.stop.cancelled() => return,
+        handshake = timeout(HANDSHAKE_LIMIT, door.tls.accept(stream)) => handshake,
+    };
+    if let Ok(Ok(stream)) = handshake {
+        serve(stream, slot, door).await;
+    }
+}
+
+async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, door: Arc<Door>) {
+    let (_, session) = stream.get_ref();
+    let is_h2 = session.alpn_protocol() == Some(b"h2");
+    let caller = Arc::new(Caller {
+        server: door.server.clone(),
+        token: Arc::clone(&door.token),
+        has_certificate: session.peer_certificates().is_some_and(|chain| !chain.is_empty()),
+        slot: Arc::clone(&slot),
+        stop: door.stop.clone(),
+    });
+    if caller.has_certificate {
+        slot.is_known();
+    }
+    let service = service_fn(move |request: Request<Incoming>| request::answer(Arc::clone(&caller), request));
+    let io = TokioIo::new(stream);
+    if is_h2 {
+        let mut builder = conn::http2::Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
+        drive(builder.serve_connection(io, service), &slot, &door).await;
+    } else {
+        let mut builder = conn::http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD_BYTES);
+        drive(builder.serve_connection(io, service), &slot, &door).await;
+    }
+}
+
+async fn drive(connection: impl GracefulConnection, slot: &Slot, door: &Door) {
+    let mut connection = pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = slot.evicted() => return,
+        () = idle(slot) => {}
+        () = door.stop.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = timeout(door.grace, connection).await;
+}
+
+/// Resolves when the connection has not asked for anything for too long. A head that arrives byte by byte is no
+/// request, so this also bounds how long one may take.
+async fn idle(slot: &Slot) {
+    loop {
+        let before = slot.requests();
+        tokio::time::sleep(if before == 0 { HEAD_LIMIT } else { IDLE_LIMIT }).await;
+        if slot.is_idle() && slot.requests() == before {
+            return;
+        }
+    }
+}

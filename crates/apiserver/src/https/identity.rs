@@ -1,0 +1,133 @@
+//! Who the server is and whom it trusts: takes randomness, gives an authority, a server certificate, a client
+//! certificate, a token, and the texts that hand them to clients. Keeps everything in memory.
+
+use std::sync::Arc;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose,
+};
+use rustls::{
+    RootCertStore, ServerConfig,
+    crypto::CryptoProvider,
+    pki_types::{CertificateDer, PrivateKeyDer},
+    server::WebPkiClientVerifier,
+};
+
+/// Names the server certificate is good for; the addresses are those of loopback.
+const SERVER_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+/// The user a client certificate names, and its group, which may do everything.
+const USER: (&str, &str) = ("capm3-admin", "system:masters");
+const TOKEN_BYTES: usize = 32;
+
+/// What clients need to know the server and to be let in.
+pub(super) struct Identity {
+    authority: String,
+    client_certificate: String,
+    client_key: String,
+    pub(super) token: String,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Identity(secret)")
+    }
+}
+
+type Authority = CertifiedIssuer<'static, KeyPair>;
+
+impl Identity {
+    /// Makes new keys and certificates, and what the TLS side of the listener needs of them.
+    pub(super) fn generate() -> Result<(Self, ServerConfig), String> {
+        let text = |error: rcgen::Error| error.to_string();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let authority = authority().map_err(text)?;
+        let (certificate, key) = server_certificate(&authority).map_err(text)?;
+        let (client_certificate, client_key) = client_certificate(&authority).map_err(text)?;
+        let token = token(&provider)?;
+        let config = tls_config(provider, authority.der(), certificate, key)?;
+        let identity = Self { authority: authority.pem(), client_certificate, client_key, token };
+        Ok((identity, config))
+    }
+
+    /// A kubeconfig for a server at this URL.
+    pub(super) fn kubeconfig(&self, url: &str) -> String {
+        let encoded = |pem: &str| BASE64_STANDARD.encode(pem);
+        let (authority, certificate, key) =
+            (encoded(&self.authority), encoded(&self.client_certificate), encoded(&self.client_key));
+        let token = &self.token;
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: capm3\npreferences: {{}}\n\
+             clusters:\n- name: capm3\n  cluster:\n    server: \"{url}\"\n    certificate-authority-data: {authority}\n\
+             contexts:\n- name: capm3\n  context:\n    cluster: capm3\n    user: capm3\n    namespace: default\n\
+             - name: capm3-token\n  context:\n    cluster: capm3\n    user: capm3-token\n    namespace: default\n\
+             users:\n- name: capm3\n  user:\n    client-certificate-data: {certificate}\n    client-key-data: {key}\n\
+             - name: capm3-token\n  user:\n    token: {token}\n"
+        )
+    }
+}
+
+/// The lifetime of certificates is left at its widest: they live as long as the process, and the server has no
+/// clock that could be trusted to agree with its clients'.
+fn authority() -> Result<Authority, rcgen::Error> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "capm3-ca");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    CertifiedIssuer::self_signed(params, KeyPair::generate()?)
+}
+
+fn server_certificate(
+    authority: &Authority,
+) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), rcgen::Error> {
+    let mut params = CertificateParams::new(SERVER_NAMES.map(str::to_owned))?;
+    params.distinguished_name.push(DnType::CommonName, "capm3-apiserver");
+    params.use_authority_key_identifier_extension = true;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, authority)?;
+    Ok((certificate.der().clone(), PrivateKeyDer::Pkcs8(key.serialize_der().into())))
+}
+
+fn client_certificate(authority: &Authority) -> Result<(String, String), rcgen::Error> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, USER.0);
+    params.distinguished_name.push(DnType::OrganizationName, USER.1);
+    params.use_authority_key_identifier_extension = true;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, authority)?;
+    Ok((certificate.pem(), key.serialize_pem()))
+}
+
+fn token(provider: &CryptoProvider) -> Result<String, String> {
+    let mut bytes = [0; TOKEN_BYTES];
+    provider.secure_random.fill(&mut bytes).map_err(|_| "the system gives no random bytes".to_owned())?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Client certificates are optional, because a token will do; one that is shown must be ours.
+fn tls_config(
+    provider: Arc<CryptoProvider>,
+    authority: &CertificateDer<'static>,
+    certificate: CertificateDer<'static>,
+    key: PrivateKeyDer<'static>,
+) -> Result<ServerConfig, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.clone()).map_err(|error| error.to_string())?;
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+        .allow_unauthenticated()
+        .build()
+        .map_err(|error| error.to_string())?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(vec![certificate, authority.clone()], key)
+        .map_err(|error| error.to_string())?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}

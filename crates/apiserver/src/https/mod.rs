@@ -1,0 +1,173 @@
+//! The door for clients outside the process: takes a server and a loopback address, gives an HTTPS listener that
+//! stock `kubectl` can use, and the kubeconfig that opens it.
+//!
+//! Every start makes its own authority, certificates and token; nothing is written to disk. It must not know any
+//! resource: what comes through the door goes to [`ApiServer`] as it is.
+
+mod connection;
+mod identity;
+mod request;
+mod slots;
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use self::{connection::Door, identity::Identity, slots::Slots};
+use crate::server::ApiServer;
+
+/// Connections served at the same time, unless chosen otherwise.
+const DEFAULT_CONNECTIONS: usize = 512;
+/// How long `stop` waits for connections; they get half of it to finish what they are doing.
+const STOP_LIMIT: Duration = Duration::from_secs(1);
+/// The pause after an accept that failed, such as for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Where and how to listen.
+#[derive(Clone, Debug)]
+pub struct ListenOptions {
+    /// A loopback address; port 0 takes any free port.
+    pub address: SocketAddr,
+    /// How many connections may be open; idle ones make room for new ones, and when all are busy new ones are
+    /// refused.
+    pub connections: usize,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            connections: DEFAULT_CONNECTIONS,
+        }
+    }
+}
+
+/// Why nobody listens.
+#[derive(Debug, Error)]
+pub enum ListenError {
+    /// Somebody else has the port.
+    #[error("{0} is already in use")]
+    AddressInUse(SocketAddr),
+    /// The server trusts everybody on the machine with its credentials, so it stays on the machine.
+    #[error("{0} is not a loopback address")]
+    NotLoopback(SocketAddr),
+    /// Any other failure to bind.
+    #[error("cannot listen on {address}: {cause}")]
+    Bind {
+        /// The address that was asked for.
+        address: SocketAddr,
+        /// What the operating system says.
+        cause: io::Error,
+    },
+    /// Keys or certificates could not be made.
+    #[error("cannot make certificates: {0}")]
+    Identity(String),
+    /// There is no tokio runtime to run on.
+    #[error("no tokio runtime is running")]
+    NoRuntime,
+}
+
+/// A running listener; it stops when it is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    address: SocketAddr,
+    identity: Identity,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Listens and serves on the current tokio runtime.
+///
+/// # Errors
+/// See [`ListenError`].
+pub fn serve(server: ApiServer, options: ListenOptions) -> Result<Listener, ListenError> {
+    let runtime = tokio::runtime::Handle::try_current().map_err(|_| ListenError::NoRuntime)?;
+    let socket = bind(options.address)?;
+    let address =
+        socket.local_addr().map_err(|cause| ListenError::Bind { address: options.address, cause })?;
+    let (identity, tls) = Identity::generate().map_err(ListenError::Identity)?;
+    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let door = Door {
+        server,
+        token: identity.token.as_str().into(),
+        tls: TlsAcceptor::from(Arc::new(tls)),
+        stop: stop.clone(),
+        grace: STOP_LIMIT / 2,
+    };
+    let slots = Arc::new(Slots::new(options.connections.max(1)));
+    tasks.spawn_on(accept(socket, Arc::new(door), slots, tasks.clone()), &runtime);
+    tasks.close();
+    Ok(Listener { address, identity, stop, tasks })
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, ListenError> {
+    if !address.ip().is_loopback() {
+        return Err(ListenError::NotLoopback(address));
+    }
+    let listen = || {
+        let socket = std::net::TcpListener::bind(address)?;
+        socket.set_nonblocking(true)?;
+        TcpListener::from_std(socket)
+    };
+    listen().map_err(|cause| match cause.kind() {
+        io::ErrorKind::AddrInUse => ListenError::AddressInUse(address),
+        _ => ListenError::Bind { address, cause },
+    })
+}
+
+/// Takes connections until it is told to stop. One that finds no slot is closed at once.
+async fn accept(socket: TcpListener, door: Arc<Door>, slots: Arc<Slots>, tasks: TaskTracker) {
+    loop {
+        let accepted = tokio::select! {
+            () = door.stop.cancelled() => return,
+            accepted = socket.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                if let Some(slot) = slots.take() {
+                    tasks.spawn(connection::run(stream, Arc::new(slot), Arc::clone(&door)));
+                }
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+impl Listener {
+    /// Where it listens; tells the port if 0 was asked for.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A kubeconfig for the management API, as YAML. Its current context uses the client certificate; the context
+    /// `capm3-token` uses the bearer token.
+    pub fn kubeconfig(&self) -> String {
+        self.identity.kubeconfig(&format!("https://{}", self.address))
+    }
+
+    /// The same for a workload cluster, see [`ApiServer::add_cluster`].
+    pub fn kubeconfig_of_cluster(&self, id: &str) -> String {
+        self.identity.kubeconfig(&format!("https://{}/clusters/{id}", self.address))
+    }
+
+    /// Stops listening, lets requests in flight finish and ends watches; takes at most a second.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        // Whoever does not finish in time is left to the runtime, which drops it.
+        let _ = tokio::time::timeout(STOP_LIMIT, self.tasks.wait()).await;
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}

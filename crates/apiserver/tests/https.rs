@@ -1,0 +1,228 @@
+//! The listener: who gets in, by which protocol, how many, and how it ends.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::{sync::Arc, time::Duration};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use capm3_apiserver::https::{self, ListenError, ListenOptions, Listener};
+use common::*;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
+};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+/// What a client takes from the kubeconfig.
+struct Config(Value);
+
+impl Config {
+    fn of(listener: &Listener) -> Self {
+        Self(serde_saphyr::from_str(&listener.kubeconfig()).unwrap())
+    }
+
+    fn pem(value: &Value) -> Vec<u8> {
+        BASE64_STANDARD.decode(value.as_str().unwrap()).unwrap()
+    }
+
+    fn token(&self) -> String {
+        format!("Bearer {}", self.0["users"][1]["user"]["token"].as_str().unwrap())
+    }
+
+    fn tls(&self, with_certificate: bool, protocol: &str) -> TlsConnector {
+        let mut roots = RootCertStore::empty();
+        let authority = Self::pem(&self.0["clusters"][0]["cluster"]["certificate-authority-data"]);
+        roots.add(CertificateDer::from_pem_slice(&authority).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        let user = &self.0["users"][0]["user"];
+        let mut config = if with_certificate {
+            let certificate =
+                CertificateDer::from_pem_slice(&Self::pem(&user["client-certificate-data"])).unwrap();
+            let key = PrivateKeyDer::from_pem_slice(&Self::pem(&user["client-key-data"])).unwrap();
+            builder.with_client_auth_cert(vec![certificate], key).unwrap()
+        } else {
+            builder.with_no_client_auth()
+        };
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        TlsConnector::from(Arc::new(config))
+    }
+}
+
+async fn connect(
+    listener: &Listener,
+    config: &Config,
+    with_certificate: bool,
+    protocol: &str,
+) -> Option<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(listener.local_addr()).await.ok()?;
+    let name = ServerName::try_from("localhost").unwrap();
+    config.tls(with_certificate, protocol).connect(name, stream).await.ok()
+}
+
+fn request(path: &str, token: Option<&str>) -> Request<Full<Bytes>> {
+    let mut request = Request::get(path).header("host", "localhost");
+    if let Some(token) = token {
+        request = request.header("authorization", token);
+    }
+    request.body(Full::default()).unwrap()
+}
+
+/// Sends one request on a connection of its own.
+async fn ask(stream: TlsStream<TcpStream>, request: Request<Full<Bytes>>) -> Option<(u16, Value)> {
+    let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let io = TokioIo::new(stream);
+    let response = if is_h2 {
+        let (mut sender, connection) = http2::handshake(TokioExecutor::new(), io).await.ok()?;
+        tokio::spawn(connection);
+        let (mut parts, body) = request.into_parts();
+        parts.uri = format!("https://localhost{}", parts.uri).parse().unwrap();
+        sender.send_request(Request::from_parts(parts, body)).await.ok()?
+    } else {
+        let (mut sender, connection) = http1::handshake(io).await.ok()?;
+        tokio::spawn(connection);
+        sender.send_request(request).await.ok()?
+    };
+    let code = response.status().as_u16();
+    let body = response.into_body().collect().await.ok()?.to_bytes();
+    Some((code, serde_json::from_slice(&body).unwrap_or_default()))
+}
+
+fn listen(connections: usize) -> Listener {
+    https::serve(server(), ListenOptions { connections, ..ListenOptions::default() }).unwrap()
+}
+
+const NAMESPACE: &str = "/api/v1/namespaces/default";
+
+#[tokio::test]
+async fn a_certificate_or_a_token_opens_on_both_protocols_and_nothing_else_does() {
+    let listener = listen(16);
+    let config = Config::of(&listener);
+    let token = config.token();
+    for protocol in ["http/1.1", "h2"] {
+        let table = [
+            (true, None, 200),
+            (false, Some(token.as_str()), 200),
+            (false, None, 401),
+            (false, Some("Bearer wrong"), 401),
+        ];
+        for (with_certificate, token, code) in table {
+            let stream = connect(&listener, &config, with_certificate, protocol).await.unwrap();
+            let (found, body) = ask(stream, request(NAMESPACE, token)).await.unwrap();
+            assert_eq!(found, code, "{protocol} {with_certificate} {token:?}: {body}");
+            let kind = if code == 200 { "Namespace" } else { "Status" };
+            assert_eq!(body["kind"], kind);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_certificate_of_another_listener_does_not_open() {
+    let (listener, other) = (listen(4), listen(4));
+    let (mut config, foreign) = (Config::of(&listener), Config::of(&other));
+    config.0["users"] = foreign.0["users"].clone();
+    let stream = connect(&listener, &config, true, "http/1.1").await;
+    let answer = match stream {
+        Some(stream) => ask(stream, request(NAMESPACE, None)).await,
+        None => None,
+    };
+    assert_eq!(answer, None);
+}
+
+#[tokio::test]
+async fn a_taken_port_and_a_public_address_are_told_apart() {
+    let listener = listen(4);
+    let taken = ListenOptions { address: listener.local_addr(), ..ListenOptions::default() };
+    assert!(matches!(https::serve(server(), taken), Err(ListenError::AddressInUse(_))));
+    let public = ListenOptions { address: "0.0.0.0:0".parse().unwrap(), ..ListenOptions::default() };
+    assert!(matches!(https::serve(server(), public), Err(ListenError::NotLoopback(_))));
+}
+
+#[tokio::test]
+async fn silent_connections_do_not_keep_others_out() {
+    let listener = listen(8);
+    let config = Config::of(&listener);
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        silent.push(TcpStream::connect(listener.local_addr()).await.unwrap());
+    }
+    for _ in 0..20 {
+        // Connections that could speak but do not.
+        silent.push(connect(&listener, &config, true, "h2").await.unwrap().into_inner().0);
+    }
+    let stream = connect(&listener, &config, true, "h2").await.unwrap();
+    assert_eq!(ask(stream, request(NAMESPACE, None)).await.unwrap().0, 200);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_gets_a_status() {
+    let listener = listen(4);
+    let config = Config::of(&listener);
+    let stream = connect(&listener, &config, true, "http/1.1").await.unwrap();
+    let body = Full::from(vec![b' '; 4 * 1024 * 1024]);
+    let request = Request::post("/api/v1/namespaces").header("host", "localhost").body(body).unwrap();
+    let answer = ask(stream, request).await;
+    // The server may close before the client has sent everything; then the client sees no answer at all.
+    assert!(answer.is_none_or(|(code, status)| code == 413 && status["kind"] == "Status"));
+    let stream = connect(&listener, &config, true, "http/1.1").await.unwrap();
+    assert_eq!(ask(stream, self::request(NAMESPACE, None)).await.unwrap().0, 200);
+}
+
+#[tokio::test]
+async fn stopping_ends_watches_within_a_second_and_frees_the_port() {
+    let listener = listen(4);
+    let address = listener.local_addr();
+    let config = Config::of(&listener);
+    let stream = connect(&listener, &config, true, "h2").await.unwrap();
+    let watch = tokio::spawn(ask(stream, request("/api/v1/namespaces?watch=true", None)));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    tokio::time::timeout(Duration::from_millis(1100), listener.stop()).await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(1), watch).await.unwrap().unwrap();
+    assert_eq!(ended.map(|(code, _)| code), Some(200), "the watch ends in an orderly way");
+    let again = https::serve(server(), ListenOptions { address, ..ListenOptions::default() });
+    assert_eq!(again.unwrap().local_addr(), address);
+}
+
+#[tokio::test]
+async fn dropping_a_listener_stops_it() {
+    let listener = listen(4);
+    let address = listener.local_addr();
+    drop(listener);
+    let mut attempts = 0;
+    while TcpStream::connect(address).await.is_ok() {
+        attempts += 1;
+        assert!(attempts < 100, "it still listens");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_kubeconfig_leads_to_the_management_api_or_to_one_cluster() {
+    let server = server();
+    server.add_cluster("metal3/c1");
+    let listener = https::serve(server, ListenOptions::default()).unwrap();
+    let url = |text: &str| {
+        serde_saphyr::from_str::<Value>(text).unwrap()["clusters"][0]["cluster"]["server"].clone()
+    };
+    let base = format!("https://{}", listener.local_addr());
+    assert_eq!(url(&listener.kubeconfig()), json!(base));
+    assert_eq!(
+        url(&listener.kubeconfig_of_cluster("metal3/c1")),
+        json!(format!("{base}/clusters/metal3/c1"))
+    );
+    let config = Config::of(&listener);
+    let stream = connect(&listener, &config, true, "h2").await.unwrap();
+    let (code, _) = ask(stream, request("/clusters/metal3/c1/api/v1/nodes", None)).await.unwrap();
+    assert_eq!(code, 200);
+}
