@@ -131,6 +131,10 @@ fn normalise(schema: &mut Value) {
     if map.get("format").and_then(Value::as_str).is_some_and(|f| !KNOWN_FORMATS.contains(&f)) {
         map.remove("format");
     }
+    // Line breaks of the source are no paragraphs.
+    if let Some(Value::String(text)) = map.get_mut("description") {
+        *text = text.replace("\n\n", "\u{0}").replace('\n', " ").replace('\u{0}', "\n\n");
+    }
     drop_serde_default(map);
     hoist_required(map);
     for (word, child) in map.iter_mut() {
@@ -198,5 +202,10 @@ mod tests {
         assert_eq!(vlan["items"]["properties"]["vlanID"]["maximum"], json!(4096));
         assert_eq!(vlan["items"]["properties"]["mtu"]["default"], json!(1500));
         assert_eq!(vlan["items"]["required"], json!(["id", "vlanID", "vlanLink"]));
+        let text = serde_json::to_string(&crds).unwrap();
+        assert!(
+            !text.contains("stands on, so that each rack\\n"),
+            "line breaks of the source are not passed on"
+        );
     }
 }

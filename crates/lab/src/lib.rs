@@ -12,4 +12,4 @@ pub mod stuck;
 mod workload_apis;
 
 pub use progress::Progress;
-pub use running::{Lab, LabError, Options, Settled};
+pub use running::{Lab, LabError, Options, Settled, apply, crds};

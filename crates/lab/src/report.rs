@@ -1,6 +1,6 @@
 //! Where everything stands: one row a machine, one a host.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use capm3_api::{
@@ -68,12 +68,20 @@ pub struct HostRow {
     pub consumer: Option<String>,
 }
 
+/// Kinds that a report is made from.
+pub const KINDS: [&str; 4] = ["BareMetalHost", "Metal3Data", "Secret", "Metal3Machine"];
+
 /// Reads the picture from the server.
 pub fn report(lab: &Lab, elapsed_ms: u128) -> Report {
-    let hosts: Vec<BareMetalHost> = read_all(lab, "BareMetalHost");
-    let data: Vec<Metal3Data> = read_all(lab, "Metal3Data");
-    let secrets: Vec<Secret> = read_all(lab, "Secret");
-    let machines = read_all::<Metal3Machine>(lab, "Metal3Machine");
+    report_of(&lab.server().objects(None), elapsed_ms)
+}
+
+/// Makes the picture from objects, of which only [`KINDS`] matter.
+pub fn report_of(objects: &[Arc<Value>], elapsed_ms: u128) -> Report {
+    let hosts: Vec<BareMetalHost> = read_all(objects, "BareMetalHost");
+    let data: Vec<Metal3Data> = read_all(objects, "Metal3Data");
+    let secrets: Vec<Secret> = read_all(objects, "Secret");
+    let machines = read_all::<Metal3Machine>(objects, "Metal3Machine");
     Report {
         machines: machines.iter().map(|m| machine_row(m, &hosts, &data, &secrets)).collect(),
         hosts: hosts.iter().map(host_row).collect(),
@@ -81,8 +89,9 @@ pub fn report(lab: &Lab, elapsed_ms: u128) -> Report {
     }
 }
 
-fn read_all<K: DeserializeOwned>(lab: &Lab, kind: &str) -> Vec<K> {
-    lab.objects(kind).iter().filter_map(|o| serde_json::from_value(o.as_ref().clone()).ok()).collect()
+fn read_all<K: DeserializeOwned>(objects: &[Arc<Value>], kind: &str) -> Vec<K> {
+    let of_kind = objects.iter().filter(|object| object.get("kind").and_then(Value::as_str) == Some(kind));
+    of_kind.filter_map(|object| K::deserialize(object.as_ref()).ok()).collect()
 }
 
 fn machine_row(

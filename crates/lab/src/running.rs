@@ -15,9 +15,18 @@ use crate::{
     workload_apis::{ConnectInProcess, Embedded},
 };
 
-/// How often a lab looks whether everything has come to rest. On a paused runtime this is virtual time: it passes
-/// only when nobody has anything to do.
-const LOOK: Duration = Duration::from_millis(1);
+/// How a lab looks whether everything has come to rest: how often, and how many times in a row it must be quiet.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    look: Duration,
+    looks: u32,
+}
+
+/// On a paused runtime time passes only when nobody has anything to do, so one look tells.
+const VIRTUAL: Patience = Patience { look: Duration::from_millis(1), looks: 1 };
+
+/// In real time something may be on its way from one to the other.
+const REAL: Patience = Patience { look: Duration::from_millis(20), looks: 15 };
 
 /// First day of simulations, so that two runs write the same times.
 const FIRST_DAY: i64 = 1_767_225_600;
@@ -35,13 +44,16 @@ pub struct Options {
     pub speed: f64,
     /// Workers per controller.
     pub workers: usize,
+    /// Whether objects carry the machine's time, as they must where people look at them; otherwise every run starts
+    /// at the same moment.
+    pub real_time: bool,
     /// Called for every write in the server's order.
     pub observer: Option<Observer>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 1, profile: Profile::Instant, speed: 1.0, workers: 4, observer: None }
+        Self { seed: 1, profile: Profile::Instant, speed: 1.0, workers: 4, real_time: false, observer: None }
     }
 }
 
@@ -86,21 +98,19 @@ pub struct Lab {
     world: World,
     provider: Option<Provider>,
     workers: usize,
+    patience: Patience,
 }
 
 impl Lab {
     /// Starts the server with every CRD, the world and one provider.
     pub async fn start(options: &Options) -> Result<Self, LabError> {
         let start = Timestamp::from_second(FIRST_DAY).unwrap_or(Timestamp::UNIX_EPOCH);
-        let clock = Clock::starting_at(start);
+        let clock = if options.real_time { Clock::system() } else { Clock::starting_at(start) };
         let mut server_options = capm3_apiserver::Options::new(Arc::new(move || clock.now()), options.seed);
         server_options.observer.clone_from(&options.observer);
         let server = ApiServer::new(server_options);
         let client = client_of(&server, "capm3-lab");
-        for crd in capm3_world::crds().into_iter().chain(capm3_api::crd::all()) {
-            let manifest = Manifest { file: "built-in CRD".to_owned(), object: crd };
-            put(&client, &manifest).await?;
-        }
+        apply(&client, &crds()).await?;
         let world_client = client_of(&server, "capm3-world");
         let apis = Arc::new(Embedded { server: server.clone(), client: world_client.clone() });
         let world_options = capm3_world::Options {
@@ -109,8 +119,10 @@ impl Lab {
             seed: options.seed,
             workers: options.workers,
         };
+        let patience = if options.real_time { REAL } else { VIRTUAL };
         let world = World::start(world_client, apis, clock, &world_options);
-        let mut lab = Self { server, client, clock, world, provider: None, workers: options.workers };
+        let mut lab =
+            Self { server, client, clock, world, provider: None, workers: options.workers, patience };
         lab.start_provider();
         Ok(lab)
     }
@@ -131,18 +143,17 @@ impl Lab {
 
     /// Creates what is not there and merges what is, in order.
     pub async fn apply(&self, manifests: &[Manifest]) -> Result<(), LabError> {
-        for manifest in manifests {
-            put(&self.client, manifest).await?;
-        }
-        Ok(())
+        apply(&self.client, manifests).await
     }
 
     /// Waits until nothing goes on any more, at most for `limit`.
     pub async fn settle(&self, limit: Duration) -> Settled {
         let end = tokio::time::Instant::now() + limit;
+        let mut quiet = 0;
         while tokio::time::Instant::now() < end {
-            tokio::time::sleep(LOOK).await;
-            if self.is_quiet() {
+            tokio::time::sleep(self.patience.look).await;
+            quiet = if self.is_quiet() { quiet + 1 } else { 0 };
+            if quiet == self.patience.looks {
                 return Settled::Quiet;
             }
         }
@@ -206,6 +217,20 @@ impl std::fmt::Debug for Lab {
 
 fn client_of(server: &ApiServer, user_agent: &str) -> ApiClient {
     ApiClient::new(kube::Client::new(server.clone(), "default"), user_agent)
+}
+
+/// Creates what is not there and merges what is, in order, on any API server.
+pub async fn apply(client: &ApiClient, manifests: &[Manifest]) -> Result<(), LabError> {
+    for manifest in manifests {
+        put(client, manifest).await?;
+    }
+    Ok(())
+}
+
+/// Every CRD that the provider and the world need.
+pub fn crds() -> Vec<Manifest> {
+    let all = capm3_world::crds().into_iter().chain(capm3_api::crd::all());
+    all.map(|object| Manifest { file: "built-in CRD".to_owned(), object }).collect()
 }
 
 async fn put(client: &ApiClient, manifest: &Manifest) -> Result<(), LabError> {

@@ -6,6 +6,10 @@ use capm3_apiserver::ApiServer;
 use capm3_engine::{ApiClient, ObjectKey};
 use capm3_provider::workload::{Connect, ConnectError};
 use capm3_world::WorkloadApis;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
 use serde::Deserialize;
 
 /// Host part of the addresses of embedded APIs; it is never looked up.
@@ -30,8 +34,13 @@ impl WorkloadApis for Embedded {
         self.client.below(path(cluster))
     }
 
-    fn server_url(&self, cluster: &ObjectKey) -> String {
-        format!("{EMBEDDED}{}", path(cluster))
+    fn kubeconfig(&self, cluster: &ObjectKey) -> String {
+        let (name, path) = (&cluster.name, path(cluster));
+        format!(
+            "apiVersion: v1\nkind: Config\nclusters:\n- name: {name}\n  cluster:\n    server: {EMBEDDED}{path}\n\
+             contexts:\n- name: {name}\n  context:\n    cluster: {name}\n    user: admin\n\
+             current-context: {name}\nusers:\n- name: admin\n  user: {{}}\n"
+        )
     }
 }
 
@@ -62,7 +71,13 @@ struct ClusterEntry {
 }
 
 impl Connect for ConnectInProcess {
-    fn connect(&self, kubeconfig: &[u8]) -> Result<ApiClient, ConnectError> {
+    fn connect<'a>(&'a self, kubeconfig: &'a [u8]) -> BoxFuture<'a, Result<ApiClient, ConnectError>> {
+        ready(self.find(kubeconfig)).boxed()
+    }
+}
+
+impl ConnectInProcess {
+    fn find(&self, kubeconfig: &[u8]) -> Result<ApiClient, ConnectError> {
         let text = std::str::from_utf8(kubeconfig).map_err(|e| ConnectError(e.to_string()))?;
         let config: Kubeconfig = serde_saphyr::from_str(text).map_err(|e| ConnectError(e.to_string()))?;
         let entry = config.clusters.into_iter().next();

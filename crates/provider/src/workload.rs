@@ -17,6 +17,7 @@ use capm3_api::{
 };
 use capm3_domain::provider_id::SomeProviderId;
 use capm3_engine::{ApiClient, Clock, Detail, Index, Informer, ObjectKey, Store, Tasks};
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use thiserror::Error;
@@ -49,7 +50,7 @@ pub const NODES_BY_UUID: Index<Node> = Index {
 /// Makes a client from a kubeconfig.
 pub trait Connect: Send + Sync {
     /// A client for the cluster that the kubeconfig describes.
-    fn connect(&self, kubeconfig: &[u8]) -> Result<ApiClient, ConnectError>;
+    fn connect<'a>(&'a self, kubeconfig: &'a [u8]) -> BoxFuture<'a, Result<ApiClient, ConnectError>>;
 }
 
 /// Why there is no client for a workload cluster.
@@ -153,7 +154,7 @@ async fn run(workloads: Weak<Workloads>, cluster: ObjectKey) {
     loop {
         let Some(this) = workloads.upgrade() else { return };
         let client = match this.kubeconfig(&cluster).await {
-            Ok(kubeconfig) => this.connect.connect(&kubeconfig),
+            Ok(kubeconfig) => this.connect.connect(&kubeconfig).await,
             Err(error) => Err(error),
         };
         match client {

@@ -13,8 +13,8 @@ pub trait WorkloadApis: Send + Sync {
     fn add(&self, cluster: &ObjectKey);
     /// A client of that API.
     fn client(&self, cluster: &ObjectKey) -> ApiClient;
-    /// Its address, for the kubeconfig.
-    fn server_url(&self, cluster: &ObjectKey) -> String;
+    /// The text of a kubeconfig with which others reach it.
+    fn kubeconfig(&self, cluster: &ObjectKey) -> String;
 }
 
 /// Nodes by provider ID.

@@ -28,8 +28,8 @@ impl WorkloadApis for Apis {
     fn client(&self, _: &ObjectKey) -> ApiClient {
         client(&self.0)
     }
-    fn server_url(&self, cluster: &ObjectKey) -> String {
-        format!("https://{}.example", cluster.name)
+    fn kubeconfig(&self, cluster: &ObjectKey) -> String {
+        format!("kubeconfig of {}", cluster.name)
     }
 }
 

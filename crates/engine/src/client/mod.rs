@@ -4,7 +4,10 @@
 //! Takes kinds, keys and JSON; gives the server's answer or an [`ApiError`] that says whether trying again helps.
 
 mod error;
+mod network;
 mod watch;
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, header};
@@ -14,9 +17,13 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 pub use error::ApiError;
+pub use network::{NetworkError, over_network};
 pub use watch::{WatchEvent, WatchStream};
 
 use crate::{Object, ObjectKey, ResourceKind};
+
+/// How long a server may take for a whole answer, and to open a watch.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// A client with a name of its own, so that the server can tell whose requests are whose.
 #[derive(Clone)]
@@ -154,7 +161,8 @@ impl ApiClient {
             "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={resource_version}",
             kind.collection_path(namespace)
         );
-        let response = self.exchange(Ask { accept: detail.accept(false), ..Ask::get(&path) }).await?;
+        let opening = self.exchange(Ask { accept: detail.accept(false), ..Ask::get(&path) });
+        let response = tokio::time::timeout(ANSWER, opening).await.map_err(ApiError::transport)??;
         Ok(WatchStream::new(response.into_body()))
     }
 
@@ -213,9 +221,11 @@ impl ApiClient {
         }
     }
 
+    /// The whole exchange within the time limit: a request that hangs must not hold a worker for ever.
     async fn send(&self, ask: Ask<'_>) -> Result<Vec<u8>, ApiError> {
-        let response = self.exchange(ask).await?;
-        Ok(collected(response).await?.into())
+        let exchange = async { collected(self.exchange(ask).await?).await };
+        let answer = tokio::time::timeout(ANSWER, exchange).await;
+        Ok(answer.map_err(ApiError::transport)??.into())
     }
 
     async fn exchange(&self, ask: Ask<'_>) -> Result<http::Response<Body>, ApiError> {

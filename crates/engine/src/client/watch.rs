@@ -1,5 +1,7 @@
 //! The stream of a watch: one JSON document a line.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -8,6 +10,9 @@ use serde_json::value::RawValue;
 
 use super::ApiError;
 use crate::ObjectKey;
+
+/// Silence after which a watch counts as dead; the server was asked to end it before.
+const SILENCE: Duration = Duration::from_secs(300);
 
 /// One event of a watch.
 #[derive(Debug)]
@@ -91,7 +96,10 @@ impl WatchStream {
                 }
                 continue;
             }
-            match self.body.frame().await {
+            // Bookmarks come every minute and the server ends a watch after five: longer silence is a dead connection.
+            let frame =
+                tokio::time::timeout(SILENCE, self.body.frame()).await.map_err(ApiError::transport)?;
+            match frame {
                 None => return Ok(None),
                 Some(frame) => {
                     if let Ok(data) = frame.map_err(ApiError::transport)?.into_data() {

@@ -11,35 +11,13 @@ use crate::{kinds::KubeadmControlPlane, metadata::owner_reference};
 pub(crate) const KUBECONFIG_SUFFIX: &str = "-kubeconfig";
 
 /// Adds the creation of the Secret.
-pub(super) fn create(plan: &mut Plan, control_plane: &KubeadmControlPlane, cluster: &str, server: &str) {
+pub(super) fn create(plan: &mut Plan, control_plane: &KubeadmControlPlane, cluster: &str, text: &str) {
     let key = ObjectKey::new(control_plane.key().namespace, format!("{cluster}{KUBECONFIG_SUFFIX}"));
     let object = json!({
         "metadata": {"name": key.name, "namespace": key.namespace, "labels": {label::CLUSTER_NAME: cluster},
             "ownerReferences": [owner_reference(control_plane, true)]},
         "type": "cluster.x-k8s.io/secret",
-        "data": {"value": BASE64_STANDARD.encode(text(cluster, server))},
+        "data": {"value": BASE64_STANDARD.encode(text)},
     });
     plan.create_value(ResourceKind::of::<Secret>(), key, object);
-}
-
-fn text(cluster: &str, server: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Config\nclusters:\n- name: {cluster}\n  cluster:\n    server: {server}\n\
-         contexts:\n- name: {cluster}-admin@{cluster}\n  context:\n    cluster: {cluster}\n    user: {cluster}-admin\n\
-         current-context: {cluster}-admin@{cluster}\nusers:\n- name: {cluster}-admin\n  user: {{}}\n"
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use super::*;
-
-    #[test]
-    fn the_text_is_a_kubeconfig_with_the_server() {
-        let config: Value = serde_saphyr::from_str(&text("c1", "https://c1.example:6443")).unwrap();
-        assert_eq!(config["clusters"][0]["cluster"]["server"], "https://c1.example:6443");
-        assert_eq!(config["current-context"], config["contexts"][0]["name"]);
-    }
 }

@@ -31,7 +31,7 @@ pub(super) struct Snapshot {
     pub(super) template: Option<Arc<Metal3MachineTemplate>>,
     pub(super) begun: Vec<Begun>,
     pub(super) has_kubeconfig: bool,
-    pub(super) server: String,
+    pub(super) kubeconfig: String,
     pub(super) now: String,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn decide(s: &Snapshot, rng: &Rng) -> Plan {
         return plan.ending(End::WaitFor("the Cluster's infrastructure and endpoint".to_owned()));
     }
     if !s.has_kubeconfig {
-        kubeconfig::create(&mut plan, old, cluster.metadata.name_str(), &s.server);
+        kubeconfig::create(&mut plan, old, cluster.metadata.name_str(), &s.kubeconfig);
     }
     let Some(template) = &s.template else {
         return plan.ending(End::WaitFor("its Metal3MachineTemplate".to_owned()));

@@ -42,7 +42,7 @@ fn snapshot(replicas: i32, machines: Vec<Arc<Machine>>) -> Snapshot {
             .ok(),
         begun: Vec::new(),
         has_kubeconfig: true,
-        server: "https://c".to_owned(),
+        kubeconfig: "text".to_owned(),
         now: "2026-08-01T00:00:00Z".to_owned(),
     }
 }

@@ -37,7 +37,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
             Some(mut snapshot) => {
                 if let Some(cluster) = &snapshot.cluster {
                     let cluster = beside(&**cluster, cluster.metadata.name_str());
-                    snapshot.server = context.workloads.apis.server_url(&cluster);
+                    snapshot.kubeconfig = context.workloads.apis.kubeconfig(&cluster);
                 }
                 decide(&snapshot, &context.rng)
             }
@@ -66,7 +66,7 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
             let name = format!("{}{KUBECONFIG_SUFFIX}", cluster.metadata.name_str());
             reader.get::<SecretMetadata>(&beside(&name)).is_some()
         }),
-        server: String::new(),
+        kubeconfig: String::new(),
         now: now.to_owned(),
         control_plane,
         cluster,

@@ -1,0 +1,64 @@
+//! A client over the network, from a kubeconfig: one HTTP/2 connection for all watches and requests, with time
+//! limits, and without the library's own retries.
+
+use std::time::Duration;
+
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use kube::{
+    Config,
+    client::{Body, ConfigExt},
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use thiserror::Error;
+use tower::ServiceBuilder;
+
+use super::ApiClient;
+
+const CONNECT: Duration = Duration::from_secs(10);
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// Why there is no client.
+#[derive(Debug, Error)]
+pub enum NetworkError {
+    /// The kubeconfig cannot be used.
+    #[error("the kubeconfig cannot be used: {0}")]
+    Kubeconfig(#[from] kube::config::KubeconfigError),
+    /// Its certificates or credentials cannot be used.
+    #[error("its certificates or credentials cannot be used: {0}")]
+    Credentials(#[from] kube::Error),
+}
+
+/// A client for the cluster that a kubeconfig describes, in its current context unless another is named. Nothing is
+/// sent yet.
+pub async fn over_network(
+    kubeconfig: &str,
+    context: Option<&str>,
+    user_agent: &str,
+) -> Result<ApiClient, NetworkError> {
+    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+    let config = Config::from_custom_kubeconfig(Kubeconfig::from_yaml(kubeconfig)?, &options).await?;
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(CONNECT));
+    let connector = hyper_rustls::HttpsConnectorBuilder::new()
+        .with_tls_config(config.rustls_client_config()?)
+        .https_or_http()
+        .enable_http1()
+        .enable_http2()
+        .wrap_connector(tcp);
+    let transport: Client<_, Body> = Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .http2_keep_alive_while_idle(true)
+        .build(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .map_err(tower::BoxError::from)
+        .service(transport);
+    Ok(ApiClient::new(kube::Client::new(service, config.default_namespace.clone()), user_agent))
+}
