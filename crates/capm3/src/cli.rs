@@ -2,7 +2,11 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{exit::Failure, up};
+use crate::{
+    exit::Failure,
+    manager::{self, LogFormat},
+    up,
+};
 
 /// Cluster API Provider Metal3: turns Machines into bare-metal hosts, each with exactly its own metadata, addresses,
 /// VLANs and bonds.
@@ -20,22 +24,35 @@ Data goes to stdout, everything else to stderr. Set CAPM3_LOG=info or debug for 
 enum Command {
     /// Bring a cluster up on simulated racks, on this machine, with no Kubernetes at all
     Up(up::UpArgs),
+    /// Run the controllers against a cluster
+    Manager(manager::ManagerArgs),
 }
 
 impl Cli {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
-        start_logs();
         match self.command {
-            Command::Up(args) => up::run(&args),
+            Command::Up(args) => {
+                start_logs("error", LogFormat::Text);
+                up::run(&args)
+            }
+            Command::Manager(args) => {
+                start_logs("info", args.logging_format());
+                manager::run(&args)
+            }
         }
     }
 }
 
-fn start_logs() {
+/// Logs go to stderr, at the level that CAPM3_LOG says, else at `level`.
+fn start_logs(level: &str, format: LogFormat) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CAPM3_LOG");
-    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => logs.init(),
+        LogFormat::Json => logs.json().init(),
+    }
 }
 
 #[cfg(test)]

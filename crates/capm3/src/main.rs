@@ -2,6 +2,8 @@
 
 mod cli;
 mod exit;
+mod manager;
+mod stop;
 mod up;
 
 use clap::Parser;

@@ -3,10 +3,13 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
+use capm3_engine::{Detail, ResourceKind, client::over_network};
 use serde_json::Value;
 
 fn capm3(args: &[&str]) -> Output {
@@ -134,11 +137,55 @@ fn a_manifest_that_the_schema_refuses_is_named_with_file_object_and_field() {
 }
 
 #[test]
+fn without_once_it_serves_the_api_until_it_is_told_to_stop() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
+        .args(["up", "--listen", "127.0.0.1:0", "--profile", "instant"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let export = lines.find_map(|line| line.strip_prefix("export KUBECONFIG=").map(str::to_owned)).unwrap();
+    assert!(lines.any(|line| line == "Ctrl-C ends everything."), "it says what to do next");
+    let text = fs::read_to_string(&export).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let machines = runtime.block_on(async {
+        let client = over_network(&text, None, "test").await.unwrap();
+        let kind = ResourceKind {
+            group: "infrastructure.cluster.x-k8s.io".into(),
+            version: "v1beta2".into(),
+            kind: "Metal3Machine".into(),
+            plural: "metal3machines".into(),
+        };
+        client.list_page::<Value>(&kind, "metal3", Detail::Whole, None).await.unwrap().items.len()
+    });
+    assert_eq!(machines, 6);
+    let told = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(told.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(!Path::new(&export).exists(), "the kubeconfig goes with it");
+}
+
+#[test]
+fn a_taken_port_is_said_with_the_way_out() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = capm3(&["up", "--listen", &address, "--profile", "instant"]);
+    assert_eq!(output.status.code(), Some(3));
+    let message = stderr(&output);
+    assert!(
+        message.contains(&format!("{address} is already in use")) && message.contains("--listen"),
+        "{message}"
+    );
+}
+
+#[test]
 fn help_teaches() {
     let output = capm3(&["up", "--help"]);
     let help = stdout(&output);
     for part in ["Examples:", "--once", "three-rack", "-o, --output"] {
         assert!(help.contains(part), "{help}");
     }
-    assert_eq!(capm3(&["up"]).status.code(), Some(2), "--once is needed");
+    assert_eq!(capm3(&["up", "--speed", "0"]).status.code(), Some(2));
+    assert_eq!(capm3(&["up", "--listen", "192.0.2.1:1"]).status.code(), Some(2), "only on this machine");
 }

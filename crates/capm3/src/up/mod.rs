@@ -2,48 +2,57 @@
 
 mod example;
 mod explain;
+mod kubeconfig;
+mod once;
+mod serve;
 mod table;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use capm3_engine::clock::Stopwatch;
 use capm3_lab::{
-    Lab, Options, Progress, Settled,
+    Lab, Options, Progress,
     manifests::{self, Manifest, ManifestError},
-    report::{Report, report},
+    report::Report,
 };
 use capm3_world::Profile;
 use clap::{Args, ValueEnum};
 
 use crate::exit::Failure;
 
-/// Virtual time after which a run that never comes to rest is given up.
-const LONGEST_RUN: Duration = Duration::from_secs(6 * 3600);
-
 /// Bring a cluster up on simulated racks.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    capm3 up --once                      three racks, three control-plane machines, three workers\n  \
-    capm3 up --once -o json              the same as one JSON document\n  \
-    capm3 up --once -f my-cluster/       your own manifests")]
+    capm3 up                             three racks; then use kubectl until Ctrl-C\n  \
+    capm3 up --once                      the same, print the result and end\n  \
+    capm3 up --once -o json              the result as one JSON document\n  \
+    capm3 up -f my-cluster/              your own manifests")]
 pub struct UpArgs {
     /// Manifests to bring up: a file or a folder of YAML files; without it, the three-rack example
     #[arg(short = 'f', long = "filename", value_name = "PATH")]
     files: Vec<PathBuf>,
 
-    /// End when everything is provisioned (0), or cannot be (1, with an explanation)
-    #[arg(long, required = true)]
+    /// End when everything is provisioned (0), or cannot be (1, with an explanation); time is simulated
+    #[arg(long)]
     once: bool,
 
     /// How the result is printed
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Table)]
     output: Output,
 
-    /// How much time hosts and nodes take; the time is simulated and passes at once
-    #[arg(long, value_enum, default_value_t = ProfileArg::Instant)]
-    profile: ProfileArg,
+    /// How much time hosts and nodes take [default: demo, or instant with --once]
+    #[arg(long, value_enum)]
+    profile: Option<ProfileArg>,
 
-    /// Seed of names, uids and durations: equal seeds give equal runs
+    /// How many times faster than the profile says
+    #[arg(long, default_value_t = 1.0, value_name = "N")]
+    speed: f64,
+
+    /// Loopback address at which kubectl is served
+    #[arg(long, default_value = "127.0.0.1:7443", value_name = "ADDR")]
+    listen: SocketAddr,
+
+    /// Seed of names, uids and durations
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -76,7 +85,20 @@ impl From<ProfileArg> for Profile {
     }
 }
 
-/// Prints steps to stderr with the simulated time that has passed.
+impl UpArgs {
+    fn options(&self) -> Options {
+        let usual = if self.once { ProfileArg::Instant } else { ProfileArg::Demo };
+        Options {
+            seed: self.seed,
+            profile: self.profile.unwrap_or(usual).into(),
+            speed: self.speed,
+            real_time: !self.once,
+            ..Options::default()
+        }
+    }
+}
+
+/// Prints steps to stderr with the time that has passed, simulated or real.
 struct Lines {
     started: tokio::time::Instant,
 }
@@ -89,12 +111,12 @@ impl Progress for Lines {
 
 /// Runs the command.
 pub fn run(args: &UpArgs) -> Result<(), Failure> {
+    if args.speed <= 0.0 || !args.speed.is_finite() {
+        return Err(Failure::Usage(format!("--speed {} is not a number above 0", args.speed)));
+    }
     let stopwatch = Stopwatch::start();
     let manifests = read(args)?;
-    // Time is virtual: it passes when nobody has anything to do, so even realistic hosts are ready at once.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
-    runtime.block_on(bring_up(args, &manifests, stopwatch))
+    if args.once { once::run(args, &manifests, stopwatch) } else { serve::run(args, &manifests, stopwatch) }
 }
 
 fn read(args: &UpArgs) -> Result<Vec<Manifest>, Failure> {
@@ -111,16 +133,13 @@ fn read(args: &UpArgs) -> Result<Vec<Manifest>, Failure> {
     Ok(all)
 }
 
-async fn bring_up(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Result<(), Failure> {
-    let options = Options { seed: args.seed, profile: args.profile.into(), ..Options::default() };
-    let lab = Lab::start(&options).await.map_err(|e| Failure::CouldNotRun(e.to_string()))?;
+/// A lab that tells its steps and in which the manifests were applied.
+async fn start(args: &UpArgs, manifests: &[Manifest]) -> Result<Lab, Failure> {
+    let lab = Lab::start(&args.options()).await.map_err(|e| Failure::CouldNotRun(e.to_string()))?;
     let lines: Arc<dyn Progress> = Arc::new(Lines { started: tokio::time::Instant::now() });
     lab.report_progress(&lines);
     lab.apply(manifests).await.map_err(|e| Failure::Invalid(e.to_string()))?;
-    let settled = lab.settle(LONGEST_RUN).await;
-    let report = report(&lab, stopwatch.elapsed().as_millis());
-    print(args.output, &report)?;
-    explain::judge(&lab, &report, settled == Settled::Quiet)
+    Ok(lab)
 }
 
 fn print(output: Output, report: &Report) -> Result<(), Failure> {

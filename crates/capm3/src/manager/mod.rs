@@ -1,0 +1,99 @@
+//! `capm3 manager`: the controllers against a real cluster.
+
+mod health;
+mod network;
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+
+use capm3_engine::{ApiClient, Clock, client::over_network};
+use capm3_provider::{Options, Provider};
+use clap::{Args, ValueEnum};
+use tracing::info;
+
+use crate::{exit::Failure, stop::stop_signal};
+
+/// Name under which the server counts the manager's requests.
+const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
+
+/// Run the controllers against a cluster.
+#[derive(Debug, Args)]
+#[command(after_help = "The cluster needs the CRDs of capm3, of Cluster API and of the host operator. \
+    SIGTERM and Ctrl-C stop the manager at once; it can be started again at any time.")]
+pub struct ManagerArgs {
+    /// Kubeconfig of the management cluster
+    #[arg(long, env = "KUBECONFIG", value_name = "PATH")]
+    kubeconfig: PathBuf,
+
+    /// Context of the kubeconfig; without it, the current one
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+
+    /// Serve IPPools with the built-in address manager; leave it off where another one runs
+    #[arg(long)]
+    enable_ipam: bool,
+
+    /// Workers per controller
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    workers: usize,
+
+    /// Address of /healthz and /readyz
+    #[arg(long, default_value = "127.0.0.1:9440", value_name = "ADDR")]
+    health_addr: SocketAddr,
+
+    /// Form of the logs on stderr
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    logging_format: LogFormat,
+}
+
+/// Form of the logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One line an entry
+    Text,
+    /// One JSON document a line
+    Json,
+}
+
+impl ManagerArgs {
+    /// Form of the logs.
+    pub fn logging_format(&self) -> LogFormat {
+        self.logging_format
+    }
+}
+
+/// Runs until it is told to stop.
+pub fn run(args: &ManagerArgs) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
+    let result = runtime.block_on(manage(args));
+    // Requests under way are not waited for: every write is guarded, and a crash between two writes is normal.
+    runtime.shutdown_background();
+    result
+}
+
+async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
+    let client = connect(args).await?;
+    let listener = tokio::net::TcpListener::bind(args.health_addr).await;
+    let listener = listener.map_err(|e| {
+        Failure::CouldNotRun(format!("--health-addr {}: {e}; choose another port", args.health_addr))
+    })?;
+    let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
+    let options = Options { workers: args.workers.max(1), serve_addresses: args.enable_ipam };
+    let provider =
+        Arc::new(Provider::start(client, Arc::new(network::ConnectOverNetwork), Clock::system(), &options));
+    info!(health = %args.health_addr, ipam = args.enable_ipam, "manager started");
+    tokio::select! {
+        biased;
+        name = stop => info!(signal = name, "manager stops"),
+        () = health::serve(listener, Arc::clone(&provider)) => {}
+    }
+    Ok(())
+}
+
+async fn connect(args: &ManagerArgs) -> Result<ApiClient, Failure> {
+    let path = args.kubeconfig.display();
+    let text = std::fs::read_to_string(&args.kubeconfig);
+    let text = text.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
+    let client = over_network(&text, args.context.as_deref(), USER_AGENT).await;
+    client.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))
+}

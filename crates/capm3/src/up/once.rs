@@ -1,0 +1,26 @@
+//! `up --once`: virtual time, result, end.
+
+use std::time::Duration;
+
+use capm3_engine::clock::Stopwatch;
+use capm3_lab::{Settled, manifests::Manifest, report::report};
+
+use super::{UpArgs, explain, print, start};
+use crate::exit::Failure;
+
+/// Virtual time after which a run that never comes to rest is given up.
+const LONGEST_RUN: Duration = Duration::from_secs(6 * 3600);
+
+/// Brings everything up and ends.
+pub fn run(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Result<(), Failure> {
+    // Time passes when nobody has anything to do, so even realistic hosts are ready at once.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
+    runtime.block_on(async {
+        let lab = start(args, manifests).await?;
+        let settled = lab.settle(LONGEST_RUN).await;
+        let report = report(&lab, stopwatch.elapsed().as_millis());
+        print(args.output, &report)?;
+        explain::judge(&lab, &report, settled == Settled::Quiet)
+    })
+}

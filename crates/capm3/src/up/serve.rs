@@ -1,0 +1,71 @@
+//! `up` without `--once`: real time, kubectl through HTTPS, until it is told to stop.
+
+use std::time::Duration;
+
+use capm3_apiserver::https::{self, ListenError, ListenOptions, Listener};
+use capm3_engine::clock::Stopwatch;
+use capm3_lab::{Lab, Settled, manifests::Manifest, report::report};
+
+use super::{UpArgs, explain, kubeconfig::KubeconfigFile, print, start};
+use crate::{exit::Failure, stop::stop_signal};
+
+/// How long the first result is waited for before the table is printed anyway.
+const FIRST_RESULT: Duration = Duration::from_secs(3600);
+
+/// Brings everything up and serves until Ctrl-C or SIGTERM.
+pub fn run(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
+    let result = runtime.block_on(serve(args, manifests, stopwatch));
+    runtime.shutdown_background();
+    result
+}
+
+async fn serve(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Result<(), Failure> {
+    let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
+    tokio::pin!(stop);
+    let lab = start(args, manifests).await?;
+    let listener = listen(args, &lab)?;
+    let file = KubeconfigFile::write(listener.local_addr().port(), &listener.kubeconfig());
+    let file = file.map_err(|e| Failure::CouldNotRun(format!("cannot write the kubeconfig: {e}")))?;
+    eprintln!("export KUBECONFIG={}", file.path().display());
+    let settled = tokio::select! {
+        biased;
+        _ = &mut stop => None,
+        settled = lab.settle(FIRST_RESULT) => Some(settled),
+    };
+    if let Some(settled) = settled {
+        let report = report(&lab, stopwatch.elapsed().as_millis());
+        print(args.output, &report)?;
+        // What is stuck may be put right with kubectl, so this is no reason to end.
+        let stuck = explain::judge(&lab, &report, settled == Settled::Quiet).is_err();
+        invite(&file, stuck);
+        stop.await;
+    }
+    listener.stop().await;
+    eprintln!("stopped");
+    Ok(())
+}
+
+fn listen(args: &UpArgs, lab: &Lab) -> Result<Listener, Failure> {
+    let options = ListenOptions { address: args.listen, ..ListenOptions::default() };
+    https::serve(lab.server().clone(), options).map_err(|error| match error {
+        ListenError::AddressInUse(address) => Failure::CouldNotRun(format!(
+            "{address} is already in use, perhaps by another `capm3 up`: stop it, or choose a port with --listen 127.0.0.1:0"
+        )),
+        ListenError::NotLoopback(address) => {
+            Failure::Usage(format!("--listen {address} is not a loopback address; use 127.0.0.1 or [::1]"))
+        }
+        other => Failure::CouldNotRun(other.to_string()),
+    })
+}
+
+fn invite(file: &KubeconfigFile, stuck: bool) {
+    let advice =
+        if stuck { "kubectl get events -n metal3" } else { "kubectl get baremetalhosts -n metal3 -w" };
+    eprintln!(
+        "\nTry, in another terminal:\n  export KUBECONFIG={}\n  kubectl get cluster,machine,metal3machine -n metal3\n  \
+         kubectl scale machinedeployment my-cluster-workers -n metal3 --replicas=5\n  {advice}\nCtrl-C ends everything.",
+        file.path().display()
+    );
+}
