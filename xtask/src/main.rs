@@ -2,8 +2,12 @@
 
 mod acceptance;
 mod ci;
+mod e2e;
 mod readme;
+mod real;
 mod repo;
+
+use std::{ffi::OsString, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -26,11 +30,38 @@ enum Chore {
     },
     /// Everything that must hold before a change lands, seconds printed per stage
     Ci,
+    /// A real Kubernetes API server on this machine, built from pinned sources (needs Go)
+    #[command(subcommand)]
+    Real(real::Real),
+    /// The pinned kubectl, built once (needs Go)
+    #[command(disable_help_flag = true)]
+    Kubectl {
+        /// What kubectl is given
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Print every CRD that the scenarios need, for `kubectl apply -f -`
+    Crds,
 }
 
-fn main() -> Result<()> {
-    match Xtask::parse().chore {
-        Chore::Generate { check } => acceptance::generate(check),
-        Chore::Ci => ci::run(),
+fn main() -> ExitCode {
+    match run(Xtask::parse().chore) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            // As the product does: 1 is for problems that were found, 3 for what could not be tried.
+            ExitCode::from(if error.is::<real::CannotRun>() { 3 } else { 1 })
+        }
     }
+}
+
+fn run(chore: Chore) -> Result<ExitCode> {
+    match chore {
+        Chore::Generate { check } => acceptance::generate(check)?,
+        Chore::Ci => ci::run()?,
+        Chore::Real(what) => return real::run(what),
+        Chore::Kubectl { arguments } => return real::kubectl(&arguments),
+        Chore::Crds => real::print_crds()?,
+    }
+    Ok(ExitCode::SUCCESS)
 }

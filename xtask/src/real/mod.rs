@@ -1,0 +1,30 @@
+//! A real Kubernetes API server to compare ourselves with: built from pinned sources, run on loopback ports.
+//!
+//! Other chores use [`Cluster`]; people use `cargo xtask real` and `cargo xtask kubectl`.
+
+mod args;
+mod build;
+mod cli;
+mod cluster;
+mod crds;
+mod folder;
+mod go;
+mod guard;
+mod kubeconfig;
+mod pins;
+mod pki;
+mod ports;
+mod process;
+mod state;
+mod wait;
+
+pub use self::{
+    cli::{Real, kubectl, run},
+    cluster::Cluster,
+    crds::print as print_crds,
+};
+
+/// Something that we need from the machine is missing: nothing was found wrong, it could not be tried.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotRun(String);
