@@ -60,5 +60,5 @@ pub async fn over_network(
         .option_layer(config.auth_layer()?)
         .map_err(tower::BoxError::from)
         .service(transport);
-    Ok(ApiClient::new(kube::Client::new(service, config.default_namespace.clone()), user_agent))
+    Ok(ApiClient::new(kube::Client::new(service, config.default_namespace), user_agent))
 }
