@@ -1,6 +1,7 @@
 //! Repository chores: `cargo xtask --help`.
 
 mod acceptance;
+mod bench;
 mod ci;
 mod e2e;
 mod readme;
@@ -30,6 +31,9 @@ enum Chore {
     },
     /// Everything that must hold before a change lands, seconds printed per stage
     Ci,
+    /// Measure what a machine costs
+    #[command(subcommand)]
+    Bench(bench::Bench),
     /// A real Kubernetes API server on this machine, built from pinned sources (needs Go)
     #[command(subcommand)]
     Real(real::Real),
@@ -59,6 +63,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
     match chore {
         Chore::Generate { check } => acceptance::generate(check)?,
         Chore::Ci => ci::run()?,
+        Chore::Bench(what) => bench::run(&what)?,
         Chore::Real(what) => return real::run(what),
         Chore::Kubectl { arguments } => return real::kubectl(&arguments),
         Chore::Crds => real::print_crds()?,

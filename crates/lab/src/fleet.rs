@@ -1,0 +1,134 @@
+//! A cluster of any size, for benchmarks: one control-plane machine and `size` workers, one data template, one pool.
+
+use serde_json::{Value, json};
+
+use crate::manifests::Manifest;
+
+const NAMESPACE: &str = "fleet";
+const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+
+/// The manifests, in the order in which they are applied.
+pub fn fleet(size: usize) -> Vec<Manifest> {
+    let mut objects = vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}),
+        cluster(),
+        metal3(
+            "Metal3Cluster",
+            "fleet",
+            &json!({"cloudProviderEnabled": true,
+            "controlPlaneEndpoint": {"host": "10.255.0.1", "port": 6443}}),
+        ),
+        data_template(),
+        pool(),
+    ];
+    objects.extend((0..=size).map(host));
+    for (name, replicas) in [("control-plane", None), ("workers", Some(size))] {
+        objects.push(machine_template(name));
+        objects.push(match replicas {
+            None => control_plane(name),
+            Some(replicas) => deployment(name, replicas),
+        });
+    }
+    objects.push(of(
+        "bootstrap.cluster.x-k8s.io/v1beta2",
+        "KubeadmConfigTemplate",
+        "workers",
+        &json!({"template": {"spec": {}}}),
+    ));
+    objects.into_iter().map(|object| Manifest { file: "fleet".to_owned(), object }).collect()
+}
+
+fn of(api_version: &str, kind: &str, name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
+}
+
+fn metal3(kind: &str, name: &str, spec: &Value) -> Value {
+    of(&format!("{INFRASTRUCTURE}/v1beta2"), kind, name, spec)
+}
+
+fn cluster() -> Value {
+    of(
+        "cluster.x-k8s.io/v1beta2",
+        "Cluster",
+        "fleet",
+        &json!({
+        "infrastructureRef": {"apiGroup": INFRASTRUCTURE, "kind": "Metal3Cluster", "name": "fleet"},
+        "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "control-plane"}}),
+    )
+}
+
+fn data_template() -> Value {
+    metal3(
+        "Metal3DataTemplate",
+        "fleet",
+        &json!({"networkData": {
+        "links": {"ethernets": [{"id": "eno1", "type": "phy", "macAddress": {"fromHostInterface": "eno1"}}]},
+        "networks": {"ipv4": [{"id": "net", "link": "eno1", "ipAddressFromIPPool": "fleet"}]}}}),
+    )
+}
+
+fn pool() -> Value {
+    of(
+        "ipam.metal3.io/v1alpha1",
+        "IPPool",
+        "fleet",
+        &json!({"namePrefix": "fleet", "clusterName": "fleet",
+        "pools": [{"start": "10.0.0.10", "end": "10.127.255.250", "prefix": 8, "gateway": "10.0.0.1"}]}),
+    )
+}
+
+fn host(number: usize) -> Value {
+    let name = format!("host-{number:05}");
+    let mac =
+        format!("52:54:00:{:02x}:{:02x}:{:02x}", number >> 16 & 0xff, number >> 8 & 0xff, number & 0xff);
+    let hardware = json!({"hostname": name, "nics": [{"name": "eno1", "mac": mac}]});
+    let mut object = of(
+        "metal3.io/v1alpha1",
+        "BareMetalHost",
+        &name,
+        &json!({"online": true, "bootMACAddress": mac,
+        "bmc": {"address": "redfish+http://192.0.2.1/1", "credentialsName": "none"}}),
+    );
+    if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
+        let annotations = json!({"inspect.metal3.io/hardwaredetails": hardware.to_string()});
+        metadata.insert("annotations".to_owned(), annotations);
+    }
+    object
+}
+
+fn machine_template(name: &str) -> Value {
+    metal3(
+        "Metal3MachineTemplate",
+        name,
+        &json!({"template": {"spec": {
+        "image": {"url": "http://192.0.2.1/image.qcow2", "checksum": "http://192.0.2.1/image.sum"},
+        "dataTemplate": {"name": "fleet", "namespace": NAMESPACE}}}}),
+    )
+}
+
+fn template_ref(name: &str) -> Value {
+    json!({"apiGroup": INFRASTRUCTURE, "kind": "Metal3MachineTemplate", "name": name})
+}
+
+fn control_plane(name: &str) -> Value {
+    of(
+        "controlplane.cluster.x-k8s.io/v1beta2",
+        "KubeadmControlPlane",
+        name,
+        &json!({"replicas": 1, "version": "v1.36.0",
+        "machineTemplate": {"spec": {"infrastructureRef": template_ref(name)}}, "kubeadmConfigSpec": {}}),
+    )
+}
+
+fn deployment(name: &str, replicas: usize) -> Value {
+    let labels = json!({"cluster.x-k8s.io/cluster-name": "fleet", "cluster.x-k8s.io/deployment-name": name});
+    of(
+        "cluster.x-k8s.io/v1beta2",
+        "MachineDeployment",
+        name,
+        &json!({"clusterName": "fleet", "replicas": replicas,
+        "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
+            "clusterName": "fleet", "version": "v1.36.0", "infrastructureRef": template_ref(name),
+            "bootstrap": {"configRef": {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": name}}}}}),
+    )
+}
