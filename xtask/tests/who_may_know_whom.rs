@@ -31,6 +31,7 @@ const LICENCES: &[&str] = &[
     "Unlicense",
     "BSL-1.0",
     "CC0-1.0",
+    "CDLA-Permissive-2.0",
     "MIT-0",
     "MPL-2.0",
 ];
