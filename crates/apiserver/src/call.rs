@@ -140,14 +140,11 @@ impl Call<'_> {
         }
         let Decoded { value, duplicates } =
             decode::decode(self.body, format).map_err(|error| match error {
-                DecodeError::Malformed(text) => ApiError::BadRequest(format!(
-                    "{} in version {:?} cannot be handled: {text}",
-                    self.place.resource.kind, self.place.version.name
-                )),
+                DecodeError::Malformed(text) => self.place.undecodable(&text),
                 other => other.into(),
             })?;
         let listed = duplicates.iter().map(|path| format!("duplicate field {path:?}"));
-        Ok((value, self.query.validation.judge(listed.collect())?))
+        Ok((value, self.query.validation.judge(&self.place, listed.collect())?))
     }
 
     /// Runs a write, lets the server react to it, and records how it went; `name` is for a write that was refused.

@@ -157,6 +157,11 @@ fn resolve(
         None => None,
         Some("status") if version.has_status => Some(Subresource::Status),
         Some("scale") if version.scale.is_some() => Some(Subresource::Scale),
+        // Where kinds come and go, Kubernetes speaks of the object and not of what it lacks.
+        Some("status" | "scale") if asked.is_custom() => {
+            let name = target.name.as_deref().unwrap_or_default();
+            return Err(ApiError::NotFound(asked.subject(name)));
+        }
         Some(_) => return Err(ApiError::NoSuchResource),
     };
     if subresource.is_some() && !verb.works_on_subresources() {

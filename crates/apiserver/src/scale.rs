@@ -8,11 +8,12 @@ use crate::{
     field::FieldError,
     handler::Answer,
     meta::{self, str_at},
-    negotiate,
+    negotiate::{self, Shape},
     patch::Patch,
     resource::ScalePaths,
     response,
     status::{ApiError, ApiResult},
+    table,
     write::Outcome,
 };
 
@@ -68,7 +69,14 @@ impl Call<'_> {
         } else {
             self.cluster.env.convert(object, version).map_err(ApiError::Internal)?
         };
-        Ok(response::value(200, &of(&object, self.paths()?)))
+        let scale = of(&object, self.paths()?);
+        if self.shape != Shape::Table {
+            return Ok(response::value(200, &scale));
+        }
+        let columns = table::builtin_columns("autoscaling", "Scale");
+        let metadata = json!({"resourceVersion": meta::text(&scale, "resourceVersion")});
+        let row = table::row(&columns, scale, self.query.include, self.cluster.env.timestamp());
+        Ok(response::value(200, &table::table(&metadata, Some(&columns), vec![row])))
     }
 }
 

@@ -28,7 +28,13 @@ async fn unknown_fields_are_dropped_and_defaults_are_stored() {
     .await;
     assert_eq!(
         (code, &status["message"]),
-        (400, &json!("strict decoding error: unknown field \"extra\", unknown field \"spec.bogus\""))
+        (
+            400,
+            &json!(
+                "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: \
+                 unknown field \"extra\", unknown field \"spec.bogus\""
+            )
+        )
     );
 }
 

@@ -135,6 +135,29 @@ async fn openapi_describes_custom_and_built_in_kinds() {
     assert!(document.as_str().unwrap().contains("Kubernetes"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_people_look_up_is_explained_in_the_words_of_kubernetes() {
+    let server = set_server().await;
+    let custom = ok(&server, "GET", "/openapi/v3/apis/test.io/v1", None).await;
+    let core = ok(&server, "GET", "/openapi/v3/api/v1", None).await;
+    let custom = &custom["components"]["schemas"]["io.test.v1.Set"];
+    let map = &core["components"]["schemas"]["io.k8s.api.core.v1.ConfigMap"];
+    for (described, beginning) in [
+        (
+            &custom["properties"]["apiVersion"],
+            "APIVersion defines the versioned schema of this representation",
+        ),
+        (&custom["properties"]["kind"], "Kind is a string value representing the REST resource"),
+        (&custom["properties"]["metadata"], "Standard object's metadata. More info: https://git.k8s.io/"),
+        (map, "ConfigMap holds configuration data for pods to consume."),
+        (&map["properties"]["data"], "Data contains the configuration data."),
+    ] {
+        let description = described["description"].as_str().unwrap();
+        assert!(description.starts_with(beginning), "{description}");
+        assert!(!description.contains("  "), "{description}");
+    }
+}
+
 fn assert_references_resolve(document: &Value, value: &Value) {
     match value {
         Value::Object(fields) => {
@@ -170,6 +193,42 @@ async fn scaling_changes_replicas_and_nothing_else() {
     assert_eq!((&object["spec"]["replicas"], &object["metadata"]["generation"]), (&json!(7), &json!(3)));
     assert_eq!(merge_patch(&server, &path, json!({"spec": {"replicas": -1}})).await.0, 422);
     assert_eq!(call(&server, "PUT", &path, Some(set("a", 1))).await.0, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scale_is_shown_as_a_table_of_replicas() {
+    let server = set_server().await;
+    merge_patch(&server, &format!("{SETS}/a/status"), json!({"status": {"replicas": 1}})).await;
+    let table = accept(&server, &format!("{SETS}/a/scale"), TABLE).await;
+    let names: Vec<&str> =
+        table["columnDefinitions"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(names, ["Name", "Desired", "Available", "Age"]);
+    assert_eq!(table["rows"][0]["cells"], json!(["a", 2, 1, "0s"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subresource_that_a_kind_lacks_is_not_found_by_name_if_the_kind_is_custom() {
+    let server = set_server().await;
+    let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/sets.test.io";
+    let plain = json!([{"op": "remove", "path": "/spec/versions/0/subresources"}]);
+    let headers = [("content-type", "application/json-patch+json")];
+    assert_eq!(raw(&server, "PATCH", definition, &headers, plain.to_string().into_bytes()).await.0, 200);
+    for subresource in ["scale", "status"] {
+        let (code, status) = get(&server, &format!("{SETS}/a/{subresource}")).await;
+        assert_eq!((code, &status["message"]), (404, &json!("sets.test.io \"a\" not found")));
+    }
+    ok(&server, "POST", MAPS, Some(json!({"metadata": {"name": "m"}}))).await;
+    let (code, status) = get(&server, &format!("{MAPS}/m/scale")).await;
+    let message = json!("the server could not find the requested resource");
+    assert_eq!((code, &status["message"]), (404, &message));
+}
+
+#[tokio::test(start_paused = true)]
+async fn verbs_are_told_in_the_order_of_kubernetes() {
+    let server = set_server().await;
+    let verbs = |list: Value| list["resources"][0]["verbs"].as_array().unwrap()[0].clone();
+    assert_eq!(verbs(ok(&server, "GET", "/apis/test.io/v1", None).await), "delete");
+    assert_eq!(verbs(ok(&server, "GET", "/api/v1", None).await), "create");
 }
 
 #[tokio::test(start_paused = true)]
@@ -210,10 +269,9 @@ async fn unknown_and_duplicate_fields_are_refused_warned_about_or_ignored() {
         Some(json!({"metadata": {"name": "m"}, "datum": {}})),
     )
     .await;
-    assert_eq!(
-        (code, status["message"].as_str()),
-        (400, Some("strict decoding error: unknown field \"datum\""))
-    );
+    let message = "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: \
+        unknown field \"datum\"";
+    assert_eq!((code, status["message"].as_str()), (400, Some(message)));
 }
 
 #[tokio::test(start_paused = true)]

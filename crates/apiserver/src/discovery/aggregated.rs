@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{SUBRESOURCE_VERBS, VERBS, served};
+use super::{SUBRESOURCE_VERBS, served, verbs};
 use crate::{
     resource::{Resource, Version},
     store::Store,
@@ -42,7 +42,7 @@ fn describe(resource: &Resource, version: &Version) -> Value {
     set("responseKind", kind.clone());
     set("scope", json!(if resource.namespaced { "Namespaced" } else { "Cluster" }));
     set("singularResource", json!(resource.singular));
-    set("verbs", json!(VERBS));
+    set("verbs", json!(verbs(resource)));
     for (name, list) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {
         if !list.is_empty() {
             set(name, json!(list));

@@ -11,7 +11,16 @@ use crate::{
     store::Store,
 };
 
+/// Verbs of built-in resources, in the order in which Kubernetes tells them.
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
+/// The same for custom resources.
+const CUSTOM_VERBS: [&str; 8] =
+    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
+fn verbs(resource: &Resource) -> [&'static str; 8] {
+    if resource.is_custom() { CUSTOM_VERBS } else { VERBS }
+}
 
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
@@ -102,7 +111,7 @@ fn entries(resource: &Resource, version: &str) -> Vec<Value> {
     };
     let mut entries = vec![
         json!({"name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": VERBS, "shortNames": resource.short_names, "categories": resource.categories}),
+        "kind": resource.kind, "verbs": verbs(resource), "shortNames": resource.short_names, "categories": resource.categories}),
     ];
     if version.scale.is_some() {
         entries.push(json!({"name": format!("{}/scale", resource.plural), "singularName": "", "namespaced": resource.namespaced,

@@ -131,22 +131,11 @@ fn describe(group: &str, kind: &str) -> Option<Kind> {
             ],
         ),
         ("", "Secret") => (
-            "Small data that must not be seen by everybody.",
-            &[
-                ("data", "map", "Keys and their values in base64."),
-                ("stringData", "map", "Keys and plain values; taken into data when written, never shown."),
-                ("type", "string", "What the data is for; cannot be changed."),
-                ("immutable", "boolean", "Whether the data can no longer be changed."),
-            ],
+            "Secret holds secret data of a certain type. The total bytes of the values in the Data field must be \
+             less than MaxSecretSize bytes.",
+            SECRET,
         ),
-        ("", "ConfigMap") => (
-            "Small data that everybody may see.",
-            &[
-                ("data", "map", "Keys and their text."),
-                ("binaryData", "map", "Keys and their bytes in base64."),
-                ("immutable", "boolean", "Whether the data can no longer be changed."),
-            ],
-        ),
+        ("", "ConfigMap") => ("ConfigMap holds configuration data for pods to consume.", CONFIG_MAP),
         ("", "Node") => (
             "A machine that runs pods.",
             &[("spec", "&NodeSpec", "How it is meant to be."), ("status", "&NodeStatus", "How it is.")],
@@ -185,6 +174,60 @@ const EVENT: &[Field] = &[
     ("series", "object", "How often it went on happening."),
     ("reportingComponent", "string", "The controller that reports."),
     ("reportingInstance", "string", "Which of its instances."),
+];
+
+// People look these two up most, so they find the words of Kubernetes.
+const SECRET: &[Field] = &[
+    (
+        "data",
+        "map",
+        "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or '.'. The \
+         serialized form of the secret data is a base64 encoded string, representing the arbitrary (possibly \
+         non-string) data value here. Described in https://tools.ietf.org/html/rfc4648#section-4",
+    ),
+    (
+        "stringData",
+        "map",
+        "stringData allows specifying non-binary secret data in string form. It is provided as a write-only input \
+         field for convenience. All keys and values are merged into the data field on write, overwriting any \
+         existing values. The stringData field is never output when reading from the API.",
+    ),
+    (
+        "type",
+        "string",
+        "Used to facilitate programmatic handling of secret data. More info: \
+         https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
+    ),
+    (
+        "immutable",
+        "boolean",
+        "Immutable, if set to true, ensures that data stored in the Secret cannot be updated (only object metadata \
+         can be modified). If not set to true, the field can be modified at any time. Defaulted to nil.",
+    ),
+];
+
+const CONFIG_MAP: &[Field] = &[
+    (
+        "data",
+        "map",
+        "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. \
+         Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap \
+         with the keys in the BinaryData field, this is enforced during validation process.",
+    ),
+    (
+        "binaryData",
+        "map",
+        "BinaryData contains the binary data. Each key must consist of alphanumeric characters, '-', '_' or '.'. \
+         BinaryData can contain byte sequences that are not in the UTF-8 range. The keys stored in BinaryData must not \
+         overlap with the ones in the Data field, this is enforced during validation process. Using this field will \
+         require 1.10+ apiserver and kubelet.",
+    ),
+    (
+        "immutable",
+        "boolean",
+        "Immutable, if set to true, ensures that data stored in the ConfigMap cannot be updated (only object metadata \
+         can be modified). If not set to true, the field can be modified at any time. Defaulted to nil.",
+    ),
 ];
 
 const NEW_EVENT: &[Field] = &[

@@ -103,8 +103,7 @@ fn complete(mut schema: Value, kind: &Value) -> Value {
         for (name, text) in types::TYPE_META {
             properties.insert(name.to_owned(), json!({"type": "string", "description": text}));
         }
-        let description = "Name, labels, owners and what else all objects have.";
-        properties.insert("metadata".to_owned(), types::reference(OBJECT_META, description));
+        properties.insert("metadata".to_owned(), types::reference(OBJECT_META, types::METADATA));
     }
     fields.insert("x-kubernetes-group-version-kind".to_owned(), json!([kind]));
     schema

@@ -6,11 +6,25 @@ pub(super) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Objec
 pub(super) const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 const OWNER_REFERENCE: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference";
 
-/// The two fields that say what an object is.
+/// The two fields that say what an object is, in the words of Kubernetes.
 pub(super) const TYPE_META: [(&str, &str); 2] = [
-    ("apiVersion", "The group and version of the schema this object follows."),
-    ("kind", "The type of this object."),
+    (
+        "apiVersion",
+        "APIVersion defines the versioned schema of this representation of an object. Servers should convert \
+         recognized schemas to the latest internal value, and may reject unrecognized values. More info: \
+         https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+    ),
+    (
+        "kind",
+        "Kind is a string value representing the REST resource this object represents. Servers may infer this from \
+         the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: \
+         https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+    ),
 ];
+
+/// What every kind says of its metadata.
+pub(super) const METADATA: &str = "Standard object's metadata. More info: \
+    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
 /// A field: its name, its type in short, and what it means.
 ///

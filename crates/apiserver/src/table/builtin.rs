@@ -29,6 +29,10 @@ pub(crate) fn columns(group: &str, kind: &str) -> Vec<Column> {
         ("coordination.k8s.io", "Lease") => {
             vec![text("Holder", |it, _| json!(str_at(at(it, "spec"), "holderIdentity")))]
         }
+        ("autoscaling", "Scale") => vec![
+            number("Desired", |it, _| replicas(at(it, "spec"))),
+            number("Available", |it, _| replicas(at(it, "status"))),
+        ],
         (CRD_GROUP, _) => {
             let created = |it: &Value, _: Timestamp| json!(meta::text(it, "creationTimestamp"));
             return vec![Column::name(), Column::built_in("Created At", "date", 0, created)];
@@ -44,6 +48,10 @@ pub(crate) fn columns(group: &str, kind: &str) -> Vec<Column> {
 /// A field, or null.
 pub(super) fn at<'v>(value: &'v Value, field: &str) -> &'v Value {
     value.get(field).unwrap_or(&Value::Null)
+}
+
+fn replicas(part: &Value) -> Value {
+    json!(at(part, "replicas").as_i64().unwrap_or_default())
 }
 
 fn count(value: &Value) -> usize {

@@ -76,6 +76,13 @@ impl Place {
     pub(crate) fn not_found(&self) -> ApiError {
         ApiError::NotFound(self.resource.subject(self.name()))
     }
+
+    /// A body that cannot be taken for an object of the kind.
+    pub(crate) fn undecodable(&self, why: &str) -> ApiError {
+        let kind = &self.resource.kind;
+        let version = &self.version.name;
+        ApiError::BadRequest(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+    }
 }
 
 /// What happens to fields that are unknown or written twice.
@@ -89,11 +96,11 @@ pub(crate) enum FieldValidation {
 
 impl FieldValidation {
     /// Turns complaints into warnings or into a refusal.
-    pub(crate) fn judge(self, complaints: Vec<String>) -> ApiResult<Vec<String>> {
+    pub(crate) fn judge(self, place: &Place, complaints: Vec<String>) -> ApiResult<Vec<String>> {
         match self {
             Self::Ignore => Ok(Vec::new()),
             Self::Strict if !complaints.is_empty() => {
-                Err(ApiError::BadRequest(format!("strict decoding error: {}", complaints.join(", "))))
+                Err(place.undecodable(&format!("strict decoding error: {}", complaints.join(", "))))
             }
             Self::Warn | Self::Strict => Ok(complaints),
         }
@@ -202,7 +209,7 @@ impl Writer<'_> {
             Some(schema) => unknown.extend(schema.normalise_strictly(object)),
         }
         let listed = unknown.iter().map(|path| format!("unknown field {path:?}"));
-        validation.judge(listed.collect())
+        validation.judge(place, listed.collect())
     }
 
     fn mutate(

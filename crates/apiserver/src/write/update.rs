@@ -53,9 +53,7 @@ impl Writer<'_> {
         source: Source,
     ) -> ApiResult<Outcome> {
         let unknown = self.decode(place, &mut new)?;
-        if source == Source::Put {
-            check_name(place, &new)?;
-        }
+        check_name(place, &new, source)?;
         prepare::scope(place, &mut new)?;
         let (key, stored) = self.find(place)?;
         let old = self.in_version(&stored, &place.version)?;
@@ -100,9 +98,10 @@ impl Writer<'_> {
     }
 }
 
-fn check_name(place: &Place, new: &Value) -> ApiResult<()> {
+/// A patch that takes the name away is left to validation.
+fn check_name(place: &Place, new: &Value, source: Source) -> ApiResult<()> {
     let found = meta::name(new);
-    if found == place.name() {
+    if found == place.name() || (found.is_empty() && source == Source::Patch) {
         return Ok(());
     }
     let message =
