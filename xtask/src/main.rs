@@ -4,6 +4,7 @@ mod acceptance;
 mod bench;
 mod ci;
 mod e2e;
+mod kubectl_script;
 mod readme;
 mod real;
 mod repo;

@@ -45,6 +45,8 @@ pub enum Real {
     },
     /// Bring the three racks up, scale and delete them, with manager and world as clients
     E2e,
+    /// Ask the embedded server and a real one the same with kubectl, and compare the answers
+    Script(crate::kubectl_script::Args),
     /// Run one command against a server that is started for it; KUBECONFIG and the PATH to kubectl are set
     Exec {
         /// The command and its arguments
@@ -58,6 +60,7 @@ pub fn run(what: Real) -> Result<ExitCode> {
     match what {
         Real::Up { dir } => up(&folder(dir)),
         Real::E2e => crate::e2e::run(),
+        Real::Script(args) => crate::kubectl_script::run(args),
         Real::Down { dir, when_input_ends: false } => down(&folder(dir)),
         Real::Down { dir, .. } => down_when_input_ends(&folder(dir)),
         Real::Status { dir } => status(dir),
@@ -71,6 +74,11 @@ pub fn kubectl(arguments: &[OsString]) -> Result<ExitCode> {
     let path = build::ensure(Binary::Kubectl)?;
     let error = Command::new(&path).args(arguments).exec();
     Err(error).with_context(|| format!("starting {}", path.display()))
+}
+
+/// Where the pinned kubectl is, built if it is not there.
+pub fn kubectl_path() -> Result<PathBuf> {
+    build::ensure(Binary::Kubectl)
 }
 
 fn folder(dir: Option<PathBuf>) -> RunFolder {

@@ -16,10 +16,10 @@ mod pki;
 mod ports;
 mod process;
 mod state;
-mod wait;
+pub mod wait;
 
 pub use self::{
-    cli::{Real, kubectl, run},
+    cli::{Real, kubectl, kubectl_path, run},
     cluster::Cluster,
     crds::print as print_crds,
 };

@@ -1,0 +1,89 @@
+//! The embedded server for a kubectl outside of this process, and what both servers are given before the script.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, ensure};
+use capm3_apiserver::{
+    ApiServer, Options,
+    https::{self, ListenOptions, Listener},
+};
+use capm3_engine::Clock;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::kubectl::Kubectl;
+use crate::real::wait;
+
+/// How long a server may take to serve a new kind and to describe it.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// An embedded server that nobody else uses: no world, no provider.
+pub struct Embedded {
+    runtime: Runtime,
+    listener: Listener,
+    kubeconfig: PathBuf,
+    _folder: TempDir,
+}
+
+impl Embedded {
+    pub fn start() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let clock = Clock::system();
+        let server = ApiServer::new(Options::new(Arc::new(move || clock.now()), 1));
+        let listener = runtime.block_on(async { https::serve(server, ListenOptions::default()) })?;
+        let folder = tempfile::tempdir()?;
+        let kubeconfig = folder.path().join("kubeconfig");
+        fs::write(&kubeconfig, listener.kubeconfig())?;
+        Ok(Self { runtime, listener, kubeconfig, _folder: folder })
+    }
+
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    pub fn stop(self) {
+        self.runtime.block_on(self.listener.stop());
+    }
+}
+
+/// Installs every CRD and waits until the kinds are served and described.
+pub fn install_crds(kubectl: &Kubectl) -> Result<()> {
+    let crds: Vec<Value> = capm3_lab::crds().into_iter().map(|crd| crd.object).collect();
+    let file = kubectl.home().join("crds.json");
+    fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": crds}).to_string())?;
+    must(kubectl, &format!("kubectl create -f '{}'", file.display()))?;
+    must(kubectl, "kubectl wait --for=condition=Established crd --all --timeout=60s")?;
+    for crd in &crds {
+        let (path, kind) = description(crd).context("a CRD without names")?;
+        // The description of a group comes after its service, and grows kind by kind.
+        let described = wait::until(LIMIT, || {
+            let output = kubectl.output(&format!("kubectl get --raw {path}"))?;
+            Ok(String::from_utf8_lossy(&output.stdout).contains(&kind).then_some(()))
+        })?;
+        ensure!(described.is_some(), "{path} does not describe {kind}");
+    }
+    Ok(())
+}
+
+/// Where a server describes a kind, and how it writes the kind there.
+fn description(crd: &Value) -> Option<(String, String)> {
+    let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str);
+    let (group, version) = (text("/spec/group")?, text("/spec/versions/0/name")?);
+    Some((
+        format!("/openapi/v3/apis/{group}/{version}"),
+        format!("\"kind\":\"{}\"", text("/spec/names/kind")?),
+    ))
+}
+
+fn must(kubectl: &Kubectl, command: &str) -> Result<()> {
+    let output = kubectl.output(command)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`{command}` failed: {said}");
+    Ok(())
+}
