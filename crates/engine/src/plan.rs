@@ -98,6 +98,13 @@ impl EventNote {
     }
 }
 
+impl EventNote {
+    /// An event that somebody should worry about.
+    pub fn warning<K: Object>(object: &K, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { warning: true, ..Self::normal(object, reason, message) }
+    }
+}
+
 impl Plan {
     /// A plan that does nothing.
     pub fn done() -> Self {

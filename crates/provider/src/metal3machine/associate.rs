@@ -151,7 +151,7 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     let Some(host) = host else { return End::Again };
     if let Some(wanted) = &chosen.fell_back_from_domain {
         let stands = host.metadata.label(label::FAILURE_DOMAIN).unwrap_or("no failure domain");
-        pass.event(
+        pass.warning(
             event::FAILURE_DOMAIN_FALLBACK,
             format!("no free host in failure domain {wanted}; host {name} in {stands} is taken instead"),
         );

@@ -93,6 +93,11 @@ impl<'a> Pass<'a> {
         self.others.event(EventNote::normal(self.snapshot.metal3_machine.as_ref(), reason, message));
     }
 
+    /// Records an event that somebody should look at.
+    pub(super) fn warning(&mut self, reason: &'static str, message: String) {
+        self.others.event(EventNote::warning(self.snapshot.metal3_machine.as_ref(), reason, message));
+    }
+
     fn is_provisioned(&self) -> bool {
         self.new.spec.provider_id.as_ref().is_some_and(|id| !id.is_empty())
             && Initialization::is_provisioned(&self.new.status.initialization)
