@@ -26,6 +26,8 @@ enum Command {
     Up(up::UpArgs),
     /// Run the controllers against a cluster
     Manager(manager::ManagerArgs),
+    /// Print the version
+    Version,
 }
 
 impl Cli {
@@ -39,6 +41,10 @@ impl Cli {
             Command::Manager(args) => {
                 start_logs("info", args.logging_format());
                 manager::run(&args)
+            }
+            Command::Version => {
+                println!("capm3 {}", env!("CARGO_PKG_VERSION"));
+                Ok(())
             }
         }
     }

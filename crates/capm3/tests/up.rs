@@ -180,6 +180,13 @@ fn a_taken_port_is_said_with_the_way_out() {
 }
 
 #[test]
+fn the_version_is_told_as_a_command_and_as_a_flag() {
+    let expected = format!("capm3 {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(stdout(&capm3(&["version"])), expected);
+    assert_eq!(stdout(&capm3(&["--version"])), expected);
+}
+
+#[test]
 fn help_teaches() {
     let output = capm3(&["up", "--help"]);
     let help = stdout(&output);
