@@ -117,7 +117,8 @@ pub(super) fn release_surplus(pass: &mut Pass<'_>) {
 
 fn missing(pass: &mut Pass<'_>, name: &str) -> End {
     let message = format!("BareMetalHost {name} of this machine is not there");
-    pass.status().meta_data_fails(reason::CREATE_ERROR, &message);
+    let reason = if pass.is_provisioned() { reason::UPDATE_ERROR } else { reason::CREATE_ERROR };
+    pass.status().meta_data_fails(reason, &message);
     End::WaitFor(message)
 }
 

@@ -98,7 +98,8 @@ impl<'a> Pass<'a> {
         self.others.event(EventNote::warning(self.snapshot.metal3_machine.as_ref(), reason, message));
     }
 
-    fn is_provisioned(&self) -> bool {
+    /// Whether the machine was fully provisioned once.
+    pub(super) fn is_provisioned(&self) -> bool {
         self.new.spec.provider_id.as_ref().is_some_and(|id| !id.is_empty())
             && Initialization::is_provisioned(&self.new.status.initialization)
     }
