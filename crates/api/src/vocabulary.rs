@@ -40,10 +40,6 @@ pub mod label {
     pub const NODE_REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
     /// On a host: where it stands.
     pub const FAILURE_DOMAIN: &str = "infrastructure.cluster.x-k8s.io/failure-domain";
-    /// On an address claim made for a host: name of the Metal3Data.
-    pub const DATA_NAME: &str = "infrastructure.cluster.x-k8s.io/data-name";
-    /// On an address claim made for a host: name of the pool.
-    pub const POOL_NAME: &str = "infrastructure.cluster.x-k8s.io/pool-name";
     /// On a Node: uid of its host.
     pub const NODE_UUID: &str = "metal3.io/uuid";
     /// On a Node: its host name.
@@ -108,8 +104,6 @@ pub mod reason {
     pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
     /// Deletion has begun.
     pub const DELETING: &str = "Deleting";
-    /// Deletion waits for the Machines of the cluster.
-    pub const WAITING_FOR_MACHINES: &str = "WaitingForMachines";
     /// No owner Machine yet.
     pub const WAITING_FOR_OWNER: &str = "WaitingForMetal3MachineOwnerRef";
     /// Older form of [`WAITING_FOR_OWNER`].
@@ -134,18 +128,10 @@ pub mod reason {
     pub const ASSOCIATE_HOST_FAILED: &str = "AssociateBareMetalHostFailed";
     /// Older form of [`ASSOCIATE_HOST_FAILED`].
     pub const LEGACY_ASSOCIATE_BMH_FAILED: &str = "AssociateBMHFailed";
-    /// No host is free that fits.
-    pub const NO_HOST_AVAILABLE: &str = "NoHostAvailable";
-    /// The host of this machine is used by somebody else.
-    pub const HOST_CONSUMED_BY_OTHER: &str = "BareMetalHostConsumedByOther";
-    /// The host of this machine is gone.
-    pub const HOST_MISSING: &str = "BareMetalHostMissing";
     /// The claim is there or not needed.
     pub const META_DATA_SUCCESS: &str = "AssociateMetal3MachineMetaDataSuccess";
     /// The claim could not be made.
     pub const META_DATA_FAILED: &str = "AssociateMetal3MachineMetaDataFailed";
-    /// Older form of [`META_DATA_FAILED`].
-    pub const LEGACY_META_DATA_FAILED: &str = "AssociateM3MetaDataFailed";
     /// Not provisioned yet and cannot go on.
     pub const CREATE_ERROR: &str = "CreateError";
     /// Provisioned and cannot be kept in line.
@@ -166,8 +152,6 @@ pub mod reason {
     pub const WAITING_FOR_NODE: &str = "WaitingForNode";
     /// Deletion waits for the host to be cleaned.
     pub const DEPROVISIONING: &str = "Deprovisioning";
-    /// Deletion failed.
-    pub const DELETION_FAILED: &str = "DeletionFailed";
 }
 
 /// Reasons of events.

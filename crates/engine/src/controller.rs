@@ -52,14 +52,6 @@ impl Controller {
             });
         }
     }
-
-    /// Starts the workers at once.
-    pub fn start(&self, workers: usize, tasks: &Tasks) {
-        for _ in 0..workers {
-            let (name, queue, reconcile) = (self.name, Arc::clone(&self.queue), Arc::clone(&self.reconcile));
-            tasks.spawn(work(name, queue, reconcile));
-        }
-    }
 }
 
 impl std::fmt::Debug for Controller {

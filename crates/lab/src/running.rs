@@ -136,11 +136,6 @@ impl Lab {
         self.provider = Some(Provider::start(client, connect, self.clock, &options));
     }
 
-    /// Stops the provider at once, as a crash would.
-    pub fn stop_provider(&mut self) {
-        self.provider = None;
-    }
-
     /// Creates what is not there and merges what is, in order.
     pub async fn apply(&self, manifests: &[Manifest]) -> Result<(), LabError> {
         apply(&self.client, manifests).await

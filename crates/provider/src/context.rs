@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use capm3_engine::{
-    ApiClient, Caches, Clock, Controller, Executor, Tasks, controller::Outcome, queue::Depth,
-};
+use capm3_engine::{ApiClient, Caches, Clock, Controller, Executor, Tasks, controller::Outcome};
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
@@ -85,11 +83,6 @@ impl Provider {
         self.caches.are_synced()
             && self.workloads.is_settled()
             && self.controllers.iter().all(|controller| controller.queue.depth().is_empty())
-    }
-
-    /// How full each controller's queue is.
-    pub fn depths(&self) -> Vec<(&'static str, Depth)> {
-        self.controllers.iter().map(|controller| (controller.name, controller.queue.depth())).collect()
     }
 }
 
