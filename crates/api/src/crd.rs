@@ -58,6 +58,18 @@ pub fn all() -> Vec<Value> {
             v1beta2::Metal3Data::API,
             m3(&["m3d", "m3data", "m3datas", "metal3d"], true, json!([age])),
         ),
+        crd::<v1beta2::Metal3ClusterTemplateSpec, ()>(
+            v1beta2::Metal3ClusterTemplate::API,
+            m3(&["m3ct"], false, json!([age])),
+        ),
+        crd::<v1beta2::Metal3RemediationSpec, v1beta2::Metal3RemediationStatus>(
+            v1beta2::Metal3Remediation::API,
+            m3(&["m3r", "m3remediation"], true, json!([age])),
+        ),
+        crd::<v1beta2::Metal3RemediationTemplateSpec, v1beta2::Metal3RemediationTemplateStatus>(
+            v1beta2::Metal3RemediationTemplate::API,
+            m3(&["m3rt", "m3remediationtemplate", "m3remediationtemplates", "metal3rt"], true, json!([age])),
+        ),
         crd::<ipam::IpPoolSpec, ipam::IpPoolStatus>(
             ipam::IpPool::API,
             m3(&["ipp", "m3ipp", "m3ippool", "m3ippools", "metal3ipp"], true, json!([cluster, age])),

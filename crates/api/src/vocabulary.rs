@@ -24,6 +24,10 @@ pub mod annotation {
     pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
     /// On a Metal3Machine: kind and group of the template that it was made from.
     pub const CLONED_FROM_GROUP_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
+    /// On any of our kinds read in an older version: the stored object, so that writing it back loses nothing.
+    pub const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
+    /// On a Metal3DataTemplate or Metal3Data: mirror of `spec.templateReference`, for CRDs without that field.
+    pub const TEMPLATE_REFERENCE: &str = "capm3.metal3.io/template-reference";
     /// On an address claim: the address that is wanted.
     pub const REQUESTED_ADDRESS: &str = "ipAddress";
 }

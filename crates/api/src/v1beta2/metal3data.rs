@@ -4,7 +4,10 @@ use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::reference::{ObjectRef, SecretRef};
+use crate::{
+    conditions::Condition,
+    reference::{ObjectRef, SecretRef},
+};
 
 /// One index of a template, given to one claim.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -43,12 +46,20 @@ pub struct Metal3DataSpec {
     /// The template that this data was rendered from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<ObjectRef>,
+    /// Key of the index space, copied from the template when the data was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub template_reference: Option<String>,
 }
 
 /// Whether the Secrets are there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataStatus {
+    /// Condition `Ready`: whether the data is rendered, and if not, what it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
     /// True once every Secret is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,

@@ -4,7 +4,7 @@ use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::reference::ObjectRef;
+use crate::{conditions::Condition, reference::ObjectRef};
 
 /// A machine's wish for data of a template.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,10 @@ pub struct Metal3DataClaimSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataClaimStatus {
+    /// Condition `Ready`: whether the data of this claim is rendered, and if not, what it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
     /// The Metal3Data that serves this claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rendered_data: Option<ObjectRef>,

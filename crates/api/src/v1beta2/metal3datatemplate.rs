@@ -6,6 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use super::NetworkData;
 
+/// Addresses that follow the index: `start` + index x `step`, or, without `start`, the address written in `subnet`
+/// + 1 + index x `step`. Nobody allocates them, so no address manager is needed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InlineRange {
+    /// Address of index 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub start: Option<String>,
+    /// Last address that may be given, inclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub end: Option<String>,
+    /// Subnet, such as `192.168.0.0/24`, that no address may leave; gives the first address when there is no `start`
+    /// and the prefix length when there is no `prefix`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub subnet: Option<String>,
+    /// Distance between the addresses of two neighbouring indexes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("default" = 1))]
+    pub step: Option<i32>,
+}
+
 /// How metadata and network data of machines are made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -37,6 +61,12 @@ pub struct Metal3DataTemplateSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 512))]
     pub cluster_name: Option<String>,
+    /// Key of an index space that several templates share. Templates with the same key never give one index twice,
+    /// so a rolling update from one template to another keeps indexes and inline addresses unique. May name another
+    /// template, whose index space is then joined. Set once, then immutable; absent means the template's own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub template_reference: Option<String>,
     /// Metadata to render; absent means no metadata Secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_data: Option<MetaData>,
@@ -71,6 +101,10 @@ pub struct IndexEntry {
     #[serde(default)]
     #[schemars(extend("x-required" = true), range(min = 0))]
     pub index: i32,
+    /// Name of the Metal3Data that stands for the index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub data_name: Option<String>,
 }
 
 /// Metadata: every list adds keys; a key that stands in several lists takes the last one's value.
@@ -93,6 +127,10 @@ pub struct MetaData {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub namespaces: Vec<MetaDataNamespace>,
+    /// Addresses that follow the index, without a pool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
+    pub ip_addresses: Vec<MetaDataIpAddress>,
     /// Addresses from pools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
@@ -122,6 +160,7 @@ pub struct MetaData {
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub from_annotations: Vec<MetaDataFromAnnotation>,
 }
+
 /// Fixed text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -184,6 +223,19 @@ pub struct MetaDataNamespace {
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub key: String,
+}
+
+/// An address that follows the index.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetaDataIpAddress {
+    /// Key in the metadata.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    pub key: String,
+    /// The addresses; `subnet`, or `start` and `end`, are needed.
+    #[serde(flatten)]
+    pub range: InlineRange,
 }
 
 /// Something that a pool gives.

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::InlineRange;
+
 /// What a node's network looks like.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -221,6 +223,14 @@ pub struct StaticNetwork {
     /// Annotation that names the IPPool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_pool_annotation: Option<FromAnnotation>,
+    /// Addresses that follow the index, instead of a pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ip_address: Option<InlineRange>,
+    /// Prefix length that goes with `ipAddress`; absent means that of its `subnet`. May be shorter than the subnet's,
+    /// for a range cut out of a larger network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 128))]
+    pub prefix: Option<i32>,
     /// Routes of the network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["network"]))]

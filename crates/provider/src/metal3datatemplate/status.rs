@@ -12,5 +12,5 @@ pub(super) fn indexes<'a>(holders: impl Iterator<Item = &'a Metal3Data>) -> Vec<
 fn entry(data: &Metal3Data) -> Option<IndexEntry> {
     let name = data.spec.claim.as_ref()?.name.clone().filter(|name| !name.is_empty())?;
     let index = data.spec.index.filter(|index| *index >= 0)?;
-    Some(IndexEntry { name, index })
+    Some(IndexEntry { name, index, data_name: None })
 }
