@@ -14,6 +14,7 @@ pub mod client;
 pub mod clock;
 pub mod controller;
 pub mod informer;
+pub mod manifests;
 mod object;
 mod patch;
 mod plan;

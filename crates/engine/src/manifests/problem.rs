@@ -1,0 +1,28 @@
+//! Something wrong in a file, said with the place.
+
+use std::fmt;
+
+/// Something wrong in a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The file.
+    pub file: String,
+    /// The line, from 1; 0 where none is known.
+    pub line: usize,
+    /// What is wrong, with the object and the field where they are known.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.message),
+            line => write!(f, "{}:{line}: {}", self.file, self.message),
+        }
+    }
+}
+
+/// Problems as text, one a line.
+pub fn one_a_line(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
