@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Condition {
     /// What is being said.
     #[serde(rename = "type", default)]
-    #[schemars(extend("x-required" = true), length(max = 316))]
+    #[schemars(extend("x-required" = true), length(max = 316), regex(pattern = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"))]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     #[serde(default)]
@@ -26,7 +26,7 @@ pub struct Condition {
     pub last_transition_time: String,
     /// One CamelCase word for programs.
     #[serde(default)]
-    #[schemars(extend("x-required" = true), length(min = 1, max = 1024))]
+    #[schemars(extend("x-required" = true), length(min = 1, max = 1024), regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"))]
     pub reason: String,
     /// A sentence for people.
     #[serde(default)]
@@ -79,14 +79,12 @@ pub struct Deprecated {
 pub struct DeprecatedV1Beta1 {
     /// Conditions in the older form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<LegacyCondition>,
     /// Terminal failure in one word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
     /// Terminal failure in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 0, max = 1024))]
     pub failure_message: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::reference::WideRef;
+use crate::{reference::WideRef, schema};
 
 /// API group of the address kinds.
 pub const GROUP: &str = "ipam.metal3.io";
@@ -38,29 +38,29 @@ crate::kind::kind!(IpPool, GROUP, VERSION, "IPPool", "ippools");
 pub struct IpPoolSpec {
     /// Prefix of the names of IPAddress objects.
     #[serde(default)]
-    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    #[schemars(extend("x-required" = true), length(min = 1))]
     pub name_prefix: String,
     /// Cluster to which the pool belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_name: Option<String>,
     /// Ranges, used in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 0))]
     pub pools: Vec<IpRange>,
     /// Prefix length for ranges that have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 128))]
+    #[schemars(range(max = 128), transform = schema::plain_integer)]
     pub prefix: Option<i32>,
     /// Gateway for ranges that have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(transform = schema::address)]
     pub gateway: Option<String>,
     /// DNS servers for ranges that have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 0))]
+    #[schemars(transform = schema::addresses)]
     pub dns_servers: Vec<String>,
     /// Addresses reserved for claims, by the name of the claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::addresses)]
     pub pre_allocations: BTreeMap<String, String>,
     /// `sequential` (lowest free address) or `random`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,27 +74,27 @@ pub struct IpPoolSpec {
 pub struct IpRange {
     /// First address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(transform = schema::address)]
     pub start: Option<String>,
     /// Last address, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(transform = schema::address)]
     pub end: Option<String>,
     /// Subnet of the range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(transform = schema::subnet)]
     pub subnet: Option<String>,
     /// Prefix length of the addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 128))]
+    #[schemars(range(max = 128), transform = schema::plain_integer)]
     pub prefix: Option<i32>,
     /// Gateway of the addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(transform = schema::address)]
     pub gateway: Option<String>,
     /// DNS servers of the addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 0))]
+    #[schemars(transform = schema::addresses)]
     pub dns_servers: Vec<String>,
 }
 
@@ -108,6 +108,7 @@ pub struct IpPoolStatus {
     pub last_updated: Option<String>,
     /// Address by name of the claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::addresses)]
     pub indexes: BTreeMap<String, String>,
 }
 
@@ -170,7 +171,7 @@ crate::kind::kind!(IpAddress, GROUP, VERSION, "IPAddress", "ipaddresses");
 pub struct IpAddressSpec {
     /// The address.
     #[serde(default)]
-    #[schemars(extend("x-required" = true), length(min = 1))]
+    #[schemars(extend("x-required" = true), transform = schema::address)]
     pub address: String,
     /// The pool that it is from.
     #[serde(default)]
@@ -182,14 +183,14 @@ pub struct IpAddressSpec {
     pub claim: WideRef,
     /// Prefix length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 128))]
+    #[schemars(range(max = 128), transform = schema::plain_integer)]
     pub prefix: Option<i32>,
     /// Gateway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(transform = schema::address)]
     pub gateway: Option<String>,
     /// DNS servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 0))]
+    #[schemars(transform = schema::addresses)]
     pub dns_servers: Vec<String>,
 }

@@ -6,7 +6,10 @@ use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::conditions::{Condition, Deprecated};
+use crate::{
+    conditions::{Condition, Deprecated},
+    schema,
+};
 
 /// The infrastructure of one Cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -94,6 +97,7 @@ pub struct Metal3ClusterStatus {
     pub last_updated: Option<String>,
     /// What v1beta1 readers still look at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = schema::limited_failure_message)]
     pub deprecated: Option<Deprecated>,
 }
 

@@ -85,7 +85,7 @@ pub struct Metal3DataTemplateStatus {
     pub last_updated: Option<String>,
     /// Indexes in use, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["index"]))]
+    #[schemars(length(min = 1), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["index"]))]
     pub indexes: Vec<IndexEntry>,
 }
 
@@ -169,9 +169,9 @@ pub struct MetaDataString {
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub key: String,
-    /// The text.
+    /// The text, copied as it is: there are no variables. May be empty.
     #[serde(default)]
-    #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
+    #[schemars(extend("x-required" = true), length(max = 512))]
     pub value: String,
 }
 

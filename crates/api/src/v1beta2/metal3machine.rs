@@ -107,9 +107,9 @@ pub struct HostSelector {
     /// Labels that must be equal.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub match_labels: BTreeMap<String, String>,
-    /// Requirements on labels.
+    /// Further requirements on labels; one label may stand in several, such as `gt` and `lt`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "atomic"))]
     pub match_expressions: Vec<HostSelectorRequirement>,
 }
 
@@ -125,9 +125,9 @@ pub struct HostSelectorRequirement {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub operator: String,
-    /// Values to compare with.
+    /// Values to compare with; ignored by `exists` and `!`.
     #[serde(default)]
-    #[schemars(length(max = 512))]
+    #[schemars(extend("x-required" = true), length(max = 512), inner(length(min = 1, max = 512)), extend("x-kubernetes-list-type" = "set"))]
     pub values: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ pub struct Metal3MachineStatus {
     pub last_updated: Option<String>,
     /// Addresses of the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 32))]
+    #[schemars(length(min = 1, max = 32), extend("x-kubernetes-list-type" = "atomic"))]
     pub addresses: Vec<MachineAddress>,
     /// Cluster API contract: the failure domain in which the machine really stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Metal3MachineSpec;
-use crate::reference::ObjectRef;
+use crate::{reference::ObjectRef, schema};
 
 /// A template for Metal3Machines.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -84,6 +84,6 @@ pub struct FailureDomainDataTemplate {
     pub failure_domain: String,
     /// The Metal3DataTemplate for machines in that domain; its namespace is that of this template.
     #[serde(default)]
-    #[schemars(extend("x-required" = true))]
+    #[schemars(extend("x-required" = true), transform = schema::named)]
     pub data_template: ObjectRef,
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::InlineRange;
+use crate::schema;
 
 /// What a node's network looks like.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +19,7 @@ pub struct NetworkData {
     pub networks: Option<Networks>,
     /// Services such as DNS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = schema::services)]
     pub services: Option<NetworkServices>,
 }
 
@@ -27,7 +29,7 @@ pub struct NetworkData {
 pub struct NetworkLinks {
     /// Physical or virtual interfaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
     pub ethernets: Vec<EthernetLink>,
     /// Bonds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,7 +37,7 @@ pub struct NetworkLinks {
     pub bonds: Vec<BondLink>,
     /// VLANs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["vlanID"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
     pub vlans: Vec<VlanLink>,
 }
 
@@ -93,7 +95,7 @@ pub struct BondLink {
     pub bond_xmit_hash_policy: Option<String>,
     /// Ids of the bonded links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 512), extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(length(max = 512), inner(length(min = 1, max = 512)), extend("x-kubernetes-list-type" = "set"))]
     pub bond_links: Vec<String>,
     /// Further parameters of the bond.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -181,23 +183,23 @@ pub struct FromAnnotation {
 pub struct Networks {
     /// Static IPv4 addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]), transform = schema::ipv4)]
     pub ipv4: Vec<StaticNetwork>,
     /// Static IPv6 addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]), transform = schema::ipv6)]
     pub ipv6: Vec<StaticNetwork>,
     /// IPv4 by DHCP.
     #[serde(rename = "ipv4DHCP", default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]), transform = schema::ipv4)]
     pub ipv4_dhcp: Vec<DynamicNetwork>,
     /// IPv6 by DHCP.
     #[serde(rename = "ipv6DHCP", default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]), transform = schema::ipv6)]
     pub ipv6_dhcp: Vec<DynamicNetwork>,
     /// IPv6 by router advertisement.
     #[serde(rename = "ipv6SLAAC", default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]), transform = schema::ipv6)]
     pub ipv6_slaac: Vec<DynamicNetwork>,
 }
 
@@ -233,7 +235,7 @@ pub struct StaticNetwork {
     pub prefix: Option<i32>,
     /// Routes of the network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["network"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "atomic"))]
     pub routes: Vec<Route>,
 }
 
@@ -251,7 +253,7 @@ pub struct DynamicNetwork {
     pub link: String,
     /// Routes of the network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["network"]))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "atomic"))]
     pub routes: Vec<Route>,
 }
 
@@ -262,7 +264,7 @@ pub struct IpPoolRef {
     /// Name of the pool.
     #[serde(default)]
     #[schemars(
-        required,
+        extend("x-required" = true),
         length(min = 1, max = 253),
         regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
     )]
@@ -283,7 +285,7 @@ pub struct IpPoolRef {
 pub struct Route {
     /// Destination.
     #[serde(default)]
-    #[schemars(extend("x-required" = true), length(min = 1))]
+    #[schemars(extend("x-required" = true))]
     pub network: String,
     /// Prefix length of the destination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,7 +306,6 @@ pub struct Route {
 pub struct Gateway {
     /// The address itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
     pub string: Option<String>,
     /// Name of the IPPool that gives the gateway.
     #[serde(rename = "fromIPPool", default, skip_serializing_if = "Option::is_none")]

@@ -102,6 +102,7 @@ fn answered(expected: &Value, answer: Answer) -> Value {
             merged(expected, &patch)
         }
         Answer::Edited(replacements) => edited(expected, replacements),
+        Answer::LeaveOut(names) => without_empty(expected, names),
     }
 }
 
@@ -115,6 +116,28 @@ fn edited(expected: &Value, replacements: &[(&str, &str)]) -> Value {
         *document = Value::String(text);
     }
     Value::Object(members)
+}
+
+fn without_empty(expected: &Value, names: &[&str]) -> Value {
+    match expected {
+        Value::Object(members) => Value::Object(
+            members
+                .iter()
+                .filter(|(name, member)| !(names.contains(&name.as_str()) && says_nothing(member)))
+                .map(|(name, member)| (name.clone(), without_empty(member, names)))
+                .collect(),
+        ),
+        Value::Array(items) => Value::Array(items.iter().map(|item| without_empty(item, names)).collect()),
+        other => other.clone(),
+    }
+}
+
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.values().all(says_nothing),
+        Value::String(text) => text.is_empty(),
+        other => other.is_null(),
+    }
 }
 
 /// JSON merge patch: null removes a member, objects are merged, anything else replaces.

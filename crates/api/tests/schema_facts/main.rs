@@ -1,0 +1,49 @@
+//! Every field of every CRD against the facts of the reference's: path, type, required, enum, default, bounds, pattern,
+//! list type and keys, names, columns and subresources. What we have otherwise stands in [`permitted`], with the reason.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+mod facts;
+mod permitted;
+
+use std::path::Path;
+
+#[test]
+fn every_fact_of_the_reference_holds_unless_the_table_says_why_not() {
+    let permitted: Vec<&str> =
+        permitted::DIFFERENCES.iter().flat_map(|(_, patterns)| *patterns).copied().collect();
+    let mut unused = permitted.clone();
+    let mut unexplained = Vec::new();
+    let crds = capm3_api::crd::all();
+    assert_eq!(crds.len(), 12);
+    for crd in &crds {
+        let plural = crd["spec"]["names"]["plural"].as_str().unwrap();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/facts/{plural}.txt"));
+        let theirs = facts::read(&std::fs::read_to_string(file).unwrap());
+        for difference in facts::differences(&theirs, &facts::of(crd)) {
+            let difference = format!("{plural} {difference}");
+            match permitted.iter().find(|pattern| facts::like(&difference, pattern)) {
+                Some(pattern) => unused.retain(|it| it != pattern),
+                None => unexplained.push(difference),
+            }
+        }
+    }
+    assert!(unexplained.is_empty(), "not as the reference has it:\n{}", unexplained.join("\n"));
+    assert!(unused.is_empty(), "in the table, but no longer different:\n{}", unused.join("\n"));
+}
+
+#[test]
+fn a_changed_fact_is_noticed() {
+    let ours = facts::of(&capm3_api::crd::all()[0]);
+    let mut theirs = ours.clone();
+    let field = theirs.get_mut("v1beta2 .spec.controlPlaneEndpoint.port").unwrap();
+    field.insert("maximum".to_owned(), "65534".to_owned());
+    theirs.remove("v1beta1 .spec.noCloudProvider").unwrap();
+    let differences: Vec<String> = facts::differences(&theirs, &ours).collect();
+    assert_eq!(
+        differences,
+        [
+            "v1beta1 .spec.noCloudProvider: added boolean",
+            "v1beta2 .spec.controlPlaneEndpoint.port: maximum 65534 -> 65535",
+        ]
+    );
+}
