@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{acceptance, readme, repo};
+use crate::{generate, readme, repo};
 
 /// Runs every stage and prints its seconds; the first failing one ends it.
 pub fn run() -> Result<()> {
@@ -13,7 +13,7 @@ pub fn run() -> Result<()> {
     stage(&mut seconds, "clippy", || {
         command("cargo clippy --workspace --all-targets --locked -- -D warnings")
     })?;
-    stage(&mut seconds, "generated files", || acceptance::generate(true))?;
+    stage(&mut seconds, "generated files", || generate::run(true))?;
     // `up` without `--once` runs until Ctrl-C; a test starts and stops it.
     let ends = |line: &String| line.starts_with("cargo ") && !line.ends_with(" up");
     for line in readme::commands()?.into_iter().filter(ends) {

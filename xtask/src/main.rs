@@ -4,6 +4,7 @@ mod acceptance;
 mod bench;
 mod ci;
 mod e2e;
+mod generate;
 mod kubectl_script;
 mod readme;
 mod real;
@@ -24,7 +25,7 @@ struct Xtask {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Write what is generated from the sources: docs/acceptance.md
+    /// Write what is generated from the sources: docs/acceptance.md, config/crd
     Generate {
         /// Change nothing; fail if something is out of date
         #[arg(long)]
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
 
 fn run(chore: Chore) -> Result<ExitCode> {
     match chore {
-        Chore::Generate { check } => acceptance::generate(check)?,
+        Chore::Generate { check } => generate::run(check)?,
         Chore::Ci => ci::run()?,
         Chore::Bench(what) => bench::run(&what)?,
         Chore::Real(what) => return real::run(what),

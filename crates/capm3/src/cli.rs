@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
+    crds,
     exit::Failure,
     manager::{self, LogFormat},
     up,
@@ -26,6 +27,8 @@ enum Command {
     Up(up::UpArgs),
     /// Run the controllers against a cluster
     Manager(manager::ManagerArgs),
+    /// Print the CustomResourceDefinitions to install, for `kubectl apply -f -`
+    Crds(crds::CrdsArgs),
     /// Print the version
     Version,
 }
@@ -42,6 +45,7 @@ impl Cli {
                 start_logs("info", args.logging_format());
                 manager::run(&args)
             }
+            Command::Crds(args) => crds::run(&args),
             Command::Version => {
                 println!("capm3 {}", env!("CARGO_PKG_VERSION"));
                 Ok(())

@@ -1,6 +1,7 @@
 //! The `capm3` binary: argument parsing and presentation only.
 
 mod cli;
+mod crds;
 mod exit;
 mod manager;
 mod stop;
