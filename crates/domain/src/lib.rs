@@ -11,3 +11,4 @@ pub mod index;
 pub mod provider_id;
 pub mod release;
 pub mod render;
+pub mod validation;

@@ -56,7 +56,7 @@ pub(super) fn of_link(source: &MacAddress, objects: Objects<'_>, path: &str) -> 
 }
 
 /// Six groups of two hexadecimal digits, each two groups apart by a colon or a dash.
-fn is_mac(text: &str) -> bool {
+pub(crate) fn is_mac(text: &str) -> bool {
     text.len() == 17
         && text.bytes().enumerate().all(|(index, byte)| match index % 3 {
             2 => byte == b':' || byte == b'-',

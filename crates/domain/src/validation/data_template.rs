@@ -1,0 +1,58 @@
+//! Metal3DataTemplate: what it renders is fixed when it is created, because machines are made from it over time.
+
+use super::{FieldError, data, findings::Findings, inline_range, network, node::Node, slips};
+
+const CLUSTER_NAME: &str = "spec.clusterName is deprecated and will be removed in a future release. It is no longer \
+                            used by the controllers.";
+
+pub(super) fn check_new(object: &Node<'_>, findings: &mut Findings) {
+    let spec = object.at("spec");
+    let meta_data = spec.at("metaData");
+    check_host_interfaces(&meta_data.at("fromHostInterfaces"), findings);
+    for range in meta_data.at("ipAddresses").items() {
+        inline_range::check(&range, None, findings);
+    }
+    network::check(&spec.at("networkData").at("networks"), findings);
+    findings.warnings.extend(slips::find(&spec));
+    warn_of_cluster_name(&spec, findings);
+}
+
+pub(super) fn check_changed(old: &Node<'_>, new: &Node<'_>, findings: &mut Findings) {
+    let (old, new) = (old.at("spec"), new.at("spec"));
+    for (member, path) in [("metaData", "spec.MetaData"), ("networkData", "spec.NetworkData")] {
+        let (was, is) = (old.at(member), new.at(member));
+        if was.value() != is.value() {
+            let detail = "cannot be modified: machines were made from it. Create a new Metal3DataTemplate with the \
+                          change (with templateReference set to the key or name of this one, to go on with its \
+                          indexes) and roll out a Metal3MachineTemplate that names it";
+            findings.errors.push(FieldError::invalid(path, is.shown(), detail));
+        }
+    }
+    data::check_key(&old, &new, findings);
+    warn_of_cluster_name(&new, findings);
+}
+
+fn warn_of_cluster_name(spec: &Node<'_>, findings: &mut Findings) {
+    if spec.at("clusterName").text().is_some() {
+        findings.warnings.push(CLUSTER_NAME.to_owned());
+    }
+}
+
+/// An interface by name or the one that the host boots from, not both and not neither.
+fn check_host_interfaces(list: &Node<'_>, findings: &mut Findings) {
+    for (index, item) in list.items().enumerate() {
+        let path = format!("{}.{index}.interface", list.path());
+        match (item.at("fromBootMAC").is_true(), item.at("interface").text()) {
+            (false, None) => {
+                let detail = "interface must be specified when fromBootMAC is false: name the interface, or set \
+                              fromBootMAC to true";
+                findings.errors.push(FieldError::required(path, detail));
+            }
+            (true, Some(name)) => {
+                let detail = "interface must be empty when fromBootMAC is true: remove one of them";
+                findings.errors.push(FieldError::invalid(path, name, detail));
+            }
+            _ => {}
+        }
+    }
+}

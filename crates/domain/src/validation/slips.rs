@@ -1,0 +1,92 @@
+//! What is allowed in a Metal3DataTemplate and probably not meant: said as warnings, because a template that the Go
+//! provider accepts must stay accepted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::node::Node;
+use crate::render::is_mac;
+
+/// The lists of `spec.metaData` in the order in which they are rendered: later ones win.
+const RENDER_ORDER: [&str; 12] = [
+    "fromHostInterfaces",
+    "ipAddresses",
+    "ipAddressesFromPool",
+    "prefixesFromPool",
+    "gatewaysFromPool",
+    "dnsServersFromPool",
+    "indexes",
+    "namespaces",
+    "objectNames",
+    "fromLabels",
+    "fromAnnotations",
+    "strings",
+];
+
+/// Every slip of a template's spec.
+pub(super) fn find(spec: &Node<'_>) -> Vec<String> {
+    let mut warnings = repeated_keys(&spec.at("metaData"));
+    let network_data = spec.at("networkData");
+    warnings.extend(odd_macs(&network_data.at("links")));
+    warnings.extend(dangling_links(&network_data));
+    warnings
+}
+
+fn repeated_keys(meta_data: &Node<'_>) -> Vec<String> {
+    let mut lists_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for list in RENDER_ORDER {
+        for item in meta_data.at(list).items() {
+            let lists = lists_of.entry(item.at("key").text_or_empty()).or_default();
+            if lists.last() != Some(&list) {
+                lists.push(list);
+            }
+        }
+    }
+    let path = meta_data.path();
+    let repeated = lists_of.iter().filter_map(|(key, lists)| match lists.as_slice() {
+        [.., last] if lists.len() > 1 && !key.is_empty() => Some(format!(
+            "{path}: key {key:?} is in {}: {last} wins, the others have no effect",
+            lists.join(", ")
+        )),
+        _ => None,
+    });
+    let mut warnings: Vec<String> = repeated.collect();
+    if lists_of.contains_key("providerid") {
+        warnings
+            .push(format!("{path}: key \"providerid\" is always set by the provider, yours has no effect"));
+    }
+    warnings
+}
+
+fn odd_macs(links: &Node<'_>) -> Vec<String> {
+    let links = ["ethernets", "bonds", "vlans"].into_iter().flat_map(|list| links.at(list).items());
+    let macs = links.map(|link| link.at("macAddress").at("string"));
+    macs.filter_map(|node| {
+        let text = node.text().filter(|text| !is_mac(text))?;
+        let path = node.path();
+        Some(format!("{path}: {text:?} is not a MAC address, so rendering will fail: put in the real one"))
+    })
+    .collect()
+}
+
+fn dangling_links(network_data: &Node<'_>) -> Vec<String> {
+    let (links, networks) = (network_data.at("links"), network_data.at("networks"));
+    let mut ids = BTreeSet::new();
+    let mut uses = Vec::new();
+    for list in ["ethernets", "bonds", "vlans"] {
+        for link in links.at(list).items() {
+            ids.extend(link.at("id").text());
+            uses.extend(link.at("bondLinks").items());
+            uses.push(link.at("vlanLink"));
+        }
+    }
+    for list in ["ipv4", "ipv6", "ipv4DHCP", "ipv6DHCP", "ipv6SLAAC"] {
+        uses.extend(networks.at(list).items().map(|network| network.at("link")));
+    }
+    let known = ids.iter().copied().collect::<Vec<_>>().join(", ");
+    let known =
+        if known.is_empty() { "there are no links".to_owned() } else { format!("the links are {known}") };
+    uses.iter()
+        .filter_map(|node| node.text().filter(|id| !ids.contains(id)).map(|id| (node.path(), id)))
+        .map(|(path, id)| format!("{path}: no link has id {id:?}: {known}"))
+        .collect()
+}
