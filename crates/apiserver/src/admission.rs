@@ -47,6 +47,10 @@ pub struct Denial {
     pub reason: String,
     /// The whole message of the answer.
     pub message: String,
+    /// `details` of the status, such as the causes that kubectl lists; null for none.
+    pub details: Value,
+    /// What the caller should know beside the refusal.
+    pub warnings: Vec<String>,
 }
 
 /// Rules that may change an object on its way in, or refuse it.
@@ -57,17 +61,18 @@ pub trait Admission: Send + Sync {
     ///
     /// # Errors
     /// A [`Denial`] ends the request.
-    fn mutate(&self, request: &AdmissionRequest<'_>, object: &mut Value) -> Result<(), Denial> {
+    fn mutate(&self, request: &AdmissionRequest<'_>, object: &mut Value) -> Result<(), Box<Denial>> {
         let _ = (request, object);
         Ok(())
     }
 
-    /// Judges the final object; for a deletion this is the object about to go.
+    /// Judges the final object; for a deletion this is the object about to go. Gives what the caller should know
+    /// although the request is let pass.
     ///
     /// # Errors
     /// A [`Denial`] ends the request.
-    fn validate(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<(), Denial> {
+    fn validate(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<Vec<String>, Box<Denial>> {
         let _ = (request, object);
-        Ok(())
+        Ok(Vec::new())
     }
 }

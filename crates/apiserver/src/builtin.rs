@@ -119,6 +119,7 @@ fn resource(kind: &Builtin) -> Resource {
         name: kind.version.to_owned(),
         api_version: api_version(kind.group, kind.version),
         served: true,
+        deprecation: None,
         has_status: kind.has_status,
         selectable: kind.selectable.iter().map(|path| SelectableField::new(path)).collect(),
         schema: None,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     builtin::{CRD_GROUP, CRD_PLURAL},
+    deprecation,
     field::{FieldError, quote},
     meta::{self, str_at},
     resource::{Resource, ResourceKey, ScalePaths, Special, Version, api_version},
@@ -93,7 +94,9 @@ fn versions(spec: &Value, group: &str, errors: &mut Vec<FieldError>) -> Vec<(Arc
     for (index, version) in list.iter().enumerate() {
         match compiled(version, &format!("spec.versions[{index}].schema.openAPIV3Schema")) {
             Ok(schema) => {
-                versions.push((Arc::new(self::version(version, group, schema)), flag(version, "storage")))
+                let mut read = self::version(version, group, schema);
+                read.deprecation = deprecation::text(spec, version);
+                versions.push((Arc::new(read), flag(version, "storage")));
             }
             Err(error) => errors.push(error),
         }
@@ -105,11 +108,11 @@ fn versions(spec: &Value, group: &str, errors: &mut Vec<FieldError>) -> Vec<(Arc
     versions
 }
 
-fn flag(object: &Value, field: &str) -> bool {
+pub(crate) fn flag(object: &Value, field: &str) -> bool {
     object.get(field).and_then(Value::as_bool).unwrap_or_default()
 }
 
-fn compiled(version: &Value, path: &str) -> Result<Schema, FieldError> {
+pub(crate) fn compiled(version: &Value, path: &str) -> Result<Schema, FieldError> {
     let source = version.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
     let source = source.ok_or_else(|| FieldError::required(path, "schemas are required"))?;
     schema::compile(source, path).map_err(|error| FieldError::invalid(path, "{}", &error.to_string()))
@@ -122,6 +125,7 @@ fn version(version: &Value, group: &str, schema: Schema) -> Version {
         name: name.to_owned(),
         api_version: api_version(group, name),
         served: flag(version, "served"),
+        deprecation: None,
         has_status: version.get("subresources").is_some_and(|it| it.get("status").is_some()),
         selectable: fields
             .into_iter()

@@ -119,6 +119,7 @@ fn objects<'a>(
     let answer = resolve(cluster, target, key, verb).and_then(|(place, subresource)| {
         let origin =
             Origin { user_agent, verb: verb.name(), subresource: target.subresource.as_deref(), body };
+        let deprecation = place.version.deprecation.clone();
         let call = Call {
             cluster,
             target,
@@ -130,7 +131,14 @@ fn objects<'a>(
             body,
             origin,
         };
-        call.run(verb)
+        let answer = call.run(verb);
+        match deprecation {
+            None => answer,
+            Some(text) => {
+                let response = answer.unwrap_or_else(|error| response::error(&error));
+                Ok(response::warning_first(response, &text))
+            }
+        }
     });
     (verb.name(), answer)
 }

@@ -120,7 +120,7 @@ pub(crate) fn warning(mut response: Response<ResponseBody>, warnings: &[String])
         let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
         let Some(left) = room.checked_sub(quoted.len()) else { break };
         room = left;
-        if let Ok(value) = header::HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+        if let Ok(value) = header::HeaderValue::from_bytes(format!("299 - \"{quoted}\"").as_bytes()) {
             response.headers_mut().append(header::WARNING, value);
         }
     }
@@ -128,7 +128,18 @@ pub(crate) fn warning(mut response: Response<ResponseBody>, warnings: &[String])
 }
 
 pub(crate) fn error(error: &ApiError) -> Response<ResponseBody> {
-    value(error.code(), &error.to_status())
+    warning(value(error.code(), &error.to_status()), error.warnings())
+}
+
+/// Adds what is to be said before all other warnings.
+pub(crate) fn warning_first(mut response: Response<ResponseBody>, text: &str) -> Response<ResponseBody> {
+    let others: Vec<_> = response.headers().get_all(header::WARNING).iter().cloned().collect();
+    response.headers_mut().remove(header::WARNING);
+    let mut response = warning(response, &[text.to_owned()]);
+    for other in others {
+        response.headers_mut().append(header::WARNING, other);
+    }
+    response
 }
 
 pub(crate) fn watch(watch: Watch) -> Response<ResponseBody> {

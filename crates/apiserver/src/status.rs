@@ -185,8 +185,17 @@ impl ApiError {
                     ("retryAfterSeconds".to_owned(), json!(1)),
                 ]))
             }
+            Self::Denied(denial) => denial.details.as_object().cloned(),
             Self::NoSuchResource | Self::Unprocessable => Some(Map::new()),
             _ => None,
+        }
+    }
+
+    /// What the caller should know beside the refusal.
+    pub(crate) fn warnings(&self) -> &[String] {
+        match self {
+            Self::Denied(denial) => &denial.warnings,
+            _ => &[],
         }
     }
 

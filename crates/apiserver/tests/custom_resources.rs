@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use capm3_apiserver::{Admission, AdmissionRequest, Conversion, Denial, Operation};
 use common::*;
+use http::Request;
+use http_body_util::Full;
 use serde_json::{Value, json};
 
 const CRD: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.test.io";
@@ -145,7 +147,7 @@ async fn a_cluster_scoped_kind_has_no_namespace() {
 struct PaintItBlue;
 
 impl Admission for PaintItBlue {
-    fn mutate(&self, request: &AdmissionRequest<'_>, object: &mut Value) -> Result<(), Denial> {
+    fn mutate(&self, request: &AdmissionRequest<'_>, object: &mut Value) -> Result<(), Box<Denial>> {
         if request.resource == "widgets" && request.operation == Operation::Create {
             object["spec"]["color"] = json!("blue");
             object["spec"]["bogus"] = json!(1);
@@ -153,7 +155,7 @@ impl Admission for PaintItBlue {
         Ok(())
     }
 
-    fn validate(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<(), Denial> {
+    fn validate(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<Vec<String>, Box<Denial>> {
         let was = request.old.map(|old| old["spec"]["size"].clone());
         let refused = match request.operation {
             Operation::Update => was != Some(object["spec"]["size"].clone()),
@@ -161,7 +163,18 @@ impl Admission for PaintItBlue {
             Operation::Create => false,
         };
         let message = format!("admission denied {} {}", request.resource, request.name);
-        if refused { Err(Denial { code: 403, reason: "Forbidden".to_owned(), message }) } else { Ok(()) }
+        let warnings = vec!["blue is “the” color".to_owned()];
+        let details = json!({"kind": "widgets"});
+        match refused {
+            true => Err(Box::new(Denial {
+                code: 403,
+                reason: "Forbidden".to_owned(),
+                message,
+                details,
+                warnings,
+            })),
+            false => Ok(warnings),
+        }
     }
 }
 
@@ -176,6 +189,46 @@ async fn admission_may_change_and_refuse() {
     assert_eq!((code, &status["message"]), (403, &json!("admission denied widgets precious")));
     assert_eq!(merge_patch(&server, &path, json!({"spec": {"color": "red"}})).await.0, 200);
     assert_eq!(call(&server, "DELETE", &path, None).await.0, 403);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_admission_warns_of_reaches_the_caller_refused_or_not() {
+    let server = widget_server().await;
+    server.set_admission(Arc::new(PaintItBlue));
+    let warnings = |response: &http::Response<_>| {
+        let values = response.headers().get_all("warning").iter();
+        values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect::<Vec<_>>()
+    };
+    let body = |size| Full::from(widget("w", size).to_string());
+    let request = Request::post(WIDGETS).header("content-type", "application/json");
+    let created = send(&server, request.body(body(1)).unwrap()).await;
+    assert_eq!(created.status(), 201);
+    assert_eq!(warnings(&created), ["299 - \"blue is “the” color\""]);
+    let patch = Request::patch(format!("{WIDGETS}/w")).header("content-type", "application/merge-patch+json");
+    let refused = send(&server, patch.body(Full::from(r#"{"spec":{"size":2}}"#)).unwrap()).await;
+    assert_eq!(refused.status(), 403);
+    assert_eq!(warnings(&refused), ["299 - \"blue is “the” color\""]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_caller_of_a_deprecated_version_is_told_what_to_use() {
+    let server = server();
+    let mut crd = widget_crd();
+    let versions = crd["spec"]["versions"].as_array_mut().unwrap();
+    versions.iter_mut().find(|it| it["name"] == "v1beta1").unwrap()["deprecated"] = json!(true);
+    ok(&server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Some(crd)).await;
+    let first_warning = |path: String| {
+        let server = server.clone();
+        async move {
+            let response = send(&server, Request::get(path).body(Full::default()).unwrap()).await;
+            response.headers().get("warning").map(|value| value.to_str().unwrap().to_owned())
+        }
+    };
+    let old = WIDGETS.replace("/v1/", "/v1beta1/");
+    let told = Some("299 - \"test.io/v1beta1 Widget is deprecated; use test.io/v1 Widget\"".to_owned());
+    assert_eq!(first_warning(old.clone()).await, told);
+    assert_eq!(first_warning(format!("{old}/missing")).await, told);
+    assert_eq!(first_warning(WIDGETS.to_owned()).await, None);
 }
 
 /// The old version calls the size `legacySize`.

@@ -73,7 +73,7 @@ fn served(store: &Store, is_core: bool) -> BTreeMap<String, Vec<String>> {
 }
 
 /// Kubernetes prefers general availability over beta over alpha, then the larger numbers.
-fn rank(version: &str) -> (u8, u32, u32) {
+pub(crate) fn rank(version: &str) -> (u8, u32, u32) {
     let digits = |text: &str| text.parse::<u32>().unwrap_or_default();
     let body = version.strip_prefix('v').unwrap_or(version);
     if let Some((major, minor)) = body.split_once("beta") {

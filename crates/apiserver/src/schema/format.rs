@@ -125,12 +125,12 @@ fn mac(text: &str) -> bool {
     matches!(groups.len(), 6 | 8 | 20) && groups.iter().all(pair)
 }
 
-/// What Go's `url.ParseRequestURI` takes: an absolute path, or a scheme and anything without broken escapes.
+/// What Go's `url.ParseRequestURI` takes: an absolute path, `*`, or a scheme and anything without broken escapes.
 fn uri(text: &str) -> bool {
     if text.is_empty() || text.bytes().any(|byte| byte.is_ascii_control()) || !escapes_are_whole(text) {
         return false;
     }
-    if text.starts_with('/') {
+    if text.starts_with('/') || text == "*" {
         return true;
     }
     let Some((scheme, rest)) = text.split_once(':') else {
@@ -194,7 +194,7 @@ mod tests {
             ("mac", &["00:11:22:33:44:55", "00-11-22-33-44-55"], &["00:11:22:33:44", "zz:11:22:33:44:55"]),
             (
                 "uri",
-                &["http://a.b/c", "/path", "urn:x:y", "redfish+https://[::1]:8000/x", "http://h/%20"],
+                &["http://a.b/c", "/path", "*", "urn:x:y", "redfish+https://[::1]:8000/x", "http://h/%20"],
                 &["", "a/b", "http://h/%zz", "http://a b/", "http://h:x/"],
             ),
             ("uuid", &["5f2b3a1c-0000-4000-8000-000000000000"], &["5f2b3a1c", "x"]),

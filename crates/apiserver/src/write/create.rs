@@ -33,7 +33,7 @@ impl Writer<'_> {
             ));
         }
         self.require_room(place, meta::name(&object))?;
-        let warnings = self.normalise(place, &mut object, options.validation, unknown)?;
+        let mut warnings = self.normalise(place, &mut object, options.validation, unknown)?;
         self.stamp(place, &mut object);
         self.mutate(place, None, &mut object, options)?;
         self.complete_name(place, &mut object);
@@ -41,7 +41,7 @@ impl Writer<'_> {
         if !errors.is_empty() {
             return Err(ApiError::Invalid(place.resource.kind_subject(meta::name(&object)), errors));
         }
-        self.admit(place, None, &object, options.dry_run)?;
+        warnings.extend(self.admit(place, None, &object, options.dry_run)?);
         let key = place.key(meta::name(&object));
         if self.store().get(&key).is_some() {
             return Err(ApiError::AlreadyExists(place.resource.subject(&key.name)));

@@ -224,17 +224,24 @@ impl Writer<'_> {
         };
         let name = meta::name(object).to_owned();
         let request = self.admission_request(place, &name, old, options.dry_run);
-        admission.mutate(&request, object).map_err(|denial| ApiError::Denied(Box::new(denial)))?;
+        admission.mutate(&request, object).map_err(ApiError::Denied)?;
         meta::tidy::tidy(object).map_err(|error| ApiError::Internal(error.to_string()))?;
         self.normalise(place, object, FieldValidation::Ignore, Vec::new()).map(drop)
     }
 
-    fn admit(&self, place: &Place, old: Option<&Value>, object: &Value, dry_run: bool) -> ApiResult<()> {
+    /// Gives what the caller should know although the object is let pass.
+    fn admit(
+        &self,
+        place: &Place,
+        old: Option<&Value>,
+        object: &Value,
+        dry_run: bool,
+    ) -> ApiResult<Vec<String>> {
         let Some(admission) = self.env.admission() else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         let request = self.admission_request(place, meta::name(object), old, dry_run);
-        admission.validate(&request, object).map_err(|denial| ApiError::Denied(Box::new(denial)))
+        admission.validate(&request, object).map_err(ApiError::Denied)
     }
 
     fn admission_request<'r>(

@@ -58,7 +58,7 @@ impl Writer<'_> {
         let (key, stored) = self.find(place)?;
         let old = self.in_version(&stored, &place.version)?;
         check_version(place, &new, &stored, source)?;
-        let warnings = self.normalise(place, &mut new, options.validation, unknown)?;
+        let mut warnings = self.normalise(place, &mut new, options.validation, unknown)?;
         let mut new = split_status(place, new, &old);
         restore_metadata(&mut new, &old);
         self.mutate(place, Some(&old), &mut new, options)?;
@@ -68,7 +68,7 @@ impl Writer<'_> {
         }
         count_generation(place, &mut new, &old);
         self.judge_update(place, &new, &old)?;
-        self.admit(place, Some(&old), &new, options.dry_run)?;
+        warnings.extend(self.admit(place, Some(&old), &new, options.dry_run)?);
         let unchanged = new == old;
         let new = self.convert(new, &place.resource.storage)?;
         if unchanged || new == stored.value() {
