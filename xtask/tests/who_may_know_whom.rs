@@ -12,9 +12,13 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("capm3-engine", &[]),
     ("capm3-apiserver", &[]),
     ("capm3-domain", &["capm3-api"]),
+    ("capm3-admission", &["capm3-domain", "capm3-api"]),
     ("capm3-provider", &["capm3-engine", "capm3-domain", "capm3-api"]),
     ("capm3-world", &["capm3-engine", "capm3-api"]),
-    ("capm3-lab", &["capm3-apiserver", "capm3-world", "capm3-provider", "capm3-engine", "capm3-api"]),
+    (
+        "capm3-lab",
+        &["capm3-apiserver", "capm3-world", "capm3-provider", "capm3-admission", "capm3-engine", "capm3-api"],
+    ),
 ];
 
 /// Licences that may be linked into the binary.

@@ -4,6 +4,7 @@
 //! [`stuck`] says why something does not get on. `capm3 up`, the end-to-end tests and the benchmarks all use it.
 //! On a paused, single-threaded runtime a run is repeatable: equal seeds give equal writes in equal order.
 
+mod admission;
 pub mod fleet;
 pub mod manifests;
 mod progress;

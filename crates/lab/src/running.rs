@@ -11,6 +11,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::{
+    admission::InProcess,
     manifests::Manifest,
     workload_apis::{ConnectInProcess, Embedded},
 };
@@ -109,6 +110,7 @@ impl Lab {
         let mut server_options = capm3_apiserver::Options::new(Arc::new(move || clock.now()), options.seed);
         server_options.observer.clone_from(&options.observer);
         let server = ApiServer::new(server_options);
+        server.set_admission(Arc::new(InProcess));
         let client = client_of(&server, "capm3-lab");
         apply(&client, &crds()).await?;
         let world_client = client_of(&server, "capm3-world");

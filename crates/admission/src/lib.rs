@@ -1,0 +1,16 @@
+//! Admission: defaulting, validation and conversion of the provider's kinds, JSON in, verdict or JSON out.
+//!
+//! Takes what an API server hands to a webhook and gives what the webhook answers, in the words of a `Status`. The
+//! rules themselves are in `capm3_domain::validation`, the versions in `capm3_api`; here is only what stands between
+//! them and a server: which objects are ours, in which version they come, how a refusal is told. Whoever serves it,
+//! in process or over HTTPS, adds nothing to the answer.
+
+mod denial;
+mod judge;
+mod kinds;
+
+pub use self::{
+    denial::Denial,
+    judge::{Answer, fill_in, judge},
+    kinds::{defaulter_name, is_ours, validator_name},
+};

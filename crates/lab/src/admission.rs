@@ -1,0 +1,42 @@
+//! The provider's admission rules as a plug-in of the embedded server: what the webhooks do for a real one, without
+//! the way over HTTPS. Answers read as if a webhook had given them, so both servers say the same.
+
+use capm3_admission::{Answer, defaulter_name, is_ours, validator_name};
+use capm3_apiserver::{Admission, AdmissionRequest, Denial, Operation};
+use serde_json::Value;
+
+/// The rules, in process.
+#[derive(Debug, Clone, Copy)]
+pub struct InProcess;
+
+/// Webhooks are registered for whole objects of the provider's kinds, created or updated.
+fn concerns_us(request: &AdmissionRequest<'_>) -> bool {
+    is_ours(request.group) && request.subresource.is_none() && request.operation != Operation::Delete
+}
+
+impl Admission for InProcess {
+    fn mutate(&self, request: &AdmissionRequest<'_>, object: &mut Value) -> Result<(), Box<Denial>> {
+        if !concerns_us(request) {
+            return Ok(());
+        }
+        let webhook = defaulter_name(request.group, request.kind);
+        capm3_admission::fill_in(object).map_err(|denial| told(*denial, &webhook, Vec::new()))
+    }
+
+    fn validate(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<Vec<String>, Box<Denial>> {
+        if !concerns_us(request) {
+            return Ok(Vec::new());
+        }
+        match capm3_admission::judge(request.old, object) {
+            Answer { denial: None, warnings } => Ok(warnings),
+            Answer { denial: Some(denial), warnings } => {
+                Err(told(denial, &validator_name(request.group, request.kind), warnings))
+            }
+        }
+    }
+}
+
+fn told(denial: capm3_admission::Denial, webhook: &str, warnings: Vec<String>) -> Box<Denial> {
+    let capm3_admission::Denial { code, reason, message, details } = denial.told_by(webhook);
+    Box::new(Denial { code, reason: reason.to_owned(), message, details, warnings })
+}
