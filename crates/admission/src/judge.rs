@@ -1,10 +1,11 @@
 //! The two questions of an API server: what is to be filled in, and may it be stored.
 
-use capm3_domain::validation;
+use capm3_domain::validation::{self, Verdict};
 use serde_json::Value;
 
 use crate::{
     Denial,
+    conversion::{is_older, older, stored},
     kinds::{group_version, is_ours, text},
 };
 
@@ -22,33 +23,47 @@ pub struct Answer {
 /// # Errors
 /// Something that is no object, or cannot be read in its version.
 pub fn fill_in(object: &mut Value) -> Result<(), Box<Denial>> {
-    let (group, _) = known(object)?;
-    if is_ours(group) {
-        let kind = text(object, "/kind").to_owned();
+    if !is_ours(group(object)?) {
+        return Ok(());
+    }
+    let kind = text(object, "/kind").to_owned();
+    if !is_older(object) {
         validation::fill_in(&kind, object);
+        return Ok(());
+    }
+    let before = stored(object)?.into_owned();
+    let mut after = before.clone();
+    validation::fill_in(&kind, &mut after);
+    // Only a change is worth the way there and back.
+    if after != before {
+        *object = older(&after)?;
     }
     Ok(())
 }
 
-/// Judges a new object, or what an update makes of `old`.
+/// Judges a new object, or what an update makes of `old`, in any served version.
 pub fn judge(old: Option<&Value>, new: &Value) -> Answer {
     answer(old, new).unwrap_or_else(|denial| Answer { denial: Some(*denial), warnings: Vec::new() })
 }
 
 fn answer(old: Option<&Value>, new: &Value) -> Result<Answer, Box<Denial>> {
-    let (group, _) = known(new)?;
-    if !is_ours(group) {
+    if !is_ours(group(new)?) {
         return Ok(Answer::default());
     }
-    let verdict = validation::review(text(new, "/kind"), old, new);
+    let kind = text(new, "/kind");
+    let written =
+        if is_older(new) { validation::v1beta1::review(kind, old, new) } else { Verdict::default() };
+    let stored_old = old.map(stored).transpose()?;
+    let meant = validation::review(kind, stored_old.as_deref(), stored(new)?.as_ref());
+    let verdict = written.and(meant);
     let denial = verdict.refusal.map(|refusal| Denial::of(new, &refusal));
     Ok(Answer { denial, warnings: verdict.warnings })
 }
 
-/// Group and version of something that is at least an object.
-fn known(object: &Value) -> Result<(&str, &str), Box<Denial>> {
+/// The group of something that is at least an object.
+fn group(object: &Value) -> Result<&str, Box<Denial>> {
     if object.is_object() {
-        return Ok(group_version(object));
+        return Ok(group_version(object).0);
     }
     let message = "expected an object, such as a Metal3Machine, but got something else";
     Err(Box::new(Denial::bad_request(message)))

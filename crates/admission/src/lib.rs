@@ -5,11 +5,13 @@
 //! them and a server: which objects are ours, in which version they come, how a refusal is told. Whoever serves it,
 //! in process or over HTTPS, adds nothing to the answer.
 
+mod conversion;
 mod denial;
 mod judge;
 mod kinds;
 
 pub use self::{
+    conversion::convert,
     denial::Denial,
     judge::{Answer, fill_in, judge},
     kinds::{defaulter_name, is_ours, validator_name},

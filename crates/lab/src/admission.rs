@@ -1,8 +1,8 @@
-//! The provider's admission rules as a plug-in of the embedded server: what the webhooks do for a real one, without
+//! The provider's admission rules and conversion as a plug-in of the embedded server: what the webhooks do for a real one, without
 //! the way over HTTPS. Answers read as if a webhook had given them, so both servers say the same.
 
 use capm3_admission::{Answer, defaulter_name, is_ours, validator_name};
-use capm3_apiserver::{Admission, AdmissionRequest, Denial, Operation};
+use capm3_apiserver::{Admission, AdmissionRequest, Conversion, Denial, Operation, RewriteApiVersion};
 use serde_json::Value;
 
 /// The rules, in process.
@@ -32,6 +32,17 @@ impl Admission for InProcess {
             Answer { denial: Some(denial), warnings } => {
                 Err(told(denial, &validator_name(request.group, request.kind), warnings))
             }
+        }
+    }
+}
+
+/// Only the provider's own kinds have several versions of different shape; of the others every version is alike.
+impl Conversion for InProcess {
+    fn convert(&self, object: Value, api_version: &str) -> Result<Value, String> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        match is_ours(group) {
+            true => capm3_admission::convert(object, api_version),
+            false => RewriteApiVersion.convert(object, api_version),
         }
     }
 }

@@ -111,6 +111,7 @@ impl Lab {
         server_options.observer.clone_from(&options.observer);
         let server = ApiServer::new(server_options);
         server.set_admission(Arc::new(InProcess));
+        server.set_conversion(Arc::new(InProcess));
         let client = client_of(&server, "capm3-lab");
         apply(&client, &crds()).await?;
         let world_client = client_of(&server, "capm3-world");

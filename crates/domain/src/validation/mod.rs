@@ -66,6 +66,22 @@ impl From<Findings> for Verdict {
     }
 }
 
+impl Verdict {
+    /// Both verdicts in one.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.refusal = match (self.refusal, other.refusal) {
+            (Some(Refusal::Invalid(mut errors)), Some(Refusal::Invalid(more))) => {
+                errors.extend(more);
+                Some(Refusal::Invalid(errors))
+            }
+            (ours, theirs) => ours.or(theirs),
+        };
+        self.warnings.extend(other.warnings);
+        self
+    }
+}
+
 /// Judges an object of the stored version, and what an update makes of `old`. Kinds that are not the provider's are
 /// accepted.
 pub fn review(kind: &str, old: Option<&Value>, new: &Value) -> Verdict {

@@ -3,10 +3,14 @@
 
 use serde_json::Value;
 
-use super::{FieldError, Verdict, findings::Findings, node::Node};
+use super::{FieldError, Verdict, exempt::is_exempt, findings::Findings, node::Node};
 
-/// Judges an object of v1beta1 by what its own schema lets pass. The rules of the stored version come on top.
-pub fn review(kind: &str, object: &Value) -> Verdict {
+/// Judges an object of v1beta1, and what an update makes of `old`, by what its own schema lets pass. The rules of the
+/// stored version come on top.
+pub fn review(kind: &str, old: Option<&Value>, object: &Value) -> Verdict {
+    if old.is_some_and(|old| is_exempt(old, object)) {
+        return Verdict::default();
+    }
     let mut findings = Findings::default();
     let spec = Node::root(object).at("spec");
     match kind {

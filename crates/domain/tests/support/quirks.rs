@@ -35,6 +35,10 @@ const ANY_OF_FOUR: &str = r#"{"outcome": "chosen", "hosts": ["h1", "h2", "h3", "
 /// Sources of addresses that say nothing, and a hash policy that is unset: the older schema refuses them.
 const EMPTY_SOURCES: &[&str] = &["fromPoolRef", "string", "fromHostInterface", "bondXmitHashPolicy"];
 
+/// Admission lets it pass.
+const ACCEPTED: &str = r#"{"allowed": true, "schema_errors": null,
+    "validating_webhook": {"allowed": true, "code": null, "errors": null, "message": null}}"#;
+
 /// Case, answer. By family.
 #[rustfmt::skip]
 const QUIRKS: &[(&str, Answer)] = &[
@@ -263,4 +267,25 @@ const QUIRKS: &[(&str, Answer)] = &[
     ("sel-reuse-last", Instead(r#"{"hosts": ["h1", "h2", "h3"]}"#)),
     ("sel-reuse-fd", Instead(r#"{"hosts": ["h1"]}"#)),
     ("sel-reuse-consumer-foreign", Instead(NO_HOST)),
+    // webhook
+    ("w-clustertemplate-upd-repair", Instead(ACCEPTED)),
+    ("w-machine-selector-dup", Instead(ACCEPTED)),
+    ("w-machinetemplate-secrets", Instead(r#"{"allowed": false, "validating_webhook": {"allowed": false, "code": 422,
+        "errors": [{"field": "spec.template.spec.userData.namespace", "type": "Forbidden"}]}}"#)),
+    ("w-datatemplate-empty-string", Instead(ACCEPTED)),
+    ("w-datatemplate-bond-noparams", Instead(ACCEPTED)),
+    ("w-datatemplate-bond-scalar", Instead(ACCEPTED)),
+    ("w-datatemplate-vlan-dup", Instead(ACCEPTED)),
+    ("w-datatemplate-route-dup", Instead(ACCEPTED)),
+    ("w-dataclaim-notemplate", Instead(r#"{"validating_webhook": {"code": 422,
+        "errors": [{"field": "spec.template.name", "type": "Invalid"}]}}"#)),
+    ("w-dataclaim-upd-ns", Instead(ACCEPTED)),
+    ("w-remediationtemplate-none", Instead(r#"{"allowed": true, "mutating_webhook": null,
+        "validating_webhook": {"allowed": true}, "defaulted": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+            "kind": "Metal3RemediationTemplate", "metadata": {"name": "obj", "namespace": "ns1"},
+            "spec": {"template": {"spec": {"strategy": {"type": "Reboot", "retryLimit": 1, "timeoutSeconds": 600}}}}}}"#)),
+    ("w-ippool-mixed", Instead(r#"{"allowed": false, "validating_webhook": {"allowed": false, "code": 422,
+        "errors": [{"field": "spec.pools[0]", "type": "Invalid"}]}}"#)),
+    ("w-ippool-prealloc-network", Instead(r#"{"allowed": false, "validating_webhook": {"allowed": false, "code": 422,
+        "errors": [{"field": "spec.preAllocations", "type": "Invalid"}]}}"#)),
 ];
