@@ -68,6 +68,10 @@ pub mod finalizer {
     pub const IP_CLAIM: &str = "ipclaim.ipam.metal3.io";
     /// Of an IPAddress.
     pub const IP_ADDRESS: &str = "ipaddress.ipam.metal3.io";
+    /// Of an IPAddressClaim of Cluster API that an IPPool serves.
+    pub const CAPI_IP_ADDRESS_CLAIM: &str = "ipam.metal3.io/ipaddressclaim";
+    /// Of an IPAddress of Cluster API that is from an IPPool.
+    pub const CAPI_IP_ADDRESS: &str = "ipam.metal3.io/ipaddress";
 }
 
 /// Types of conditions.
@@ -170,6 +174,8 @@ pub mod event {
     pub const FAILURE_DOMAIN_FALLBACK: &str = "FailureDomainFallback";
     /// The provider ID was set.
     pub const PROVIDER_ID_SET: &str = "ProviderIDSet";
+    /// A claim got no address.
+    pub const ADDRESS_NOT_GIVEN: &str = "AddressNotGiven";
 }
 
 /// Provisioning states of a host.

@@ -4,21 +4,22 @@
 use std::{cmp::Ordering, collections::BTreeMap, time::Duration};
 
 use capm3_api::metadata::MetadataExt;
-use capm3_engine::{ActError, ApiError, End, Executor, ObjectKey, Outcome, Plan, drive};
+use capm3_engine::{ActError, ApiError, End, Executor, Outcome, Plan, drive};
 use kube::core::ObjectMeta;
 use tracing::debug;
 
 /// How soon to look again at a status that was already written in this second.
 pub(crate) const STATUS_PACE: Duration = Duration::from_millis(250);
 
-/// Claims whose writes the server refused, by name, with the server's words.
+/// Claims whose writes the server refused, by the name given in the batch, with the server's words.
 pub(crate) type Refusals = BTreeMap<String, String>;
 
 /// A plan in parts: what comes before the claims, each claim by itself, and what comes after them.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) head: Plan,
-    pub(crate) claims: Vec<(ObjectKey, Plan)>,
+    /// By the name under which a refusal is told.
+    pub(crate) claims: Vec<(String, Plan)>,
     pub(crate) tail: Plan,
 }
 
@@ -62,7 +63,7 @@ async fn one_by_one<F: Future<Output = Result<(), ActError>>>(
         if let Err(failure) = act(part).await
             && let Some(words) = refusal(&failure)
         {
-            refusals.insert(claim.name, words);
+            refusals.insert(claim, words);
         }
     }
     let told = batch(&refusals);
@@ -105,7 +106,7 @@ pub(crate) fn end(status_is_due: bool, waits_for: Option<String>) -> End {
 
 #[cfg(test)]
 mod tests {
-    use capm3_engine::ResourceKind;
+    use capm3_engine::{ObjectKey, ResourceKind};
     use futures::{FutureExt, future::ready};
     use serde_json::json;
 
@@ -123,7 +124,7 @@ mod tests {
     fn batch(refusals: &Refusals) -> Batch {
         let claim = |name: &str| {
             let told = refusals.get(name).map(|words| format!("told-{name}-{words}"));
-            (ObjectKey::new("n", name), creation(&told.unwrap_or_else(|| name.to_owned())))
+            (name.to_owned(), creation(&told.unwrap_or_else(|| name.to_owned())))
         };
         Batch {
             head: creation("head"),

@@ -1,9 +1,12 @@
 //! By what the provider finds objects, one constant an index. Values that name an object are `<namespace>/<name>`.
 
 use capm3_api::{
-    ipam::{IpAddress, IpClaim, IpPool},
+    ipam::{self, IpAddress, IpClaim, IpPool},
     metadata::{MetadataExt, group_of},
-    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, MachineSet, SecretMetadata},
+    neighbours::{
+        BareMetalHost, CAPI_GROUP, CapiIpAddress, Cluster, IpAddressClaim, Machine, MachineSet,
+        SecretMetadata, TypedPoolRef,
+    },
     v1beta2::{
         self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
         Metal3MachineTemplate,
@@ -177,6 +180,32 @@ pub const IP_ADDRESSES_BY_POOL: Index<IpAddress> = Index {
     },
 };
 
+/// Whether a reference names a pool that the built-in address manager serves.
+pub(crate) fn serves(pool: &TypedPoolRef) -> bool {
+    pool.api_group == ipam::GROUP && pool.kind == IpPool::API.kind && !pool.name.is_empty()
+}
+
+/// IPAddressClaims by the IPPool that they name.
+pub const CAPI_CLAIMS_BY_POOL: Index<IpAddressClaim> =
+    Index { name: "by-pool", values: |claim| pool_of(&claim.metadata, &claim.spec.pool_ref) };
+
+/// IPAddressClaims that need something of the IPPool that they name: not served yet, or being deleted.
+pub const OPEN_CAPI_CLAIMS_BY_POOL: Index<IpAddressClaim> = Index {
+    name: "open-by-pool",
+    values: |claim| {
+        let open = claim.status.address_ref.is_none() || claim.metadata.is_deleting();
+        if open { pool_of(&claim.metadata, &claim.spec.pool_ref) } else { Vec::new() }
+    },
+};
+
+/// IPAddressClaims by the uid of each owner.
+pub const CAPI_CLAIMS_BY_OWNER: Index<IpAddressClaim> =
+    Index { name: "by-owner-uid", values: |claim| owner_uids(&claim.metadata) };
+
+/// IPAddresses of Cluster API by the IPPool that they are from.
+pub const CAPI_IP_ADDRESSES_BY_POOL: Index<CapiIpAddress> =
+    Index { name: "by-pool", values: |address| pool_of(&address.metadata, &address.spec.pool_ref) };
+
 /// IPPools by the Cluster that they name.
 pub const POOLS_BY_CLUSTER: Index<IpPool> = Index {
     name: "by-cluster",
@@ -217,6 +246,8 @@ pub fn register(caches: &mut Caches) {
     caches.add::<IpPool>(&[POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE]);
     caches.add::<IpClaim>(&[IP_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL, IP_CLAIMS_BY_OWNER]);
     caches.add::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);
+    caches.add::<IpAddressClaim>(&[CAPI_CLAIMS_BY_POOL, OPEN_CAPI_CLAIMS_BY_POOL, CAPI_CLAIMS_BY_OWNER]);
+    caches.add::<CapiIpAddress>(&[CAPI_IP_ADDRESSES_BY_POOL]);
     caches.add::<BareMetalHost>(&[HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE]);
     caches.add::<Cluster>(&[]);
     caches.add::<Machine>(&[CAPI_MACHINES_BY_CLUSTER]);
@@ -226,6 +257,10 @@ pub fn register(caches: &mut Caches) {
 
 fn in_namespace(metadata: &ObjectMeta, name: &str) -> String {
     format!("{}/{name}", metadata.namespace_str())
+}
+
+fn pool_of(metadata: &ObjectMeta, pool: &TypedPoolRef) -> Vec<String> {
+    if serves(pool) { vec![in_namespace(metadata, &pool.name)] } else { Vec::new() }
 }
 
 fn cluster_label(metadata: &ObjectMeta) -> Vec<String> {

@@ -3,12 +3,14 @@
 
 mod cluster;
 mod host;
+mod ipam;
 mod machine;
 mod node;
 mod secret;
 
 pub use cluster::*;
 pub use host::*;
+pub use ipam::*;
 pub use machine::*;
 pub use node::*;
 pub use secret::*;

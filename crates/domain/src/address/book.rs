@@ -223,6 +223,11 @@ impl AddressBook {
         self.entries.len()
     }
 
+    /// How many addresses the ranges hold.
+    pub fn capacity(&self) -> u128 {
+        self.layout.capacity()
+    }
+
     /// `status.indexes` of the pool: address by name of the claim, an address without a claim under the empty name.
     /// Where claims of both kinds share a name, the IPClaim's address is shown.
     pub fn indexes(&self) -> BTreeMap<String, String> {

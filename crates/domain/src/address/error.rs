@@ -1,6 +1,6 @@
 //! Why a claim got no address, in the words that users know, and what would change that.
 
-use super::{Address, ClaimKey};
+use super::{Address, AddressBook, ClaimKey};
 
 /// Why a claim got no address. The text is what stands on the claim.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +86,32 @@ impl AddressError {
             (Self::Exhausted { requested }, Change::Freed(_)) => !requested,
             // A claim without a wish may be given one, which then fails or succeeds on its own terms.
             (Self::Exhausted { .. }, Change::Claim) => true,
+        }
+    }
+
+    /// What would help, in one sentence without its end; empty where the error says it all.
+    pub fn help(&self, book: &AddressBook) -> String {
+        match self {
+            Self::BadAnnotation(_) => "correct the annotation ipAddress of the claim".to_owned(),
+            Self::Conflicting => {
+                "drop the annotation ipAddress, or correct spec.preAllocations of the pool".to_owned()
+            }
+            Self::RequestedTaken(address) => match book.holder_of(*address) {
+                Some(holder) => format!("{address} is held by {holder}"),
+                None => format!("{address} is reserved by spec.preAllocations"),
+            },
+            Self::PreAllocatedOutOfBounds => {
+                "no range of spec.pools holds the address that spec.preAllocations names".to_owned()
+            }
+            Self::PreAllocatedTaken { .. } => String::new(),
+            Self::Exhausted { requested: true } => {
+                "no range of spec.pools holds the address that the annotation ipAddress asks for".to_owned()
+            }
+            Self::Exhausted { requested: false } => format!(
+                "all {} addresses are given out or reserved; add a range to spec.pools or delete a claim",
+                book.capacity()
+            ),
+            Self::InvalidPrefix => "correct the prefix of the pool".to_owned(),
         }
     }
 

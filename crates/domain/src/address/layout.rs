@@ -83,6 +83,21 @@ impl Layout {
         self.gateways.contains(&address)
     }
 
+    /// How many addresses the ranges yield; one that stands in two ranges counts once.
+    pub(super) fn capacity(&self) -> u128 {
+        let mut ranges: Vec<&Range> = self.ranges.iter().map(|(range, _)| range).collect();
+        ranges.sort_by_key(|range| range.first());
+        let mut counted: Option<u128> = None;
+        ranges.iter().fold(0_u128, |sum, range| {
+            let first = counted.map_or(range.first().number(), |last| last.saturating_add(1));
+            let first = first.max(range.first().number());
+            let last = range.last().number();
+            counted = counted.max(Some(last));
+            let size = last.checked_sub(first).map_or(0, |span| span.saturating_add(1));
+            sum.saturating_add(size)
+        })
+    }
+
     /// Whether some range yields the address.
     pub(super) fn contains(&self, address: Address) -> bool {
         self.range_of(address).is_some()

@@ -193,6 +193,23 @@ const QUIRKS: &[(&str, Answer)] = &[
                 {"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPPool", "name": "pool", "uid": "pool-uid"},
                 {"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPClaim", "name": "a", "uid": "uid-a"}],
              "spec": {"address": "2001:db8::2", "claim": {"name": "a", "namespace": "ns1"}, "pool": {"name": "pool", "namespace": "ns1"}}}]}"#)),
+    // A condition always has a reason.
+    ("ip-capi", Instead(r#"{"ip_address_claims": [{"address": "px-192-168-0-10", "conditions": [{"message": "", "reason": "Ready", "status": "True", "type": "Ready"}], "finalizers": ["ipam.metal3.io/ipaddressclaim"], "name": "a", "namespace": "ns1"}]}"#)),
+    ("ip-capi-mixed", Instead(r#"{"ip_address_claims": [{"address": "px-192-168-0-11", "conditions": [{"message": "", "reason": "Ready", "status": "True", "type": "Ready"}], "finalizers": ["ipam.metal3.io/ipaddressclaim"], "name": "b", "namespace": "ns1"},
+            {"address": "px-192-168-0-13", "conditions": [{"message": "", "reason": "Ready", "status": "True", "type": "Ready"}], "finalizers": ["ipam.metal3.io/ipaddressclaim"], "name": "d", "namespace": "ns1"},
+            {"conditions": [{"message": "Exhausted IP Pools", "reason": "PoolExhausted", "status": "False", "type": "Ready"}], "finalizers": ["ipam.metal3.io/ipaddressclaim"], "name": "e", "namespace": "ns1"}]}"#)),
+    ("ip-capi-exhausted", Instead(r#"{"ip_address_claims": [{"address": "px-10-0-0-1", "conditions": [{"message": "", "reason": "Ready", "status": "True", "type": "Ready"}], "finalizers": ["ipam.metal3.io/ipaddressclaim"], "name": "a", "namespace": "ns1"},
+            {"conditions": [{"message": "Exhausted IP Pools", "reason": "PoolExhausted", "status": "False", "type": "Ready"}], "finalizers": ["ipam.metal3.io/ipaddressclaim"], "name": "b", "namespace": "ns1"}]}"#)),
+    ("ip-capi-release", Instead(r#"{"ip_address_claims": [{"address": "px-192-168-0-11", "conditions": [{"message": "", "reason": "Ready", "status": "True", "type": "Ready"}], "finalizers": ["ipam.metal3.io/ipaddressclaim"], "name": "b", "namespace": "ns1"},
+            {"address": "px-192-168-0-10", "conditions": [{"message": "", "reason": "Ready", "status": "True", "type": "Ready"}], "finalizers": ["ipam.metal3.io/ipaddressclaim"], "name": "c", "namespace": "ns1"}]}"#)),
+    ("ip-capi-same-name", Instead(r#"{"count": 2, "status_indexes": {"a": "192.168.0.10"},
+        "ip_address_claims": [{"name": "a", "namespace": "ns1", "finalizers": ["ipam.metal3.io/ipaddressclaim"], "address": "px-192-168-0-11",
+            "conditions": [{"message": "", "reason": "Ready", "status": "True", "type": "Ready"}]}],
+        "capi_ip_addresses": [{"name": "px-192-168-0-11", "namespace": "ns1", "finalizers": ["ipam.metal3.io/ipaddress"], "owners": [
+                {"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPPool", "name": "pool", "uid": "pool-uid"},
+                {"apiVersion": "ipam.cluster.x-k8s.io/v1beta2", "kind": "IPAddressClaim", "name": "a", "uid": "uid-a"}],
+             "spec": {"address": "192.168.0.11", "prefix": 0, "claimRef": {"name": "a"},
+                "poolRef": {"name": "pool", "kind": "IPPool", "apiGroup": "ipam.metal3.io"}}}]}"#)),
     ("ip-capi-other-kind", Instead(r#"{"count": 0, "status_indexes": {"a": null}, "capi_ip_addresses": [],
         "ip_address_claims": [{"name": "a", "namespace": "ns1"}]}"#)),
     // provider-id-addresses

@@ -1,20 +1,14 @@
 //! Who gets which address in one pass, before any object is written.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use capm3_api::{
-    ipam::{self, IpAddress, IpClaim},
-    metadata::MetadataExt,
-    vocabulary::finalizer,
-};
-use capm3_domain::address::{
-    Address, AddressBook, AddressError, AddressRequest, Allocation, ClaimKey, ClaimKind, object_name,
-};
+use capm3_api::metadata::MetadataExt;
+use capm3_domain::address::{Address, AddressBook, AddressError, Allocation, ClaimKey, object_name};
 
-use super::Snapshot;
+use super::{
+    Snapshot,
+    kinds::{Claim, Given, Place},
+};
 
 /// What happens to one claim.
 #[derive(Debug)]
@@ -22,28 +16,50 @@ pub(super) enum Step<'a> {
     /// Nothing: somebody else still holds the claim.
     Hold,
     /// Its addresses are taken back and it may go.
-    Release(Vec<&'a IpAddress>),
+    Release(Vec<&'a Given>),
     /// It is pointed at an address that is there already.
-    Link(&'a IpAddress),
+    Link(&'a Given),
     /// It gets a new address under this name.
     Create(Allocation, String),
-    /// It gets none; the text says why.
-    Report(String),
+    /// It gets none.
+    Report(Refusal),
+}
+
+/// Why a claim gets no address.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// In the words that users know; they stand on the claim.
+    pub(super) words: String,
+    /// In one word, for conditions.
+    pub(super) reason: &'static str,
+    /// What would help.
+    help: String,
+}
+
+impl Refusal {
+    fn new(words: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { words: words.into(), reason: "AllocationFailed", help: help.into() }
+    }
+
+    /// What is wrong and what would help.
+    pub(super) fn advice(&self) -> String {
+        if self.help.is_empty() { self.words.clone() } else { format!("{}: {}", self.words, self.help) }
+    }
 }
 
 /// What happens to each claim, and the books afterwards.
 #[derive(Debug)]
 pub(super) struct Allotment<'a> {
-    pub(super) steps: Vec<(&'a IpClaim, Step<'a>)>,
+    pub(super) steps: Vec<(&'a Claim, Step<'a>)>,
     pub(super) book: AddressBook,
 }
 
 /// Goes through the claims: releases first, so that what they free can be given out in the same pass. `find` answers
 /// which object stands under a name.
-pub(super) fn allot(snapshot: &Snapshot, find: impl FnMut(&str) -> Option<Arc<IpAddress>>) -> Allotment<'_> {
+pub(super) fn allot(snapshot: &Snapshot, find: impl FnMut(&Place) -> Option<Given>) -> Allotment<'_> {
     let mut desk = Desk::new(snapshot, find);
-    let (going, staying): (Vec<_>, Vec<_>) =
-        snapshot.claims.iter().map(AsRef::as_ref).partition(|claim: &&IpClaim| claim.metadata.is_deleting());
+    let (going, staying): (Vec<&Claim>, Vec<&Claim>) =
+        snapshot.claims.iter().partition(|claim| claim.is_deleting());
     let mut steps = Vec::with_capacity(snapshot.claims.len());
     for claim in going {
         steps.push((claim, desk.release(claim)));
@@ -58,32 +74,31 @@ struct Desk<'a, F> {
     snapshot: &'a Snapshot,
     find: F,
     book: AddressBook,
-    by_claim: BTreeMap<&'a str, BTreeMap<Address, &'a IpAddress>>,
-    /// Names whose objects this pass deletes.
-    freed: BTreeSet<&'a str>,
-    /// Names that this pass gives to new objects.
-    made: BTreeSet<String>,
+    by_claim: BTreeMap<ClaimKey, BTreeMap<Address, &'a Given>>,
+    /// Places whose objects this pass deletes.
+    freed: BTreeSet<Place>,
+    /// Places of the objects that this pass makes.
+    made: BTreeSet<Place>,
     /// Addresses that cannot be given because of their names, with the reason.
     passed_over: BTreeMap<Address, String>,
 }
 
-impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
+impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
     fn new(snapshot: &'a Snapshot, find: F) -> Self {
         let spec = &snapshot.pool.spec;
         let deleting = snapshot.pool.metadata.is_deleting();
         let mut book = if deleting { AddressBook::of_deleting_pool(spec) } else { AddressBook::new(spec) };
-        let mut by_claim: BTreeMap<&str, BTreeMap<Address, &IpAddress>> = BTreeMap::new();
+        let mut by_claim: BTreeMap<ClaimKey, BTreeMap<Address, &Given>> = BTreeMap::new();
         for object in &snapshot.addresses {
             // An address that does not parse blocks its name, nothing else.
-            let Ok(address) = object.spec.address.parse::<Address>() else {
+            let Ok(address) = object.address().parse::<Address>() else {
                 continue;
             };
-            let claim = object.spec.claim.name_str();
-            if snapshot.claimless.contains(object.metadata.name_str()) {
+            if snapshot.claimless.contains(&object.place()) {
                 book.record(address, None);
             } else {
-                book.record(address, Some(key(claim)));
-                by_claim.entry(claim).or_default().insert(address, object);
+                book.record(address, Some(object.claim()));
+                by_claim.entry(object.claim()).or_default().insert(address, object);
             }
         }
         Self {
@@ -98,54 +113,55 @@ impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
     }
 
     /// Takes back what the claim has, unless somebody else still holds the claim.
-    fn release(&mut self, claim: &'a IpClaim) -> Step<'a> {
-        let others = claim.metadata.finalizers.iter().flatten().any(|f| f != finalizer::IP_CLAIM);
-        if others {
+    fn release(&mut self, claim: &'a Claim) -> Step<'a> {
+        if claim.is_held_by_others() {
             return Step::Hold;
         }
-        let name = claim.metadata.name_str();
-        let addresses = self.by_claim.remove(name).unwrap_or_default();
+        let key = claim.key();
+        let addresses = self.by_claim.remove(&key).unwrap_or_default();
         for (address, object) in &addresses {
             // Held by somebody else the object stays for a while, and with it the address.
-            if object.metadata.finalizers.iter().flatten().all(|f| f == finalizer::IP_ADDRESS) {
-                self.book.forget(*address, Some(&key(name)));
-                self.freed.insert(object.metadata.name_str());
+            if object.is_only_ours() {
+                self.book.forget(*address, Some(&key));
+                self.freed.insert(object.place());
             }
         }
         Step::Release(addresses.into_values().collect())
     }
 
-    fn serve(&mut self, claim: &'a IpClaim) -> Step<'a> {
-        let name = claim.metadata.name_str();
-        let own = self.by_claim.get(name).and_then(|addresses| addresses.values().find(|a| is_of(a, claim)));
+    fn serve(&mut self, claim: &'a Claim) -> Step<'a> {
+        let key = claim.key();
+        let uid = claim.metadata().uid_str();
+        let own = self.by_claim.get(&key).and_then(|addresses| addresses.values().find(|a| a.is_of(uid)));
         if let Some(object) = own {
             return Step::Link(object);
         }
-        if self.snapshot.pool.metadata.is_deleting() {
-            return Step::Report(format!(
-                "IPPool {} is being deleted",
-                self.snapshot.pool.metadata.name_str()
-            ));
+        let pool = &self.snapshot.pool.metadata;
+        if pool.is_deleting() {
+            let words = format!("IPPool {} is being deleted", pool.name_str());
+            return Step::Report(Refusal::new(words, "name another pool"));
         }
-        if let Some(words) = self.snapshot.refused.get(name) {
-            return Step::Report(format!("Failed to create associated IPAddress object: {words}"));
+        if let Some(words) = self.snapshot.refused.get(&key.to_string()) {
+            let words = format!("Failed to create associated IPAddress object: {words}");
+            return Step::Report(Refusal::new(words, ""));
         }
         self.choose(claim)
     }
 
-    fn choose(&mut self, claim: &'a IpClaim) -> Step<'a> {
-        let request = AddressRequest::from(claim);
-        let draw = draw(claim.metadata.uid_str());
+    fn choose(&mut self, claim: &'a Claim) -> Step<'a> {
+        let request = claim.request();
+        let draw = draw(claim.metadata().uid_str());
         loop {
             let allocation = match self.book.choose(&request, draw) {
                 Ok(allocation) => allocation,
-                Err(error) => return Step::Report(words(&error, &self.passed_over)),
+                Err(error) => return Step::Report(self.refuse(&error)),
             };
             let name = object_name(&self.snapshot.pool.spec.name_prefix, allocation.address);
-            match self.owner_of_name(&name) {
+            let place = (claim.kind(), name.clone());
+            match self.owner_of_name(&place) {
                 None => {
                     self.book.record(allocation.address, Some(request.claim));
-                    self.made.insert(name.clone());
+                    self.made.insert(place);
                     return Step::Create(allocation, name);
                 }
                 Some(owner) => {
@@ -157,33 +173,31 @@ impl<'a, F: FnMut(&str) -> Option<Arc<IpAddress>>> Desk<'a, F> {
     }
 
     /// Whose object stands under the name, in words.
-    fn owner_of_name(&mut self, name: &str) -> Option<String> {
-        if self.made.contains(name) {
+    fn owner_of_name(&mut self, place: &Place) -> Option<String> {
+        let name = &place.1;
+        if self.made.contains(place) {
             return Some(format!("the name {name} is needed for another address of this pool"));
         }
-        if self.freed.contains(name) {
+        if self.freed.contains(place) {
             return None;
         }
-        let other = (self.find)(name)?;
-        Some(format!("the name {name} belongs to an address of IPPool {}", other.spec.pool.name_str()))
+        let other = (self.find)(place)?;
+        Some(format!("the name {name} belongs to an address of IPPool {}", other.pool_name()))
     }
-}
 
-fn key(claim: &str) -> ClaimKey {
-    ClaimKey::new(ClaimKind::IpClaim, claim)
-}
-
-/// The error in the words that users know; where a name was in the way, whose it is.
-fn words(error: &AddressError, passed_over: &BTreeMap<Address, String>) -> String {
-    let wanted = match error {
-        AddressError::RequestedTaken(address) | AddressError::PreAllocatedTaken { address, .. } => {
-            Some(address)
-        }
-        _ => None,
-    };
-    match wanted.and_then(|address| Some((address, passed_over.get(address)?))) {
-        Some((address, owner)) => format!("{address} cannot be given: {owner}"),
-        None => error.to_string(),
+    /// The error in the words that users know; where a name was in the way, whose it is.
+    fn refuse(&self, error: &AddressError) -> Refusal {
+        let wanted = match error {
+            AddressError::RequestedTaken(address) | AddressError::PreAllocatedTaken { address, .. } => {
+                Some(address)
+            }
+            _ => None,
+        };
+        let words = match wanted.and_then(|address| Some((address, self.passed_over.get(address)?))) {
+            Some((address, owner)) => format!("{address} cannot be given: {owner}"),
+            None => error.to_string(),
+        };
+        Refusal { words, reason: error.condition_reason(), help: error.help(&self.book) }
     }
 }
 
@@ -192,10 +206,4 @@ fn draw(uid: &str) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     uid.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
-}
-
-/// Whether an address is this claim's and not that of a predecessor of the same name, which may still be going.
-fn is_of(address: &IpAddress, claim: &IpClaim) -> bool {
-    let owner = address.metadata.owner(ipam::GROUP, "IPClaim");
-    owner.is_none_or(|owner| owner.uid == claim.metadata.uid_str())
 }

@@ -1,102 +1,194 @@
 //! One claim: give it an address object, or take it back.
 
 use capm3_api::{
-    ipam::{IpAddress, IpAddressSpec, IpClaim, IpPool},
+    ipam::{GROUP, IpAddress, IpAddressSpec, IpClaim, IpPool},
     metadata::MetadataExt,
+    neighbours::{CapiIpAddress, CapiIpAddressSpec, IpAddressClaim, LocalRef, TypedPoolRef},
     reference::WideRef,
-    vocabulary::finalizer,
+    vocabulary::{condition, event, finalizer, reason},
 };
 use capm3_domain::address::Allocation;
-use capm3_engine::Plan;
+use capm3_engine::{EventNote, Object, Plan};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 
-use super::allot::Step;
+use super::{
+    allot::{Refusal, Step},
+    kinds::{Claim, Given},
+};
 use crate::{
+    conditions::{Stamp, set},
     finalizers::{add_finalizer, remove_finalizer},
     owners::owned_by,
 };
 
 /// What a step writes.
-pub(super) fn plan(pool: &IpPool, claim: &IpClaim, step: &Step<'_>) -> Plan {
+pub(super) fn plan(pool: &IpPool, claim: &Claim, step: &Step<'_>, now: &str) -> Plan {
+    let mut plan = match claim {
+        Claim::Metal3(claim) => plan_of(pool, claim.as_ref(), step, now),
+        Claim::Capi(claim) => plan_of(pool, claim.as_ref(), step, now),
+    };
+    if let Step::Release(addresses) = step {
+        let mut release = Plan::done();
+        for object in addresses {
+            release_address(&mut release, object);
+        }
+        unhold(&mut release, claim);
+        plan.append(release);
+    }
+    plan
+}
+
+/// What the two kinds of claims have in common. How they say it differs.
+trait Answer: Object {
+    /// The finalizer by which we hold it.
+    const FINALIZER: &'static str;
+    /// Points it at an address.
+    fn serve(&mut self, pool: &IpPool, name: &str, now: &str);
+    /// Says why it has none.
+    fn refuse(&mut self, refusal: &Refusal, now: &str);
+    /// Adds the creation of its address.
+    fn create_address(&self, plan: &mut Plan, pool: &IpPool, allocation: &Allocation, name: &str);
+}
+
+fn plan_of<K: Answer>(pool: &IpPool, claim: &K, step: &Step<'_>, now: &str) -> Plan {
     let mut plan = Plan::done();
+    let mut held = claim.clone();
+    add_finalizer(held.meta_mut(), K::FINALIZER);
     match step {
-        Step::Hold => {}
-        Step::Release(addresses) => release(&mut plan, claim, addresses),
+        Step::Hold | Step::Release(_) => {}
         Step::Link(object) => {
-            let name = object.metadata.name_str();
-            plan.update(claim, &served(held(claim), pool, name));
+            let mut new = held;
+            new.serve(pool, object.metadata().name_str(), now);
+            plan.update(claim, &new);
         }
         Step::Create(allocation, name) => {
             // Finalizer first: the claim cannot vanish and leave its address behind.
-            let held = held(claim);
             plan.update_object(claim, &held);
-            plan.create(&address(pool, claim, allocation, name));
-            plan.update_status(&held, &served(held.clone(), pool, name));
+            claim.create_address(&mut plan, pool, allocation, name);
+            let mut new = held.clone();
+            new.serve(pool, name, now);
+            plan.update_status(&held, &new);
         }
-        Step::Report(words) => {
+        Step::Report(refusal) => {
             // A pool on its way out takes no new claims, so it must not hold them either.
-            let mut new = if pool.metadata.is_deleting() { claim.clone() } else { held(claim) };
-            new.status.error_message = Some(words.clone());
-            plan.update(claim, &new);
+            let mut new = if pool.metadata.is_deleting() { claim.clone() } else { held };
+            new.refuse(refusal, now);
+            plan.update_object(claim, &new);
+            if plan.update_status(claim, &new) {
+                let words = format!("IPPool {}: {}", pool.metadata.name_str(), refusal.advice());
+                plan.event(EventNote::warning(claim, event::ADDRESS_NOT_GIVEN, words));
+            }
         }
     }
     plan
 }
 
-fn held(claim: &IpClaim) -> IpClaim {
-    let mut held = claim.clone();
-    add_finalizer(&mut held.metadata, finalizer::IP_CLAIM);
-    held
-}
+impl Answer for IpClaim {
+    const FINALIZER: &'static str = finalizer::IP_CLAIM;
 
-fn served(mut claim: IpClaim, pool: &IpPool, name: &str) -> IpClaim {
-    claim.status.address = Some(WideRef::new(pool.metadata.namespace_str(), name));
-    claim.status.error_message = None;
-    claim
-}
+    fn serve(&mut self, pool: &IpPool, name: &str, _now: &str) {
+        self.status.address = Some(WideRef::new(pool.metadata.namespace_str(), name));
+        self.status.error_message = None;
+    }
 
-fn address(pool: &IpPool, claim: &IpClaim, allocation: &Allocation, name: &str) -> IpAddress {
-    let namespace = pool.metadata.namespace_str();
-    IpAddress {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            namespace: Some(namespace.to_owned()),
-            labels: claim.metadata.labels.clone(),
-            finalizers: Some(vec![finalizer::IP_ADDRESS.to_owned()]),
-            owner_references: Some(vec![owned_by(pool), owned_by(claim)]),
-            ..ObjectMeta::default()
-        },
-        spec: IpAddressSpec {
-            address: allocation.address.to_string(),
-            pool: WideRef::new(namespace, pool.metadata.name_str()),
-            claim: WideRef::new(namespace, claim.metadata.name_str()),
-            prefix: allocation.prefix,
-            gateway: allocation.gateway.clone(),
-            dns_servers: allocation.dns_servers.clone(),
-        },
+    fn refuse(&mut self, refusal: &Refusal, _now: &str) {
+        self.status.error_message = Some(refusal.words.clone());
+    }
+
+    fn create_address(&self, plan: &mut Plan, pool: &IpPool, allocation: &Allocation, name: &str) {
+        let namespace = pool.metadata.namespace_str();
+        let owners = vec![owned_by(pool), owned_by(self)];
+        plan.create(&IpAddress {
+            metadata: metadata(pool, &self.metadata, owners, finalizer::IP_ADDRESS, name),
+            spec: IpAddressSpec {
+                address: allocation.address.to_string(),
+                pool: WideRef::new(namespace, pool.metadata.name_str()),
+                claim: WideRef::new(namespace, self.metadata.name_str()),
+                prefix: allocation.prefix,
+                gateway: allocation.gateway.clone(),
+                dns_servers: allocation.dns_servers.clone(),
+            },
+        });
     }
 }
 
-fn release(plan: &mut Plan, claim: &IpClaim, addresses: &[&IpAddress]) {
-    for object in addresses {
-        let_go(plan, object);
-        if !object.metadata.is_deleting() {
-            plan.delete(*object);
-        }
+impl Answer for IpAddressClaim {
+    const FINALIZER: &'static str = finalizer::CAPI_IP_ADDRESS_CLAIM;
+
+    fn serve(&mut self, _pool: &IpPool, name: &str, now: &str) {
+        self.status.address_ref = Some(LocalRef { name: name.to_owned() });
+        let stamp = Stamp { now, generation: self.metadata.generation };
+        set(&mut self.status.conditions, stamp, condition::READY, true, reason::READY, "");
     }
-    unhold(plan, claim);
+
+    fn refuse(&mut self, refusal: &Refusal, now: &str) {
+        let stamp = Stamp { now, generation: self.metadata.generation };
+        let conditions = &mut self.status.conditions;
+        set(conditions, stamp, condition::READY, false, refusal.reason, refusal.words.clone());
+    }
+
+    fn create_address(&self, plan: &mut Plan, pool: &IpPool, allocation: &Allocation, name: &str) {
+        let owners = vec![owned_by(pool), owned_by(self)];
+        plan.create(&CapiIpAddress {
+            metadata: metadata(pool, &self.metadata, owners, finalizer::CAPI_IP_ADDRESS, name),
+            spec: CapiIpAddressSpec {
+                claim_ref: LocalRef { name: self.metadata.name_str().to_owned() },
+                pool_ref: TypedPoolRef {
+                    name: pool.metadata.name_str().to_owned(),
+                    kind: IpPool::API.kind.to_owned(),
+                    api_group: GROUP.to_owned(),
+                },
+                address: allocation.address.to_string(),
+                prefix: Some(allocation.prefix.unwrap_or_default()),
+                gateway: allocation.gateway.clone(),
+            },
+        });
+    }
 }
 
-/// Takes our finalizer off an address.
-pub(super) fn let_go(plan: &mut Plan, object: &IpAddress) {
-    let mut new = object.clone();
-    remove_finalizer(&mut new.metadata, finalizer::IP_ADDRESS);
-    plan.update_object(object, &new);
+fn metadata(
+    pool: &IpPool,
+    claim: &ObjectMeta,
+    owners: Vec<OwnerReference>,
+    finalizer: &str,
+    name: &str,
+) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: pool.metadata.namespace.clone(),
+        labels: claim.labels.clone(),
+        finalizers: Some(vec![finalizer.to_owned()]),
+        owner_references: Some(owners),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Takes an address back.
+pub(super) fn release_address(plan: &mut Plan, object: &Given) {
+    match object {
+        Given::Metal3(address) => release_object(plan, address.as_ref(), finalizer::IP_ADDRESS),
+        Given::Capi(address) => release_object(plan, address.as_ref(), finalizer::CAPI_IP_ADDRESS),
+    }
+}
+
+fn release_object<K: Object>(plan: &mut Plan, object: &K, finalizer: &str) {
+    without(plan, object, finalizer);
+    if !object.meta().is_deleting() {
+        plan.delete(object);
+    }
 }
 
 /// Takes our finalizer off a claim.
-pub(super) fn unhold(plan: &mut Plan, claim: &IpClaim) {
-    let mut new = claim.clone();
-    remove_finalizer(&mut new.metadata, finalizer::IP_CLAIM);
-    plan.update_object(claim, &new);
+pub(super) fn unhold(plan: &mut Plan, claim: &Claim) {
+    match claim {
+        Claim::Metal3(object) => without(plan, object.as_ref(), claim.finalizer()),
+        Claim::Capi(object) => without(plan, object.as_ref(), claim.finalizer()),
+    }
+}
+
+fn without<K: Object>(plan: &mut Plan, object: &K, finalizer: &str) {
+    let mut new = object.clone();
+    remove_finalizer(new.meta_mut(), finalizer);
+    plan.update_object(object, &new);
 }

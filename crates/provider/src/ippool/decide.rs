@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_api::{
-    ipam::{IpClaim, IpPool},
+    ipam::IpPool,
     metadata::{MetadataExt, group_of},
     neighbours::{CAPI_GROUP, Cluster},
     vocabulary::{IPAM_PROVIDER, annotation, finalizer, label},
 };
-use capm3_engine::{End, Object, Plan};
+use capm3_domain::address::ClaimKey;
+use capm3_engine::{End, Plan};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::{
     Snapshot,
     allot::{Allotment, Step, allot},
     claim,
+    kinds::Claim,
 };
 use crate::{
     batch::{Batch, end, may_write_status},
@@ -40,9 +42,10 @@ pub(super) fn batch(snapshot: &Snapshot, now: &str) -> Batch {
     if let Some(what) = gate {
         return Batch { head, tail: Plan::wait_for(what), ..Batch::default() };
     }
-    let allotment = allot(snapshot, |name| snapshot.in_the_way.get(name).cloned());
-    let plans = allotment.steps.iter().map(|(claim, step)| (claim.key(), claim::plan(pool, claim, step)));
-    let claims = plans.collect();
+    let allotment = allot(snapshot, |place| snapshot.in_the_way.get(place).cloned());
+    let plan =
+        |(claim, step): &(&Claim, Step<'_>)| (claim.key().to_string(), claim::plan(pool, claim, step, now));
+    let claims = allotment.steps.iter().map(plan).collect();
     let mut tail = let_orphans_go(snapshot);
     let end = finish(&mut tail, snapshot, &held, &allotment, now);
     Batch { head, claims, tail: tail.ending(end) }
@@ -93,8 +96,8 @@ fn set_owner(pool: &mut IpPool, cluster: &Cluster) {
 fn let_orphans_go(snapshot: &Snapshot) -> Plan {
     let mut plan = Plan::done();
     for address in &snapshot.addresses {
-        if snapshot.claimless.contains(address.metadata.name_str()) {
-            claim::let_go(&mut plan, address);
+        if snapshot.claimless.contains(&address.place()) {
+            claim::release_address(&mut plan, address);
         }
     }
     plan
@@ -124,12 +127,11 @@ fn finish(tail: &mut Plan, snapshot: &Snapshot, held: &IpPool, allotment: &Allot
 
 /// Nobody would take our finalizer off the claims that are left once the pool is gone.
 fn let_claims_go(tail: &mut Plan, snapshot: &Snapshot, allotment: &Allotment<'_>) {
-    let released = |(claim, step): &(&'_ IpClaim, Step<'_>)| {
-        matches!(step, Step::Release(_)).then(|| claim.metadata.name_str().to_owned())
-    };
-    let released: BTreeSet<String> = allotment.steps.iter().filter_map(released).collect();
+    let released =
+        |(claim, step): &(&'_ Claim, Step<'_>)| matches!(step, Step::Release(_)).then(|| claim.key());
+    let released: BTreeSet<ClaimKey> = allotment.steps.iter().filter_map(released).collect();
     for claim in &snapshot.all_claims {
-        if !released.contains(claim.metadata.name_str()) {
+        if !released.contains(&claim.key()) {
             claim::unhold(tail, claim);
         }
     }
@@ -139,8 +141,8 @@ fn let_claims_go(tail: &mut Plan, snapshot: &Snapshot, allotment: &Allotment<'_>
 fn indexes(snapshot: &Snapshot, allotment: &Allotment<'_>) -> BTreeMap<String, String> {
     let mut indexes = allotment.book.indexes();
     let mut addresses = snapshot.addresses.iter().rev();
-    if let Some(nameless) = addresses.find(|address| address.spec.claim.name_str().is_empty()) {
-        indexes.insert(String::new(), nameless.spec.address.clone());
+    if let Some(nameless) = addresses.find(|address| address.claim_name().is_empty()) {
+        indexes.insert(String::new(), nameless.address().to_owned());
     }
     indexes
 }

@@ -1,4 +1,4 @@
-use capm3_api::ipam::IpAddress;
+use capm3_api::ipam::{IpAddress, IpClaim};
 use capm3_engine::ObjectKey;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
 //! IPPool: the built-in address manager. Gives each claim an address, as an IPAddress, and takes it back when the
-//! claim goes.
+//! claim goes. Claims of Cluster API (IPAddressClaim) that name a pool are served from the same books.
 //!
 //! One pass serves the whole pool: releases first, then claims by age. Woken by the pool, by its claims and
 //! addresses, by its Cluster, and by the end of any address whose name was in the way. Only IPAddress objects say
@@ -8,6 +8,7 @@
 mod allot;
 mod claim;
 mod decide;
+mod kinds;
 mod observe;
 mod wake;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use capm3_engine::{Controller, ObjectKey, Queue};
 pub use decide::decide;
+pub use kinds::{Claim, Given};
 pub use observe::{Snapshot, observe};
 
 use crate::{

@@ -6,16 +6,24 @@ use std::{
 };
 
 use capm3_api::{
-    ipam::{GROUP, IpAddress, IpClaim, IpPool},
+    ipam::{IpAddress, IpClaim, IpPool},
     metadata::MetadataExt,
-    neighbours::Cluster,
+    neighbours::{CapiIpAddress, Cluster, IpAddressClaim},
 };
-use capm3_engine::{Object, ObjectKey, Reader};
+use capm3_domain::address::ClaimKind;
+use capm3_engine::{Index, Object, ObjectKey, Reader};
+use kube::core::ObjectMeta;
 
-use super::allot::allot;
+use super::{
+    allot::allot,
+    kinds::{Claim, Given, Place},
+};
 use crate::{
     batch::by_age,
-    indexes::{IP_ADDRESSES_BY_POOL, IP_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL},
+    indexes::{
+        CAPI_CLAIMS_BY_POOL, CAPI_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_POOL, IP_CLAIMS_BY_POOL,
+        OPEN_CAPI_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL,
+    },
 };
 
 /// An IPPool, the claims that need something, and all addresses of the pool.
@@ -26,23 +34,23 @@ pub struct Snapshot {
     /// The Cluster that the pool names, if it is there.
     pub cluster: Option<Arc<Cluster>>,
     /// Claims that are not served yet or that are being deleted; the oldest first.
-    pub claims: Vec<Arc<IpClaim>>,
+    pub claims: Vec<Claim>,
     /// Every claim of the pool; looked up only while the pool is being deleted.
-    pub all_claims: Vec<Arc<IpClaim>>,
+    pub all_claims: Vec<Claim>,
     /// All addresses of the pool.
-    pub addresses: Vec<Arc<IpAddress>>,
-    /// Objects that stand under a name that a new address would get, by name.
-    pub in_the_way: BTreeMap<String, Arc<IpAddress>>,
-    /// Terminating addresses of the pool whose claim is gone, by name.
-    pub claimless: BTreeSet<String>,
-    /// Claims for which the server refused the address just now, with the server's words.
+    pub addresses: Vec<Given>,
+    /// Objects that stand under a name that a new address would get.
+    pub in_the_way: BTreeMap<Place, Given>,
+    /// Terminating addresses of the pool whose claim is gone.
+    pub claimless: BTreeSet<Place>,
+    /// Claims for which the server refused the address just now, by kind and name, with the server's words.
     pub refused: BTreeMap<String, String>,
 }
 
 impl Snapshot {
     /// How many addresses are given out or reserved once the claims are served.
     pub fn count(&self) -> usize {
-        allot(self, |name| self.in_the_way.get(name).cloned()).book.count()
+        allot(self, |place| self.in_the_way.get(place).cloned()).book.count()
     }
 }
 
@@ -52,14 +60,16 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let value = key.to_string();
     let cluster =
         pool.spec.cluster_name.as_ref().and_then(|name| reader.get(&ObjectKey::new(&key.namespace, name)));
-    let mut claims = reader.by_index(&OPEN_IP_CLAIMS_BY_POOL, &value);
-    claims.sort_by(|a, b| by_age(&a.metadata, &b.metadata));
+    let mut claims = claims(reader, &OPEN_IP_CLAIMS_BY_POOL, &OPEN_CAPI_CLAIMS_BY_POOL, &value);
+    claims.sort_by(|a, b| by_age(a.metadata(), b.metadata()).then_with(|| a.kind().cmp(&b.kind())));
     let mut all_claims = Vec::new();
     if pool.metadata.is_deleting() {
-        all_claims = reader.by_index(&IP_CLAIMS_BY_POOL, &value);
-        all_claims.retain(|claim| claim.metadata.namespace == pool.metadata.namespace);
+        all_claims = self::claims(reader, &IP_CLAIMS_BY_POOL, &CAPI_CLAIMS_BY_POOL, &value);
+        all_claims.retain(|claim| claim.metadata().namespace == pool.metadata.namespace);
     }
-    let addresses = reader.by_index(&IP_ADDRESSES_BY_POOL, &value);
+    let metal3 = reader.by_index(&IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::Metal3);
+    let capi = reader.by_index(&CAPI_IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::Capi);
+    let addresses: Vec<Given> = metal3.chain(capi).collect();
     let claimless = claimless(reader, key, &addresses);
     let mut snapshot = Snapshot {
         pool,
@@ -75,30 +85,49 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     Some(snapshot)
 }
 
-/// Two pools may share a prefix of names, and two addresses a name: tries which names the new addresses would get.
-fn in_the_way(
+fn claims(
     reader: &impl Reader,
-    key: &ObjectKey,
-    snapshot: &Snapshot,
-) -> BTreeMap<String, Arc<IpAddress>> {
+    metal3: &Index<IpClaim>,
+    capi: &Index<IpAddressClaim>,
+    pool: &str,
+) -> Vec<Claim> {
+    let metal3 = reader.by_index(metal3, pool).into_iter().map(Claim::Metal3);
+    metal3.chain(reader.by_index(capi, pool).into_iter().map(Claim::Capi)).collect()
+}
+
+/// Two pools may share a prefix of names, and two addresses a name: tries which names the new addresses would get.
+fn in_the_way(reader: &impl Reader, key: &ObjectKey, snapshot: &Snapshot) -> BTreeMap<Place, Given> {
     let mut found = BTreeMap::new();
-    if snapshot.claims.iter().all(|claim| claim.metadata.is_deleting()) {
+    if snapshot.claims.iter().all(Claim::is_deleting) {
         return found;
     }
-    allot(snapshot, |name| {
-        let other = reader.get::<IpAddress>(&ObjectKey::new(&key.namespace, name))?;
-        found.insert(name.to_owned(), Arc::clone(&other));
+    allot(snapshot, |place| {
+        let key = ObjectKey::new(&key.namespace, &place.1);
+        let other = match place.0 {
+            ClaimKind::IpClaim => reader.get::<IpAddress>(&key).map(Given::Metal3),
+            ClaimKind::IpAddressClaim => reader.get::<CapiIpAddress>(&key).map(Given::Capi),
+        }?;
+        found.insert(place.clone(), other.clone());
         Some(other)
     });
     found
 }
 
-fn claimless(reader: &impl Reader, key: &ObjectKey, addresses: &[Arc<IpAddress>]) -> BTreeSet<String> {
-    let has_claim = |address: &IpAddress| {
-        let claim = reader.get::<IpClaim>(&ObjectKey::new(&key.namespace, address.spec.claim.name_str()));
-        let owner = address.metadata.owner(GROUP, "IPClaim");
-        claim.is_some_and(|claim| owner.is_none_or(|owner| owner.uid == claim.metadata.uid_str()))
+fn claimless(reader: &impl Reader, key: &ObjectKey, addresses: &[Given]) -> BTreeSet<Place> {
+    let has_claim = |address: &&Given| {
+        let key = ObjectKey::new(&key.namespace, address.claim_name());
+        let uid = match address.kind() {
+            ClaimKind::IpClaim => uid_of::<IpClaim>(reader, &key),
+            ClaimKind::IpAddressClaim => uid_of::<IpAddressClaim>(reader, &key),
+        };
+        uid.is_some_and(|uid| address.is_of(&uid))
     };
-    let terminating = addresses.iter().filter(|address| address.metadata.is_deleting());
-    terminating.filter(|address| !has_claim(address)).map(|address| address.key().name).collect()
+    let terminating = addresses.iter().filter(|address| address.metadata().is_deleting());
+    terminating.filter(|address| !has_claim(address)).map(Given::place).collect()
+}
+
+fn uid_of<K: Object>(reader: &impl Reader, key: &ObjectKey) -> Option<String> {
+    let object = reader.get::<K>(key)?;
+    let metadata: &ObjectMeta = object.meta();
+    Some(metadata.uid_str().to_owned())
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
     metadata::MetadataExt,
-    neighbours::Cluster,
+    neighbours::{CapiIpAddress, Cluster, IpAddressClaim},
 };
 use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
 
 use crate::{
-    indexes::{POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE},
+    indexes::{POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE, serves},
     watching::{came_or_went, changed_beside_status},
 };
 
@@ -32,7 +32,19 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
             }
         });
     }
-    watch_addresses(caches, queue);
+    if let Some(store) = caches.store::<IpAddressClaim>() {
+        let queue = Arc::clone(queue);
+        store.subscribe(move |change| {
+            let claim = changed_beside_status(change).or_else(|| lost_its_capi_address(change));
+            if let Some(claim) = claim.filter(|claim| serves(&claim.spec.pool_ref)) {
+                queue.add(ObjectKey::new(claim.metadata.namespace_str(), &claim.spec.pool_ref.name));
+            }
+        });
+    }
+    watch_addresses(caches, queue, |address: &IpAddress| address.spec.pool.name.clone());
+    watch_addresses(caches, queue, |address: &CapiIpAddress| {
+        Some(&address.spec.pool_ref).filter(|pool| serves(pool)).map(|pool| pool.name.clone())
+    });
     if let Some(store) = caches.store::<Cluster>() {
         let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
         store.subscribe(move |change| {
@@ -53,8 +65,12 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
     }
 }
 
-fn watch_addresses(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
-    let Some(store) = caches.store::<IpAddress>() else {
+fn watch_addresses<K: Object>(
+    caches: &Arc<Caches>,
+    queue: &Arc<Queue<ObjectKey>>,
+    pool_of: impl Fn(&K) -> Option<String> + Send + Sync + 'static,
+) {
+    let Some(store) = caches.store::<K>() else {
         return;
     };
     let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
@@ -62,8 +78,8 @@ fn watch_addresses(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
         let Some(address) = came_or_went(change) else {
             return;
         };
-        let namespace = address.metadata.namespace_str();
-        if let Some(pool) = &address.spec.pool.name {
+        let namespace = address.meta().namespace_str();
+        if let Some(pool) = pool_of(address) {
             queue.add(ObjectKey::new(namespace, pool));
         }
         // The name is free now: another pool with this prefix may have waited for it.
@@ -71,7 +87,7 @@ fn watch_addresses(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
             return;
         };
         for pool in caches.by_index(&POOLS_BY_NAMESPACE, namespace) {
-            if address.metadata.name_str().starts_with(&pool.spec.name_prefix) {
+            if address.meta().name_str().starts_with(&pool.spec.name_prefix) {
                 queue.add(pool.key());
             }
         }
@@ -84,4 +100,11 @@ fn lost_its_address(change: &Change<IpClaim>) -> Option<&IpClaim> {
     let lost = old.status.address.is_some() && new.status.address.is_none();
     let cleared = old.status.error_message.is_some() && new.status.error_message.is_none();
     (lost || cleared && new.status.address.is_none()).then_some(new)
+}
+
+fn lost_its_capi_address(change: &Change<IpAddressClaim>) -> Option<&IpAddressClaim> {
+    let (old, new) = (change.old.as_ref()?, change.new.as_ref()?);
+    let lost = old.status.address_ref.is_some() && new.status.address_ref.is_none();
+    let cleared = !old.status.conditions.is_empty() && new.status.conditions.is_empty();
+    (lost || cleared && new.status.address_ref.is_none()).then_some(new)
 }

@@ -8,7 +8,7 @@ use capm3_api::{
     vocabulary::{annotation, finalizer, label},
 };
 use capm3_domain::index::FreeIndexes;
-use capm3_engine::{End, Object, Plan};
+use capm3_engine::{End, Plan};
 
 use super::{
     Snapshot, claim,
@@ -38,7 +38,11 @@ pub(super) fn batch(snapshot: &Snapshot, now: &str) -> Batch {
     let mut head = Plan::done();
     head.update_object(template, &held);
     let mut pass = Pass::new(snapshot);
-    let claims = snapshot.claims.iter().map(|claim| (claim.key(), pass.claim(claim))).collect();
+    let claims = snapshot
+        .claims
+        .iter()
+        .map(|claim| (claim.metadata.name_str().to_owned(), pass.claim(claim)))
+        .collect();
     let mut tail = Plan::done();
     let end = finish(&mut tail, &held, &pass, now);
     Batch { head, claims, tail: tail.ending(end) }

@@ -5,7 +5,9 @@
 
 mod notation;
 
-use capm3_api::neighbours::{CAPI_GROUP, CAPI_VERSION, CONTROL_PLANE_GROUP, METAL3_GROUP};
+use capm3_api::neighbours::{
+    CAPI_GROUP, CAPI_IPAM_GROUP, CAPI_IPAM_VERSION, CAPI_VERSION, CONTROL_PLANE_GROUP, METAL3_GROUP,
+};
 use serde_json::{Map, Value, json};
 
 use crate::kinds::BOOTSTRAP_GROUP;
@@ -21,7 +23,7 @@ struct Kind {
     schema: &'static str,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 10] = [
     Kind {
         group: CAPI_GROUP,
         version: CAPI_VERSION,
@@ -86,6 +88,24 @@ const KINDS: [Kind; 8] = [
         schema: include_str!("kubeadmconfigtemplate.schema"),
     },
     Kind {
+        group: CAPI_IPAM_GROUP,
+        version: CAPI_IPAM_VERSION,
+        kind: "IPAddressClaim",
+        short_names: &[],
+        has_status: true,
+        has_scale: false,
+        schema: include_str!("ipaddressclaim.schema"),
+    },
+    Kind {
+        group: CAPI_IPAM_GROUP,
+        version: CAPI_IPAM_VERSION,
+        kind: "IPAddress",
+        short_names: &[],
+        has_status: false,
+        has_scale: false,
+        schema: include_str!("ipaddress.schema"),
+    },
+    Kind {
         group: METAL3_GROUP,
         version: "v1alpha1",
         kind: "BareMetalHost",
@@ -103,7 +123,7 @@ pub fn crds() -> Vec<Value> {
 
 fn crd(kind: &Kind) -> Value {
     let singular = kind.kind.to_lowercase();
-    let plural = format!("{singular}s");
+    let plural = if singular.ends_with('s') { format!("{singular}es") } else { format!("{singular}s") };
     let notation::Parsed { columns, mut schema } = notation::parse(kind.schema);
     for (name, type_) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
         if let Some(properties) = schema.pointer_mut("/properties").and_then(Value::as_object_mut) {
@@ -165,6 +185,8 @@ mod tests {
                 "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
                 "kubeadmconfigs.bootstrap.cluster.x-k8s.io",
                 "kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io",
+                "ipaddressclaims.ipam.cluster.x-k8s.io",
+                "ipaddresses.ipam.cluster.x-k8s.io",
                 "baremetalhosts.metal3.io",
             ]
         );

@@ -1,0 +1,147 @@
+//! The two kinds of claims that a pool serves, and the two kinds of addresses that it gives, each pair as one.
+
+use std::sync::Arc;
+
+use capm3_api::{
+    ipam::{self, IpAddress, IpClaim},
+    metadata::MetadataExt,
+    neighbours::{CAPI_IPAM_GROUP, CapiIpAddress, IpAddressClaim},
+    vocabulary::finalizer,
+};
+use capm3_domain::address::{AddressRequest, ClaimKey, ClaimKind};
+use kube::core::ObjectMeta;
+
+/// A claim on an address.
+#[derive(Debug, Clone)]
+pub enum Claim {
+    /// Of `ipam.metal3.io`.
+    Metal3(Arc<IpClaim>),
+    /// Of Cluster API.
+    Capi(Arc<IpAddressClaim>),
+}
+
+impl Claim {
+    /// Its metadata.
+    pub fn metadata(&self) -> &ObjectMeta {
+        match self {
+            Self::Metal3(claim) => &claim.metadata,
+            Self::Capi(claim) => &claim.metadata,
+        }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> ClaimKind {
+        match self {
+            Self::Metal3(_) => ClaimKind::IpClaim,
+            Self::Capi(_) => ClaimKind::IpAddressClaim,
+        }
+    }
+
+    pub(super) fn key(&self) -> ClaimKey {
+        ClaimKey::new(self.kind(), self.metadata().name_str())
+    }
+
+    pub(super) fn request(&self) -> AddressRequest {
+        AddressRequest::of(self.kind(), self.metadata())
+    }
+
+    pub(super) fn is_deleting(&self) -> bool {
+        self.metadata().is_deleting()
+    }
+
+    /// The finalizer by which we hold claims of this kind.
+    pub(super) fn finalizer(&self) -> &'static str {
+        match self {
+            Self::Metal3(_) => finalizer::IP_CLAIM,
+            Self::Capi(_) => finalizer::CAPI_IP_ADDRESS_CLAIM,
+        }
+    }
+
+    /// Whether somebody else holds the claim too.
+    pub(super) fn is_held_by_others(&self) -> bool {
+        self.metadata().finalizers.iter().flatten().any(|f| f != self.finalizer())
+    }
+}
+
+/// An address object.
+#[derive(Debug, Clone)]
+pub enum Given {
+    /// Of `ipam.metal3.io`.
+    Metal3(Arc<IpAddress>),
+    /// Of Cluster API.
+    Capi(Arc<CapiIpAddress>),
+}
+
+impl Given {
+    /// Its metadata.
+    pub fn metadata(&self) -> &ObjectMeta {
+        match self {
+            Self::Metal3(address) => &address.metadata,
+            Self::Capi(address) => &address.metadata,
+        }
+    }
+
+    /// Kind of the claims that get such addresses.
+    pub fn kind(&self) -> ClaimKind {
+        match self {
+            Self::Metal3(_) => ClaimKind::IpClaim,
+            Self::Capi(_) => ClaimKind::IpAddressClaim,
+        }
+    }
+
+    /// The address as written.
+    pub fn address(&self) -> &str {
+        match self {
+            Self::Metal3(address) => &address.spec.address,
+            Self::Capi(address) => &address.spec.address,
+        }
+    }
+
+    pub(super) fn claim_name(&self) -> &str {
+        match self {
+            Self::Metal3(address) => address.spec.claim.name_str(),
+            Self::Capi(address) => &address.spec.claim_ref.name,
+        }
+    }
+
+    pub(super) fn claim(&self) -> ClaimKey {
+        ClaimKey::new(self.kind(), self.claim_name())
+    }
+
+    pub(super) fn pool_name(&self) -> &str {
+        match self {
+            Self::Metal3(address) => address.spec.pool.name_str(),
+            Self::Capi(address) => &address.spec.pool_ref.name,
+        }
+    }
+
+    /// Where the object stands: names of the two kinds are separate.
+    pub(super) fn place(&self) -> Place {
+        (self.kind(), self.metadata().name_str().to_owned())
+    }
+
+    fn finalizer(&self) -> &'static str {
+        match self {
+            Self::Metal3(_) => finalizer::IP_ADDRESS,
+            Self::Capi(_) => finalizer::CAPI_IP_ADDRESS,
+        }
+    }
+
+    /// Whether nobody but us holds the object.
+    pub(super) fn is_only_ours(&self) -> bool {
+        self.metadata().finalizers.iter().flatten().all(|f| f == self.finalizer())
+    }
+
+    /// Whether this is the address of a claim with that uid, and not of a predecessor of the same name, which may
+    /// still be going.
+    pub(super) fn is_of(&self, claim_uid: &str) -> bool {
+        let owner = match self {
+            Self::Metal3(address) => address.metadata.owner(ipam::GROUP, "IPClaim"),
+            Self::Capi(address) => address.metadata.owner(CAPI_IPAM_GROUP, "IPAddressClaim"),
+        };
+        owner.is_none_or(|owner| owner.uid == claim_uid)
+    }
+}
+
+/// Kind of the claims that an address object serves, and its name.
+pub type Place = (ClaimKind, String);
