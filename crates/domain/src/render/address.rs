@@ -32,12 +32,15 @@ impl Family {
         }
     }
 
-    fn contains(self, address: &str) -> bool {
-        match address.parse() {
-            Ok(IpAddr::V4(_)) => self == Self::V4,
-            Ok(IpAddr::V6(_)) => self == Self::V6,
-            Err(_) => false,
+    pub fn is_of(self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(_) => self == Self::V4,
+            IpAddr::V6(_) => self == Self::V6,
         }
+    }
+
+    fn contains(self, address: &str) -> bool {
+        address.parse().is_ok_and(|address| self.is_of(address))
     }
 
     /// The mask of a prefix length; none when the family has no such prefix.

@@ -2,9 +2,11 @@
 
 use thiserror::Error;
 
+use super::inline::InlineError;
+
 /// A template that cannot be rendered: what is wrong, where in the template, and at which object.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{problem}: {path}{}{detail}", if detail.is_empty() { "" } else { ", " })]
+#[error("{problem}: {path}{}{detail}", self.separator())]
 pub struct RenderError {
     /// What is wrong.
     pub problem: Problem,
@@ -17,6 +19,23 @@ pub struct RenderError {
 impl RenderError {
     pub(super) fn new(problem: Problem, path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { problem, path: path.into(), detail: detail.into() }
+    }
+
+    /// A range that gives no address. `name` is that of the network or key, which is easier to find than a number.
+    pub(super) fn inline(error: &InlineError, path: &str, name: &str) -> Self {
+        let problem = match error {
+            InlineError::OutOfBounds { .. } => Problem::OutOfBounds,
+            _ => Problem::BadRange,
+        };
+        Self::new(problem, format!("{path} ({name})"), error.to_string())
+    }
+
+    fn separator(&self) -> &'static str {
+        match self.problem {
+            _ if self.detail.is_empty() => "",
+            Problem::OutOfBounds | Problem::BadRange => ": ",
+            _ => ", ",
+        }
     }
 }
 
@@ -71,6 +90,15 @@ pub enum Problem {
     /// The pool does not say how long the prefix is.
     #[error("the pool gives no prefix")]
     NoPrefix,
+    /// Neither the network nor the range's subnet says how long the prefix is.
+    #[error("prefix is required with ipAddress unless its subnet gives it")]
+    NoInlinePrefix,
+    /// The index lies behind the last address of a range.
+    #[error("IP address out of bounds")]
+    OutOfBounds,
+    /// A range of addresses cannot be used.
+    #[error("bad address range")]
+    BadRange,
     /// No subnet has such a prefix.
     #[error("prefix out of range: {prefix} for {family}")]
     BadPrefix {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::{
     address::Address,
     error::{Problem, RenderError},
+    inline::inline_address,
     mac,
     objects::Inputs,
     yaml::to_yaml,
@@ -25,8 +26,14 @@ type Keys = BTreeMap<String, String>;
 pub fn render_meta_data(meta_data: &MetaData, inputs: &Inputs<'_>) -> Result<String, RenderError> {
     let mut keys = Keys::new();
     from_host(&mut keys, &meta_data.from_host_interfaces, inputs)?;
+    let number = inputs.index();
+    for (index, item) in meta_data.ip_addresses.iter().enumerate() {
+        let address = inline_address(&item.range, number).map_err(|error| {
+            RenderError::inline(&error, &format!("metaData.ipAddresses[{index}]"), &item.key)
+        })?;
+        keys.insert(item.key.clone(), address.to_string());
+    }
     from_pools(&mut keys, meta_data, inputs)?;
-    let number = inputs.data.spec.index.unwrap_or_default();
     for item in &meta_data.indexes {
         keys.insert(item.key.clone(), index_text(item, number));
     }

@@ -1,11 +1,13 @@
-//! Networks of a node: static ones with an address of a pool, then those that give addresses themselves.
+//! Networks of a node: static ones with an address of a pool or of a range that follows the index, then those that give
+//! addresses themselves.
 
-use capm3_api::v1beta2::{DynamicNetwork, Networks, StaticNetwork};
+use capm3_api::v1beta2::{DynamicNetwork, InlineRange, Networks, StaticNetwork};
 use serde_json::{Value, json};
 
 use super::{
     address::Family,
     error::{Problem, RenderError},
+    inline::{inline_address, inline_prefix},
     objects::Inputs,
     routes,
 };
@@ -41,16 +43,46 @@ fn render_static(
     inputs: &Inputs<'_>,
     path: &str,
 ) -> Result<Value, RenderError> {
-    let pool = pool_of(network, inputs, path)?;
-    let address = inputs.address(pool, Problem::NoAddress, path)?;
+    let (address, netmask) = match &network.ip_address {
+        Some(range) => inline(network, range, family, inputs, path)?,
+        None => {
+            let pool = pool_of(network, inputs, path)?;
+            let address = inputs.address(pool, Problem::NoAddress, path)?;
+            (address.address.clone(), address.netmask(family, pool, path)?)
+        }
+    };
     Ok(json!({
         "type": type_,
         "id": network.id,
         "link": network.link,
-        "ip_address": address.address,
-        "netmask": address.netmask(family, pool, path)?,
+        "ip_address": address,
+        "netmask": netmask,
         "routes": routes::render(&network.routes, family, inputs, path)?,
     }))
+}
+
+/// Address and mask of a range that follows the index.
+fn inline(
+    network: &StaticNetwork,
+    range: &InlineRange,
+    family: Family,
+    inputs: &Inputs<'_>,
+    path: &str,
+) -> Result<(String, String), RenderError> {
+    let named = path.strip_prefix("spec.").unwrap_or(path);
+    let address = inline_address(range, inputs.index())
+        .map_err(|error| RenderError::inline(&error, named, &network.id))?;
+    let problem = |problem| RenderError::new(problem, path, format!("network {}", network.id));
+    if !family.is_of(address) {
+        return Err(problem(Problem::WrongFamily { address: address.to_string(), family: family.name() }));
+    }
+    let of_subnet = inline_prefix(range);
+    let prefix = network.prefix.or(of_subnet).ok_or_else(|| problem(Problem::NoInlinePrefix))?;
+    // A prefix longer than the subnet's would cut the node off from its neighbours.
+    let too_long = of_subnet.is_some_and(|of_subnet| prefix > of_subnet);
+    let mask = family.netmask(prefix).filter(|_| !too_long);
+    let mask = mask.ok_or_else(|| problem(Problem::BadPrefix { prefix, family: family.name() }))?;
+    Ok((address.to_string(), mask))
 }
 
 fn render_dynamic(

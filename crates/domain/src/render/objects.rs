@@ -100,6 +100,11 @@ impl<'a> Objects<'a> {
 }
 
 impl<'a> Inputs<'a> {
+    /// Index of the data; one without counts as the first.
+    pub(super) fn index(&self) -> i32 {
+        self.data.spec.index.unwrap_or_default()
+    }
+
     /// What a pool gave. Where it gave nothing, `problem` is the kind of complaint.
     pub(super) fn address(
         &self,

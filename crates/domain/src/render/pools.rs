@@ -120,7 +120,11 @@ impl Collector<'_> {
         Ok(())
     }
 
+    /// A range that follows the index needs no pool.
     fn static_network(&mut self, network: &StaticNetwork, path: &str) -> Result<(), RenderError> {
+        if network.ip_address.is_some() {
+            return Ok(());
+        }
         self.source(
             network.from_pool_annotation.as_ref(),
             network.from_pool_ref.as_ref(),

@@ -251,7 +251,7 @@ fn a_terminating_address_whose_claim_is_gone_is_let_go() {
 fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
     for (memory, [first, _]) in twins(&["a", "b"]) {
         let mut snapshot = observe(&memory, &key("p")).unwrap();
-        snapshot.refused.insert("a".into(), "denied".into());
+        snapshot.refused.insert("IPClaim a".into(), "denied".into());
         let plan = decide(&snapshot, "t");
         assert!(plan.to_string().contains("Failed to create associated IPAddress object: denied"), "{plan}");
         assert!(plan.to_string().contains(&format!("\"b\":\"{first}\"")), "{plan}");
