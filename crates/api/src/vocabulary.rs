@@ -28,6 +28,10 @@ pub mod annotation {
     pub const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
     /// On a Metal3DataTemplate or Metal3Data: mirror of `spec.templateReference`, for CRDs without that field.
     pub const TEMPLATE_REFERENCE: &str = "capm3.metal3.io/template-reference";
+    /// On a rendered Secret: SHA-256 of its document.
+    pub const CONTENT_DIGEST: &str = "capm3.metal3.io/content-digest";
+    /// On a rendered Secret: SHA-256 of what its document was rendered from.
+    pub const INPUTS_DIGEST: &str = "capm3.metal3.io/inputs-digest";
     /// On an address claim: the address that is wanted.
     pub const REQUESTED_ADDRESS: &str = "ipAddress";
 }
@@ -158,6 +162,28 @@ pub mod reason {
     pub const HOST_ERROR: &str = "HostError";
     /// The Node has not joined yet.
     pub const WAITING_FOR_NODE: &str = "WaitingForNode";
+    /// Metal3Data: every Secret is there.
+    pub const RENDERED: &str = "Rendered";
+    /// Metal3Data: its Cluster is not there.
+    pub const WAITING_FOR_CLUSTER: &str = "WaitingForCluster";
+    /// Metal3Data: its template is not there.
+    pub const WAITING_FOR_TEMPLATE: &str = "WaitingForTemplate";
+    /// Metal3Data: its claim is not there.
+    pub const WAITING_FOR_CLAIM: &str = "WaitingForClaim";
+    /// Metal3Data: its machine is not there.
+    pub const WAITING_FOR_MACHINE: &str = "WaitingForMachine";
+    /// Metal3Data: its machine has no host.
+    pub const WAITING_FOR_HOST: &str = "WaitingForHost";
+    /// Metal3Data: a pool has not answered yet.
+    pub const WAITING_FOR_IP_ADDRESS: &str = "WaitingForIPAddress";
+    /// Metal3Data: an older Secret of the name is still going.
+    pub const WAITING_FOR_SECRET: &str = "WaitingForSecret";
+    /// Metal3Data: somebody else's Secret has the name.
+    pub const SECRET_NOT_OURS: &str = "SecretNotOurs";
+    /// Metal3Data: the template cannot be rendered for this machine.
+    pub const RENDER_FAILED: &str = "RenderFailed";
+    /// Metal3Data: no address could be given.
+    pub const IP_ALLOCATION_FAILED: &str = "IPAllocationFailed";
     /// Deletion waits for the host to be cleaned.
     pub const DEPROVISIONING: &str = "Deprovisioning";
 }
@@ -174,6 +200,10 @@ pub mod event {
     pub const FAILURE_DOMAIN_FALLBACK: &str = "FailureDomainFallback";
     /// The provider ID was set.
     pub const PROVIDER_ID_SET: &str = "ProviderIDSet";
+    /// The Secrets of a Metal3Data were made.
+    pub const RENDERED: &str = "Rendered";
+    /// A Secret was made anew and differs from the one before.
+    pub const RENDER_DIFFERS: &str = "RenderDiffers";
     /// A claim got no address.
     pub const ADDRESS_NOT_GIVEN: &str = "AddressNotGiven";
 }

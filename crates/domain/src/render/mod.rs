@@ -30,4 +30,4 @@ pub use metadata::render_meta_data;
 pub use network_data::render_network_data;
 pub use objects::{Inputs, Objects};
 pub use pools::{PoolRef, Pools, referenced_pools};
-pub use secret::{Content, RenderedSecret, secret_name};
+pub use secret::{Content, RenderedSecret, digest, inputs_digest, secret_name};

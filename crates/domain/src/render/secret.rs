@@ -7,10 +7,13 @@ use std::fmt;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use capm3_api::{
     metadata::MetadataExt,
-    v1beta2::{API_VERSION, Metal3Data},
-    vocabulary::{META_DATA_SUFFIX, NETWORK_DATA_SUFFIX, SECRET_TYPE, label},
+    v1beta2::{API_VERSION, Metal3Data, Metal3DataTemplateSpec},
+    vocabulary::{META_DATA_SUFFIX, NETWORK_DATA_SUFFIX, SECRET_TYPE, annotation, label},
 };
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::objects::Inputs;
 
 /// What a Secret carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,31 @@ pub struct RenderedSecret {
     /// What the Secret carries.
     pub content: Content,
     document: String,
+    inputs: String,
+}
+
+/// SHA-256 of a document, in hexadecimal.
+pub fn digest(document: &str) -> String {
+    Sha256::digest(document).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SHA-256 of what documents are rendered from: template, index, machine, host and addresses. Two Secrets with the
+/// same one were rendered for the same node from the same template.
+pub fn inputs_digest(spec: &Metal3DataTemplateSpec, inputs: &Inputs<'_>) -> String {
+    let uid = |metadata: Option<&kube::core::ObjectMeta>| metadata.map(|m| m.uid_str().to_owned());
+    let addresses: Vec<Value> = inputs
+        .addresses
+        .iter()
+        .map(|(pool, given)| json!([pool, given.address, given.prefix, given.gateway, given.dns_servers]))
+        .collect();
+    let parts = json!({
+        "template": serde_json::to_value(spec).unwrap_or_default(),
+        "index": inputs.data.spec.index,
+        "machine": uid(inputs.objects.metal3_machine.map(|m| &m.metadata)),
+        "host": uid(inputs.objects.host.map(|h| &h.metadata)),
+        "addresses": addresses,
+    });
+    digest(&parts.to_string())
 }
 
 impl RenderedSecret {
@@ -85,7 +113,19 @@ impl RenderedSecret {
             data_uid: data.metadata.uid_str().to_owned(),
             content,
             document,
+            inputs: String::new(),
         }
+    }
+
+    /// The same with the digest of what the document was rendered from.
+    #[must_use]
+    pub fn rendered_from(self, inputs: String) -> Self {
+        Self { inputs, ..self }
+    }
+
+    /// SHA-256 of the document.
+    pub fn digest(&self) -> String {
+        digest(&self.document)
     }
 
     /// The object as it is sent to the API server. It holds the document: do not log it.
@@ -98,6 +138,10 @@ impl RenderedSecret {
                 "name": self.name,
                 "namespace": self.namespace,
                 "labels": {label::CLUSTER_NAME: self.cluster_name},
+                "annotations": {
+                    annotation::CONTENT_DIGEST: self.digest(),
+                    annotation::INPUTS_DIGEST: self.inputs,
+                },
                 "ownerReferences": [{
                     "apiVersion": API_VERSION,
                     "kind": "Metal3Data",
@@ -134,7 +178,8 @@ mod tests {
     #[test]
     fn a_secret_has_the_name_label_owner_and_key_that_its_readers_expect() {
         let data = data(json!({}));
-        let secret = RenderedSecret::new(Content::MetaData, &data, "machine-1", "cluster-1", "a: b\n".into());
+        let secret = RenderedSecret::new(Content::MetaData, &data, "machine-1", "cluster-1", "a: b\n".into())
+            .rendered_from("feed".into());
         assert_eq!(
             secret.to_object(),
             json!({
@@ -145,6 +190,11 @@ mod tests {
                     "name": "machine-1-metadata",
                     "namespace": "metal3",
                     "labels": {"cluster.x-k8s.io/cluster-name": "cluster-1"},
+                    "annotations": {
+                        "capm3.metal3.io/content-digest":
+                            "52c9693cf3f219d51ba6af4362ee092c55fb5e6f96d6f9da13c8ede7eff8e71b",
+                        "capm3.metal3.io/inputs-digest": "feed"
+                    },
                     "ownerReferences": [{
                         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
                         "kind": "Metal3Data",

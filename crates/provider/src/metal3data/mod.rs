@@ -3,8 +3,14 @@
 //! Woken by itself, its claim, its template, its machine and that machine's host, its address claims and addresses,
 //! its Secrets, and its Cluster.
 
+mod claims;
 mod decide;
+mod halves;
 mod observe;
+mod patience;
+mod pools;
+mod secrets;
+mod status;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -12,8 +18,9 @@ mod watch;
 use std::sync::Arc;
 
 use capm3_engine::{Controller, ObjectKey, Plan, Queue, drive};
+pub use claims::{AddressClaim, PoolClaim};
 pub use decide::decide;
-pub use observe::{PoolClaim, Snapshot, observe};
+pub use observe::{Snapshot, observe};
 
 use crate::context::{Context, boxed};
 
@@ -28,7 +35,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
             let context = context.clone();
             boxed(async move {
                 drive(&context.executor, || match observe(&*context.caches, &key) {
-                    Some(snapshot) => decide(&snapshot),
+                    Some(snapshot) => decide(&snapshot, &context.clock.now_text()),
                     None => Plan::done(),
                 })
                 .await

@@ -3,19 +3,25 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use capm3_api::{
-    ipam::{IpAddress, IpClaim},
+    ipam::{IpAddress, IpClaim, IpPool},
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, SecretMetadata},
-    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine},
+    neighbours::{
+        BareMetalHost, CAPI_GROUP, CapiIpAddress, Cluster, IpAddressClaim, Machine, SecretMetadata,
+    },
+    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine},
     vocabulary::label,
 };
 use capm3_domain::{
     host::annotated_host,
-    render::{Content, Objects, referenced_pools, secret_name},
+    render::{Content, Objects, Pools, referenced_pools, secret_name},
 };
 use capm3_engine::{ObjectKey, Reader};
 
-use crate::indexes::IP_CLAIMS_BY_OWNER;
+use super::{
+    claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3},
+    halves::wanted_spec,
+};
+use crate::indexes::{CAPI_CLAIMS_BY_OWNER, IP_CLAIMS_BY_OWNER};
 
 /// A Metal3Data and what surrounds it.
 #[derive(Debug, Clone)]
@@ -34,21 +40,14 @@ pub struct Snapshot {
     pub machine: Option<Arc<Machine>>,
     /// The host of that machine.
     pub host: Option<Arc<BareMetalHost>>,
-    /// Address claims that this data owns, by name.
+    /// Address claims that this data owns, by kind and name.
     pub ip_claims: Vec<PoolClaim>,
     /// Address claims of others that have the name which this data would give, by name of the pool.
-    pub namesakes: BTreeMap<String, Arc<IpClaim>>,
+    pub namesakes: BTreeMap<String, AddressClaim>,
+    /// The IPPools among the pools of the template.
+    pub pools: BTreeMap<String, Arc<IpPool>>,
     /// The Secrets of the names that this data uses.
     pub secrets: BTreeMap<&'static str, Arc<SecretMetadata>>,
-}
-
-/// An address claim and what it was given.
-#[derive(Debug, Clone)]
-pub struct PoolClaim {
-    /// The claim.
-    pub claim: Arc<IpClaim>,
-    /// The address, once given.
-    pub address: Option<Arc<IpAddress>>,
 }
 
 /// Reads the snapshot; `None` when the object is gone.
@@ -78,7 +77,10 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         machine: machine.as_deref(),
         host: host.as_deref(),
     };
-    let namesakes = observe_namesakes(reader, &data, template.as_deref(), objects);
+    let spec = template.as_deref().map(|template| wanted_spec(template, metal3_machine.as_deref()));
+    // A template that cannot be read for pools is told when it is rendered.
+    let wanted = spec.and_then(|spec: Metal3DataTemplateSpec| referenced_pools(&spec, objects).ok());
+    let wanted = wanted.unwrap_or_default();
     Some(Snapshot {
         cluster,
         claim,
@@ -86,45 +88,53 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         metal3_machine,
         machine,
         host,
-        ip_claims: observe_ip_claims(reader, &data),
-        namesakes,
+        ip_claims: observe_claims(reader, &data),
+        namesakes: observe_namesakes(reader, &data, &wanted),
+        pools: observe_pools(reader, &key.namespace, &wanted),
         secrets,
         data,
     })
 }
 
 /// Claims are found by the uid of their owner, never by name: a namesake's claim is not ours.
-fn observe_ip_claims(reader: &impl Reader, data: &Metal3Data) -> Vec<PoolClaim> {
-    let namespace = data.metadata.namespace_str();
-    let claims = reader.by_index(&IP_CLAIMS_BY_OWNER, data.metadata.uid_str()).into_iter();
-    claims
-        .map(|claim| {
-            let address = claim.status.address.as_ref().and_then(|a| a.name.as_deref());
-            let address = address.and_then(|name| reader.get(&ObjectKey::new(namespace, name)));
-            PoolClaim { claim, address }
-        })
-        .collect()
+fn observe_claims(reader: &impl Reader, data: &Metal3Data) -> Vec<PoolClaim> {
+    let here = |name: &str| ObjectKey::new(data.metadata.namespace_str(), name);
+    let uid = data.metadata.uid_str();
+    let metal3 = reader.by_index(&IP_CLAIMS_BY_OWNER, uid).into_iter().map(|claim| {
+        let address = claim.status.address.as_ref().and_then(|a| a.name.as_deref());
+        let address = address.and_then(|name| reader.get::<IpAddress>(&here(name)));
+        PoolClaim { claim: AddressClaim::Metal3(claim), address: address.map(|a| of_metal3(&a)) }
+    });
+    let capi = reader.by_index(&CAPI_CLAIMS_BY_OWNER, uid).into_iter().map(|claim| {
+        let address = claim.status.address_ref.as_ref().map(|a| a.name.clone());
+        let address = address.and_then(|name| reader.get::<CapiIpAddress>(&here(&name)));
+        PoolClaim { claim: AddressClaim::Capi(claim), address: address.map(|a| of_capi(&a)) }
+    });
+    metal3.chain(capi).collect()
 }
 
 fn observe_namesakes(
     reader: &impl Reader,
     data: &Metal3Data,
-    template: Option<&Metal3DataTemplate>,
-    objects: Objects<'_>,
-) -> BTreeMap<String, Arc<IpClaim>> {
-    // A template that cannot be read for pools is told when it is rendered.
-    let pools =
-        template.and_then(|template| referenced_pools(&template.spec, objects).ok()).unwrap_or_default();
-    let named = pools.into_keys().filter_map(|pool| {
-        let key = ObjectKey::new(data.metadata.namespace_str(), ip_claim_name(data, &pool));
-        Some((pool, reader.get::<IpClaim>(&key)?))
+    pools: &Pools,
+) -> BTreeMap<String, AddressClaim> {
+    let named = pools.values().filter_map(|pool| {
+        let key = ObjectKey::new(data.metadata.namespace_str(), claim_name(data, &pool.name));
+        let claim = if pool.is_metal3() {
+            reader.get::<IpClaim>(&key).map(AddressClaim::Metal3)
+        } else {
+            reader.get::<IpAddressClaim>(&key).map(AddressClaim::Capi)
+        };
+        Some((pool.name.clone(), claim?))
     });
-    named.filter(|(_, claim)| !claim.metadata.is_owned_by_uid(data.metadata.uid_str())).collect()
+    named.filter(|(_, claim)| !claim.metadata().is_owned_by_uid(data.metadata.uid_str())).collect()
 }
 
-/// Name of the claim on a pool.
-pub(super) fn ip_claim_name(data: &Metal3Data, pool: &str) -> String {
-    format!("{}-{pool}", data.metadata.name_str())
+fn observe_pools(reader: &impl Reader, namespace: &str, pools: &Pools) -> BTreeMap<String, Arc<IpPool>> {
+    let metal3 = pools.values().filter(|pool| pool.is_metal3());
+    metal3
+        .filter_map(|pool| Some((pool.name.clone(), reader.get(&ObjectKey::new(namespace, &pool.name))?)))
+        .collect()
 }
 
 fn observe_secrets(

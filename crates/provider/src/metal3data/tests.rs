@@ -2,12 +2,20 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use capm3_api::vocabulary::finalizer;
+use capm3_api::{
+    ipam::{IpAddress, IpPool},
+    vocabulary::finalizer,
+};
 use capm3_engine::{End, Plan, Write};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{PoolClaim, Snapshot, decide};
+use super::{AddressClaim, PoolClaim, Snapshot};
+
+/// Long after everything was made.
+fn decide(snapshot: &Snapshot) -> Plan {
+    super::decide(snapshot, "2026-01-02T00:00:00Z")
+}
 
 fn read<T: DeserializeOwned>(value: Value) -> Arc<T> {
     Arc::new(serde_json::from_value(value).unwrap())
@@ -19,6 +27,11 @@ fn data() -> Value {
         "ownerReferences": [{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3DataClaim",
             "name": "m", "uid": "uid-c", "controller": true}]},
         "spec": {"index": 0, "claim": {"name": "m"}, "template": {"name": "dt"}}})
+}
+
+fn pool() -> Arc<IpPool> {
+    read(json!({"metadata": {"name": "pool"}, "spec": {"pools": [{"start": "10.0.0.7", "end": "10.0.0.9"}]},
+        "status": {"indexes": {"a": "10.0.0.8"}}}))
 }
 
 /// Everything is there; the pool was not asked yet.
@@ -41,6 +54,7 @@ fn complete() -> Snapshot {
         )),
         ip_claims: vec![],
         namesakes: BTreeMap::new(),
+        pools: [("pool".to_owned(), pool())].into(),
         secrets: BTreeMap::new(),
     }
 }
@@ -50,7 +64,8 @@ fn with_address(status: Value, address: Option<Value>) -> Snapshot {
         json!({"metadata": {"namespace": "metal3", "name": "dt-0-pool", "uid": "uid-i", "resourceVersion": "2",
         "finalizers": [finalizer::DATA, finalizer::IP_CLAIM]}, "spec": {"pool": {"name": "pool"}}, "status": status}),
     );
-    let pool_claim = PoolClaim { claim, address: address.map(read) };
+    let address = address.map(|address| super::claims::of_metal3(&read::<IpAddress>(address)));
+    let pool_claim = PoolClaim { claim: AddressClaim::Metal3(claim), address };
     Snapshot { ip_claims: vec![pool_claim], ..complete() }
 }
 
@@ -73,7 +88,15 @@ fn shown(plan: &Plan) -> Vec<String> {
 #[test]
 fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
     let plan = decide(&complete());
-    assert_eq!(shown(&plan), ["patch Metal3Data dt-0", "create IPClaim dt-0-pool"]);
+    assert_eq!(
+        shown(&plan),
+        [
+            "patch Metal3Data dt-0",
+            "create IPClaim dt-0-pool",
+            "patch Metal3Data/status dt-0",
+            "patch Metal3DataClaim/status m"
+        ]
+    );
     let Some(Write::Patch { patch, .. }) = plan.writes.first() else { panic!("a patch") };
     assert_eq!(patch["metadata"]["finalizers"], json!([finalizer::DATA_CLAIM, finalizer::DATA]));
     assert_eq!(patch["spec"]["metaData"]["name"], "m-metadata");
@@ -82,7 +105,7 @@ fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
     assert_eq!(object["metadata"]["finalizers"], json!([finalizer::DATA]));
     assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "uid-d");
     assert_eq!(object["spec"]["pool"], json!({"name": "pool", "namespace": "metal3"}));
-    assert_eq!(plan.end, End::WaitFor("an address of IPPool pool".into()));
+    assert_eq!(plan.end, End::WaitFor("an address of IPPool pool (pool: 2 of 3 addresses are free)".into()));
 }
 
 #[test]
@@ -94,7 +117,8 @@ fn with_its_addresses_both_secrets_are_made_and_the_data_is_ready() {
             "patch Metal3Data dt-0",
             "create Secret m-metadata",
             "create Secret m-networkdata",
-            "patch Metal3Data/status dt-0"
+            "patch Metal3Data/status dt-0",
+            "patch Metal3DataClaim/status m"
         ]
     );
     assert_eq!(plan.end, End::Done);
@@ -111,12 +135,13 @@ fn a_claim_of_a_predecessor_of_the_same_name_is_let_go_and_waited_for() {
         if deleting {
             claim["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         }
-        Snapshot { namesakes: [("pool".to_owned(), read(claim))].into(), ..complete() }
+        let claim = AddressClaim::Metal3(read(claim));
+        Snapshot { namesakes: [("pool".to_owned(), claim)].into(), ..complete() }
     };
     let going = decide(&namesake(true));
-    assert_eq!(shown(&going), ["patch Metal3Data dt-0", "patch IPClaim dt-0-pool"]);
+    assert_eq!(shown(&going)[..2], ["patch Metal3Data dt-0", "patch IPClaim dt-0-pool"]);
     let staying = decide(&namesake(false));
-    assert_eq!(shown(&staying), ["patch Metal3Data dt-0"]);
+    assert!(!shown(&staying).iter().any(|write| write.contains("IPClaim")));
     assert!(matches!(staying.end, End::WaitFor(what) if what.contains("dt-0-pool")));
 }
 

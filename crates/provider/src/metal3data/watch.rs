@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use capm3_api::{
-    ipam::{IpAddress, IpClaim},
+    ipam::{IpAddress, IpClaim, IpPool},
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, Cluster, Machine, SecretMetadata},
+    neighbours::{BareMetalHost, CapiIpAddress, Cluster, IpAddressClaim, Machine, SecretMetadata},
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine},
 };
 use capm3_engine::{Object, ObjectKey, Queue, Reader};
+use kube::core::ObjectMeta;
 
 use crate::{
     context::Context,
-    indexes::{DATA_BY_CLAIM, DATA_BY_CLUSTER, DATA_BY_SECRET, DATA_BY_TEMPLATE, MACHINES_BY_OWNER},
-    watching::{Waker, subscribe},
+    indexes::{
+        DATA_BY_CLAIM, DATA_BY_CLUSTER, DATA_BY_SECRET, DATA_BY_TEMPLATE, IP_CLAIMS_BY_POOL,
+        MACHINES_BY_OWNER,
+    },
+    watching::{Waker, came_or_went, subscribe},
 };
 
 pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
@@ -42,7 +46,18 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     let w = waker.clone();
     subscribe::<IpClaim>(context, move |claim| w.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Data"));
     let w = waker.clone();
-    subscribe::<IpAddress>(context, move |address| wake_for_address(&w, address));
+    subscribe::<IpAddressClaim>(context, move |claim| {
+        w.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Data")
+    });
+    let w = waker.clone();
+    subscribe::<IpAddress>(context, move |address| {
+        wake_for_address::<IpClaim>(&w, &address.metadata, address.spec.claim.name_str());
+    });
+    let w = waker.clone();
+    subscribe::<CapiIpAddress>(context, move |address| {
+        wake_for_address::<IpAddressClaim>(&w, &address.metadata, &address.spec.claim_ref.name);
+    });
+    watch_pools(context, &waker);
     let w = waker.clone();
     subscribe::<Machine>(context, move |machine| wake_for_machine(&w, machine));
     // Also those whose Secret's name is taken by somebody else.
@@ -59,14 +74,28 @@ fn wake_for_machine(waker: &Waker, machine: &Machine) {
     }
 }
 
+/// A pool that comes or goes wakes those who ask it: their conditions say whether it is there.
+fn watch_pools(context: &Context, waker: &Waker) {
+    let Some(store) = context.caches.store::<IpPool>() else { return };
+    let waker = waker.clone();
+    store.subscribe(move |change| {
+        let Some(pool) = came_or_went(change) else { return };
+        for claim in waker
+            .caches
+            .upgrade()
+            .iter()
+            .flat_map(|c| c.by_index(&IP_CLAIMS_BY_POOL, &pool.key().to_string()))
+        {
+            waker.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Data");
+        }
+    });
+}
+
 /// An address wakes the data whose claim it serves.
-fn wake_for_address(waker: &Waker, address: &IpAddress) {
-    let Some(claim) = address.spec.claim.name.as_deref() else {
-        return;
-    };
-    let key = ObjectKey::new(address.metadata.namespace_str(), claim);
-    let claim = waker.caches.upgrade().and_then(|caches| caches.get::<IpClaim>(&key));
+fn wake_for_address<K: Object>(waker: &Waker, address: &ObjectMeta, claim: &str) {
+    let key = ObjectKey::new(address.namespace_str(), claim);
+    let claim = waker.caches.upgrade().and_then(|caches| caches.get::<K>(&key));
     if let Some(claim) = claim {
-        waker.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Data");
+        waker.owner_of(claim.meta(), v1beta2::GROUP, "Metal3Data");
     }
 }

@@ -1,0 +1,155 @@
+//! Address claims of a Metal3Data, of both kinds as one: IPClaims on IPPools, and IPAddressClaims of Cluster API on
+//! pools of any other address manager.
+
+use std::sync::Arc;
+
+use capm3_api::{
+    conditions::find,
+    ipam::{IpAddress, IpClaim, IpClaimSpec},
+    metadata::MetadataExt,
+    neighbours::{CapiIpAddress, IpAddressClaim, IpAddressClaimSpec, TypedPoolRef},
+    reference::WideRef,
+    v1beta2::{self, Metal3Data},
+    vocabulary::{condition, finalizer},
+};
+use capm3_domain::render::{Address, PoolRef};
+use capm3_engine::{Object, Plan};
+use kube::core::ObjectMeta;
+
+use crate::{finalizers::remove_finalizer, owners::controlled_by};
+
+/// A claim on an address.
+#[derive(Debug, Clone)]
+pub enum AddressClaim {
+    /// On an IPPool.
+    Metal3(Arc<IpClaim>),
+    /// On a pool of another kind.
+    Capi(Arc<IpAddressClaim>),
+}
+
+/// An address claim and what it was given.
+#[derive(Debug, Clone)]
+pub struct PoolClaim {
+    /// The claim.
+    pub claim: AddressClaim,
+    /// The address, once given.
+    pub address: Option<Address>,
+}
+
+/// Name of the claim on a pool.
+pub(super) fn claim_name(data: &Metal3Data, pool: &str) -> String {
+    format!("{}-{pool}", data.metadata.name_str())
+}
+
+impl AddressClaim {
+    pub(super) fn metadata(&self) -> &ObjectMeta {
+        match self {
+            Self::Metal3(claim) => &claim.metadata,
+            Self::Capi(claim) => &claim.metadata,
+        }
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Metal3(_) => IpClaim::API.kind,
+            Self::Capi(_) => IpAddressClaim::API.kind,
+        }
+    }
+
+    /// Whether the claim is on that pool.
+    pub(super) fn is_on(&self, pool: &PoolRef) -> bool {
+        match self {
+            Self::Metal3(claim) => pool.is_metal3() && claim.spec.pool.name_str() == pool.name,
+            Self::Capi(claim) => claim.spec.pool_ref == typed(pool),
+        }
+    }
+
+    /// Whether the claim was made for an earlier data object of this name, which is gone by now.
+    pub(super) fn is_of_predecessor(&self, data: &Metal3Data) -> bool {
+        let owner = self.metadata().owner(v1beta2::GROUP, "Metal3Data");
+        owner.is_some_and(|owner| owner.name == data.metadata.name_str())
+    }
+
+    /// Why the claim cannot be served, as its address manager says.
+    pub(super) fn problem(&self) -> Option<String> {
+        match self {
+            Self::Metal3(claim) => claim.status.error_message.clone().filter(|m| !m.is_empty()),
+            Self::Capi(claim) if claim.status.address_ref.is_some() => None,
+            Self::Capi(claim) => {
+                let ready = find(&claim.status.conditions, condition::READY)?;
+                let words = [ready.reason.as_str(), ready.message.as_str()];
+                let words: Vec<&str> = words.into_iter().filter(|w| !w.is_empty()).collect();
+                (ready.status == "False").then(|| words.join(": "))
+            }
+        }
+    }
+
+    /// Takes our finalizer off.
+    pub(super) fn let_go(&self, plan: &mut Plan) {
+        match self {
+            Self::Metal3(claim) => without_finalizer(plan, claim.as_ref()),
+            Self::Capi(claim) => without_finalizer(plan, claim.as_ref()),
+        }
+    }
+
+    /// Gives the address back.
+    pub(super) fn release(&self, plan: &mut Plan) {
+        self.let_go(plan);
+        if !self.metadata().is_deleting() {
+            match self {
+                Self::Metal3(claim) => plan.delete(claim.as_ref()),
+                Self::Capi(claim) => plan.delete(claim.as_ref()),
+            }
+        }
+    }
+}
+
+fn without_finalizer<K: Object>(plan: &mut Plan, claim: &K) {
+    let mut released = claim.clone();
+    remove_finalizer(released.meta_mut(), finalizer::DATA);
+    plan.update_object(claim, &released);
+}
+
+/// Adds the creation of the claim on a pool.
+pub(super) fn ask(plan: &mut Plan, data: &Metal3Data, pool: &PoolRef) {
+    let namespace = data.metadata.namespace_str();
+    let metadata = ObjectMeta {
+        name: Some(claim_name(data, &pool.name)),
+        namespace: Some(namespace.to_owned()),
+        labels: data.metadata.labels.clone(),
+        finalizers: Some(vec![finalizer::DATA.to_owned()]),
+        owner_references: Some(vec![controlled_by(data)]),
+        ..ObjectMeta::default()
+    };
+    if pool.is_metal3() {
+        let spec = IpClaimSpec { pool: WideRef::new(namespace, &pool.name) };
+        plan.create(&IpClaim { metadata, spec, ..IpClaim::default() });
+    } else {
+        let spec = IpAddressClaimSpec { pool_ref: typed(pool), ..IpAddressClaimSpec::default() };
+        plan.create(&IpAddressClaim { metadata, spec, ..IpAddressClaim::default() });
+    }
+}
+
+fn typed(pool: &PoolRef) -> TypedPoolRef {
+    TypedPoolRef { name: pool.name.clone(), kind: pool.kind.clone(), api_group: pool.api_group.clone() }
+}
+
+/// What an IPAddress gives to the renderer.
+pub(super) fn of_metal3(address: &IpAddress) -> Address {
+    Address {
+        address: address.spec.address.clone(),
+        prefix: address.spec.prefix,
+        gateway: address.spec.gateway.clone().unwrap_or_default(),
+        dns_servers: address.spec.dns_servers.clone(),
+    }
+}
+
+/// The same for an address of Cluster API, which carries no DNS servers.
+pub(super) fn of_capi(address: &CapiIpAddress) -> Address {
+    Address {
+        address: address.spec.address.clone(),
+        prefix: address.spec.prefix,
+        gateway: address.spec.gateway.clone().unwrap_or_default(),
+        dns_servers: Vec::new(),
+    }
+}

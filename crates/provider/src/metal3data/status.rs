@@ -1,0 +1,126 @@
+//! What a Metal3Data and its claim say about how far they are: `ready`, `errorMessage`, the condition `Ready`, events.
+
+use capm3_api::{
+    conditions::{Condition, find},
+    metadata::MetadataExt,
+    v1beta2::{Metal3Data, Metal3DataClaim},
+    vocabulary::{condition, event, reason},
+};
+use capm3_engine::{EventNote, Plan};
+
+use super::{decide::Stop, secrets::Told};
+use crate::conditions::{Stamp, set};
+
+/// Longest text that the schema allows in `status.errorMessage`.
+const LONGEST_MESSAGE: usize = 512;
+
+/// How far a data object is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Standing {
+    ready: bool,
+    reason: &'static str,
+    message: String,
+    /// Whether somebody must act.
+    is_failure: bool,
+    /// Whether somebody may want to know, although all is well.
+    differs: bool,
+}
+
+impl Standing {
+    /// Every Secret is there; the message tells their digests.
+    pub(super) fn rendered(told: &Told) -> Self {
+        let message = told.message.clone();
+        Self { ready: true, reason: reason::RENDERED, message, is_failure: false, differs: told.differs }
+    }
+
+    pub(super) fn stopped(stop: &Stop) -> Self {
+        let (reason, message, is_failure) = match stop {
+            Stop::Wait { reason, what } => (*reason, format!("waiting for {what}"), false),
+            Stop::Fail { reason, message } => (*reason, message.clone(), true),
+        };
+        Self { ready: false, reason, message, is_failure, differs: false }
+    }
+}
+
+/// Writes the standing into the data's status. `secrets_missing`: whether `ready` must be taken back.
+pub(super) fn tell_data(
+    plan: &mut Plan,
+    old: &Metal3Data,
+    new: &mut Metal3Data,
+    standing: &Standing,
+    secrets_missing: bool,
+    now: &str,
+) {
+    let status = &mut new.status;
+    if standing.ready {
+        status.ready = Some(true);
+    } else if secrets_missing && (standing.is_failure || status.ready == Some(true)) {
+        status.ready = Some(false);
+    }
+    status.error_message = standing.is_failure.then(|| shortened(&standing.message));
+    let stamp = Stamp { now, generation: old.metadata.generation };
+    let changed = put(&mut status.conditions, stamp, standing);
+    if changed {
+        note(plan, standing, |reason, message| EventNote::warning(old, reason, message));
+        if standing.differs {
+            plan.event(EventNote::warning(old, event::RENDER_DIFFERS, &standing.message));
+        } else if standing.ready {
+            plan.event(EventNote::normal(old, event::RENDERED, &standing.message));
+        }
+    }
+}
+
+/// Repeats it on the claim, where the machine's owner looks first.
+pub(super) fn tell_claim(plan: &mut Plan, claim: &Metal3DataClaim, standing: &Standing, now: &str) {
+    if claim.metadata.is_deleting() {
+        return;
+    }
+    let mut new = claim.clone();
+    new.status.error_message = standing.is_failure.then(|| shortened(&standing.message));
+    let said = Standing {
+        // The digests are the data's business.
+        message: if standing.ready { String::new() } else { standing.message.clone() },
+        ..standing.clone()
+    };
+    let stamp = Stamp { now, generation: claim.metadata.generation };
+    let changed = put(&mut new.status.conditions, stamp, &said);
+    if changed {
+        note(plan, &said, |reason, message| EventNote::warning(claim, reason, message));
+    }
+    plan.update_status(claim, &new);
+}
+
+fn note(plan: &mut Plan, standing: &Standing, event: impl Fn(&'static str, &str) -> EventNote) {
+    if standing.is_failure {
+        plan.event(event(standing.reason, &standing.message));
+    }
+}
+
+/// Sets `Ready`. A number in brackets at the end of the message, such as a count, is no reason to write.
+fn put(conditions: &mut Vec<Condition>, stamp: Stamp<'_>, standing: &Standing) -> bool {
+    let status = if standing.ready { "True" } else { "False" };
+    let says = |c: &Condition| {
+        c.status == status
+            && c.reason == standing.reason
+            && without_count(&c.message) == without_count(&standing.message)
+    };
+    if find(conditions, condition::READY).is_some_and(says) {
+        return false;
+    }
+    set(conditions, stamp, condition::READY, standing.ready, standing.reason, standing.message.clone());
+    true
+}
+
+fn without_count(message: &str) -> &str {
+    message.rsplit_once(" (").map_or(message, |(text, _)| text)
+}
+
+fn shortened(message: &str) -> String {
+    message.chars().take(LONGEST_MESSAGE).collect()
+}
+
+/// What the data's condition says of the documents that were rendered before.
+pub(super) fn digests_before(data: &Metal3Data) -> Option<&str> {
+    let ready = find(&data.status.conditions, condition::READY)?;
+    (ready.reason == reason::RENDERED).then_some(ready.message.as_str())
+}
