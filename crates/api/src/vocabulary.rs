@@ -162,6 +162,8 @@ pub mod reason {
     pub const HOST_ERROR: &str = "HostError";
     /// The Node has not joined yet.
     pub const WAITING_FOR_NODE: &str = "WaitingForNode";
+    /// Metal3DataClaim: it gets no data.
+    pub const DATA_NOT_CREATED: &str = "DataNotCreated";
     /// Metal3Data: every Secret is there.
     pub const RENDERED: &str = "Rendered";
     /// Metal3Data: its Cluster is not there.
@@ -200,6 +202,8 @@ pub mod event {
     pub const FAILURE_DOMAIN_FALLBACK: &str = "FailureDomainFallback";
     /// The provider ID was set.
     pub const PROVIDER_ID_SET: &str = "ProviderIDSet";
+    /// A claim got a lower index in place of one that no range can serve.
+    pub const INDEX_REPLACED: &str = "IndexReplaced";
     /// The Secrets of a Metal3Data were made.
     pub const RENDERED: &str = "Rendered";
     /// A Secret was made anew and differs from the one before.

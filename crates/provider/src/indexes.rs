@@ -13,7 +13,10 @@ use capm3_api::{
     },
     vocabulary::{annotation, label},
 };
-use capm3_domain::host::annotated_host;
+use capm3_domain::{
+    host::annotated_host,
+    index::{space_of_data, space_of_template},
+};
 use capm3_engine::{Caches, Index};
 use kube::core::ObjectMeta;
 
@@ -128,6 +131,18 @@ pub const DATA_BY_TEMPLATE: Index<Metal3Data> = Index {
     },
 };
 
+/// Metal3DataTemplates by the key of their index space.
+pub const TEMPLATES_BY_SPACE: Index<Metal3DataTemplate> = Index {
+    name: "by-space",
+    values: |template| vec![in_namespace(&template.metadata, space_of_template(template))],
+};
+
+/// Metal3Data by the key of their index space.
+pub const DATA_BY_SPACE: Index<Metal3Data> = Index {
+    name: "by-space",
+    values: |data| space_of_data(data).map(|key| in_namespace(&data.metadata, key)).into_iter().collect(),
+};
+
 /// Metal3Data by the claim that they serve.
 pub const DATA_BY_CLAIM: Index<Metal3Data> = Index {
     name: "by-claim",
@@ -240,9 +255,15 @@ pub fn register(caches: &mut Caches) {
     ]);
     caches.add::<Metal3MachineTemplate>(&[]);
     caches.add::<Metal3Cluster>(&[METAL3_CLUSTERS_BY_OWNER]);
-    caches.add::<Metal3DataTemplate>(&[]);
+    caches.add::<Metal3DataTemplate>(&[TEMPLATES_BY_SPACE]);
     caches.add::<Metal3DataClaim>(&[CLAIMS_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE, CLAIMS_BY_CLUSTER]);
-    caches.add::<Metal3Data>(&[DATA_BY_TEMPLATE, DATA_BY_CLAIM, DATA_BY_CLUSTER, DATA_BY_SECRET]);
+    caches.add::<Metal3Data>(&[
+        DATA_BY_TEMPLATE,
+        DATA_BY_SPACE,
+        DATA_BY_CLAIM,
+        DATA_BY_CLUSTER,
+        DATA_BY_SECRET,
+    ]);
     caches.add::<IpPool>(&[POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE]);
     caches.add::<IpClaim>(&[IP_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL, IP_CLAIMS_BY_OWNER]);
     caches.add::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);

@@ -1,8 +1,8 @@
 //! Indexes of a Metal3DataTemplate: which one a new claim gets.
 //!
-//! Takes the indexes in use and gives the lowest free one; gaps are filled first, counting starts at 0. Must not
-//! know claims, objects or names of templates beyond [`data_name`]: whoever holds an index is recorded by the
-//! Metal3Data object itself.
+//! Takes the indexes in use and gives the lowest free one; gaps are filled first, counting starts at 0. Which
+//! templates count together is said by their keys ([`space_of_template`]). Must not know claims: whoever holds an
+//! index is recorded by the Metal3Data object itself.
 //!
 //! ```
 //! use capm3_domain::index::{FreeIndexes, Index};
@@ -14,11 +14,13 @@
 
 mod free;
 mod runs;
+mod space;
 
 use std::fmt;
 
 pub use free::FreeIndexes;
 pub use runs::Runs;
+pub use space::{name_prefix, space_of_data, space_of_template};
 
 /// An index of a template: 0 or more, as far as the API's 32-bit integer goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,8 +45,8 @@ impl fmt::Display for Index {
 }
 
 /// Name of the Metal3Data that holds an index: the name itself makes the API server refuse a second holder.
-pub fn data_name(template: &str, index: Index) -> String {
-    format!("{template}-{index}")
+pub fn data_name(prefix: &str, index: Index) -> String {
+    format!("{prefix}-{index}")
 }
 
 #[cfg(test)]

@@ -262,10 +262,14 @@ impl Pass<'_> {
         plan
     }
 
-    /// Whether the claim that this data was made for is still there; a later namesake does not count. Data without
-    /// an owner cannot tell, so any claim of the name holds it.
+    /// Whether the claim that this data was made for is still there; a later namesake does not count, nor does a claim
+    /// that uses other data by now. Data without an owner cannot tell, so any claim of the name holds it.
     fn is_claimed(&self) -> bool {
         let old = &self.snapshot.data.metadata;
+        let used = self.snapshot.claim.as_ref().and_then(|claim| claim.status.rendered_data.as_ref());
+        if used.is_some_and(|used| used.name_str() != old.name_str()) {
+            return false;
+        }
         if old.owner(v1beta2::GROUP, "Metal3DataClaim").is_none() {
             return self.snapshot.claim.is_some();
         }

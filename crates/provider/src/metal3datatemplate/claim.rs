@@ -4,15 +4,18 @@ use capm3_api::{
     metadata::MetadataExt,
     reference::ObjectRef,
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataSpec, Metal3DataTemplate},
-    vocabulary::finalizer,
+    vocabulary::{annotation, condition, event, finalizer, reason},
 };
 use capm3_domain::index::{Index, data_name};
-use capm3_engine::{Object, Plan};
+use capm3_engine::{EventNote, Object, Plan};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 
-use crate::finalizers::{add_finalizer, remove_finalizer};
-use crate::owners::controlled_by;
+use crate::{
+    conditions::{Stamp, set},
+    finalizers::{add_finalizer, remove_finalizer},
+    owners::controlled_by,
+};
 
 /// Longest text that `status.errorMessage` may have.
 const MESSAGE_LIMIT: usize = 512;
@@ -32,11 +35,29 @@ pub(super) fn link(claim: &Metal3DataClaim, data: &Metal3Data) -> Plan {
 }
 
 /// Says on the claim why it gets no data.
-pub(super) fn report(claim: &Metal3DataClaim, message: &str) -> Plan {
+pub(super) fn report(claim: &Metal3DataClaim, message: &str, now: &str) -> Plan {
     let mut new = held(claim);
     new.status.error_message = Some(message.chars().take(MESSAGE_LIMIT).collect());
+    let stamp = Stamp { now, generation: claim.metadata.generation };
+    set(&mut new.status.conditions, stamp, condition::READY, false, reason::DATA_NOT_CREATED, message);
     let mut plan = Plan::done();
-    plan.update(claim, &new);
+    plan.update_object(claim, &new);
+    if plan.update_status(claim, &new) {
+        plan.event(EventNote::warning(claim, reason::DATA_NOT_CREATED, message));
+    }
+    plan
+}
+
+/// Gives the claim `data` in place of one that could never be rendered, which is taken back.
+pub(super) fn replace(claim: &Metal3DataClaim, unfit: &Metal3Data, data: &Metal3Data, is_new: bool) -> Plan {
+    let mut plan = if is_new { create(claim, data) } else { link(claim, data) };
+    take_back(&mut plan, unfit);
+    let words = format!(
+        "{} takes the place of {}, for which the template has no address",
+        data.metadata.name_str(),
+        unfit.metadata.name_str()
+    );
+    plan.event(EventNote::normal(claim, event::INDEX_REPLACED, words));
     plan
 }
 
@@ -57,9 +78,10 @@ fn served(mut claim: Metal3DataClaim, data: &Metal3Data) -> Metal3DataClaim {
     claim
 }
 
-/// The data for an index. `machine` is the claim's reference to its Metal3Machine.
+/// The data for an index, named `<prefix>-<index>`. `machine` is the claim's reference to its Metal3Machine.
 pub(super) fn data(
     template: &Metal3DataTemplate,
+    prefix: &str,
     claim: &Metal3DataClaim,
     machine: &OwnerReference,
     index: Index,
@@ -71,9 +93,13 @@ pub(super) fn data(
         block_owner_deletion: None,
         ..machine.clone()
     };
+    let key = template.spec.template_reference.clone();
+    let key = key.or_else(|| template.metadata.annotation(annotation::TEMPLATE_REFERENCE).map(str::to_owned));
+    let mirrored = |key: &String| [(annotation::TEMPLATE_REFERENCE.to_owned(), key.clone())].into();
     Metal3Data {
         metadata: ObjectMeta {
-            name: Some(data_name(name, index)),
+            annotations: key.as_ref().map(mirrored),
+            name: Some(data_name(prefix, index)),
             namespace: Some(namespace.to_owned()),
             labels: claim.metadata.labels.clone(),
             finalizers: Some(vec![finalizer::DATA_CLAIM.to_owned()]),
@@ -84,6 +110,7 @@ pub(super) fn data(
             index: Some(index.get()),
             template: Some(ObjectRef::new(namespace, name)),
             claim: Some(ObjectRef::new(namespace, claim.metadata.name_str())),
+            template_reference: key,
             ..Metal3DataSpec::default()
         },
         ..Metal3Data::default()
@@ -94,15 +121,19 @@ pub(super) fn data(
 pub(super) fn release<'a>(claim: &Metal3DataClaim, datas: impl Iterator<Item = &'a Metal3Data>) -> Plan {
     let mut plan = Plan::done();
     for data in datas {
-        let mut new = data.clone();
-        remove_finalizer(&mut new.metadata, finalizer::DATA_CLAIM);
-        plan.update_object(data, &new);
-        if !data.metadata.is_deleting() {
-            plan.delete(data);
-        }
+        take_back(&mut plan, data);
     }
     let mut new = claim.clone();
     remove_finalizer(&mut new.metadata, finalizer::DATA_CLAIM);
     plan.update(claim, &new);
     plan
+}
+
+fn take_back(plan: &mut Plan, data: &Metal3Data) {
+    let mut new = data.clone();
+    remove_finalizer(&mut new.metadata, finalizer::DATA_CLAIM);
+    plan.update_object(data, &new);
+    if !data.metadata.is_deleting() {
+        plan.delete(data);
+    }
 }

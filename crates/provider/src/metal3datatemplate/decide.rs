@@ -7,14 +7,10 @@ use capm3_api::{
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate},
     vocabulary::{annotation, finalizer, label},
 };
-use capm3_domain::index::FreeIndexes;
+use capm3_domain::{index::FreeIndexes, render::inline_limit};
 use capm3_engine::{End, Plan};
 
-use super::{
-    Snapshot, claim,
-    observe::{is_of, occupied_by},
-    status::indexes,
-};
+use super::{Snapshot, claim, observe::is_of, status::indexes, template::keep};
 use crate::{
     batch::{Batch, end, may_write_status},
     finalizers::{add_finalizer, remove_finalizer},
@@ -34,18 +30,20 @@ pub(super) fn batch(snapshot: &Snapshot, now: &str) -> Batch {
     let mut held = template.clone();
     if !template.metadata.is_deleting() {
         add_finalizer(&mut held.metadata, finalizer::DATA_TEMPLATE);
+        keep(&mut held, snapshot);
     }
     let mut head = Plan::done();
     head.update_object(template, &held);
-    let mut pass = Pass::new(snapshot);
-    let claims = snapshot
-        .claims
-        .iter()
-        .map(|claim| (claim.metadata.name_str().to_owned(), pass.claim(claim)))
-        .collect();
+    let mut pass = Pass::new(snapshot, now);
+    let mut claims = pass.replace_misfits();
+    claims.extend(snapshot.claims.iter().map(|claim| (name_of(claim), pass.claim(claim))));
     let mut tail = Plan::done();
     let end = finish(&mut tail, &held, &pass, now);
     Batch { head, claims, tail: tail.ending(end) }
+}
+
+fn name_of(claim: &Metal3DataClaim) -> String {
+    claim.metadata.name_str().to_owned()
 }
 
 /// The last writes: the status, or the end of the template.
@@ -57,7 +55,7 @@ fn finish(tail: &mut Plan, held: &Metal3DataTemplate, pass: &Pass<'_>, now: &str
         return End::Done;
     }
     let mut due = false;
-    new.status.indexes = indexes(pass.holders());
+    new.status.indexes = indexes(held.metadata.name_str(), pass.holders());
     if new.status.indexes != held.status.indexes {
         due = !may_write_status(held.status.last_updated.as_deref(), now);
         if !due {
@@ -71,6 +69,7 @@ fn finish(tail: &mut Plan, held: &Metal3DataTemplate, pass: &Pass<'_>, now: &str
 /// The books of one pass over the claims.
 struct Pass<'a> {
     snapshot: &'a Snapshot,
+    now: &'a str,
     by_claim: BTreeMap<&'a str, Vec<&'a Metal3Data>>,
     free: FreeIndexes,
     created: Vec<Metal3Data>,
@@ -80,23 +79,56 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(snapshot: &'a Snapshot) -> Self {
-        let template = snapshot.template.metadata.name_str();
+    fn new(snapshot: &'a Snapshot, now: &'a str) -> Self {
         let mut by_claim: BTreeMap<&str, Vec<&Metal3Data>> = BTreeMap::new();
         for data in &snapshot.datas {
             if let Some(claim) = &data.spec.claim {
                 by_claim.entry(claim.name_str()).or_default().push(data);
             }
         }
-        let all = snapshot.datas.iter().chain(&snapshot.strays);
         Self {
             snapshot,
+            now,
             by_claim,
-            free: FreeIndexes::from_used(all.flat_map(|data| occupied_by(data, template))),
+            free: snapshot.free(),
             created: Vec::new(),
             released: BTreeSet::new(),
             paused: false,
         }
+    }
+
+    /// Gives claims whose data no inline range can serve a lower index, as far as there are any.
+    fn replace_misfits(&mut self) -> Vec<(String, Plan)> {
+        let mut plans = Vec::new();
+        for (unfit, claim) in &self.snapshot.misfits {
+            if self.is_paused(claim) {
+                continue;
+            }
+            let lower = |data: &&Metal3Data| data.spec.index < unfit.spec.index && !data.metadata.is_deleting();
+            if let Some(made) = self.datas_of(claim).find(lower) {
+                // Made just before a crash.
+                plans.push((name_of(claim), claim::replace(claim, unfit, made, false)));
+            } else if let Some(data) = self.lower_data(unfit, claim) {
+                plans.push((name_of(claim), claim::replace(claim, unfit, &data, true)));
+                self.created.push(data);
+            } else {
+                continue;
+            }
+            self.released.insert(unfit.metadata.name_str());
+        }
+        plans
+    }
+
+    /// New data with a lower index than the one that does not fit.
+    fn lower_data(&mut self, unfit: &Metal3Data, claim: &Metal3DataClaim) -> Option<Metal3Data> {
+        let machine = claim.metadata.owner(v1beta2::GROUP, "Metal3Machine")?;
+        let lowest = self.free.lowest().filter(|lowest| Some(lowest.get()) < unfit.spec.index)?;
+        let fits = inline_limit(&self.snapshot.template.spec)
+            .is_none_or(|limit| u128::try_from(lowest.get()).is_ok_and(|index| index <= limit));
+        if !fits || !self.free.take(lowest) {
+            return None;
+        }
+        Some(claim::data(&self.snapshot.template, self.snapshot.prefix(), claim, machine, lowest))
     }
 
     fn claim(&mut self, claim: &'a Metal3DataClaim) -> Plan {
@@ -123,15 +155,16 @@ impl<'a> Pass<'a> {
         }
         let name = claim.metadata.name_str();
         if let Some(words) = self.snapshot.refused.get(name) {
-            return claim::report(claim, &format!("Failed to create associated Metal3Data object: {words}"));
+            let words = format!("Failed to create associated Metal3Data object: {words}");
+            return claim::report(claim, &words, self.now);
         }
         let Some(machine) = claim.metadata.owner(v1beta2::GROUP, "Metal3Machine") else {
-            return claim::report(claim, "metal3Machine not found in owner references");
+            return claim::report(claim, "metal3Machine not found in owner references", self.now);
         };
         let Some(index) = self.free.take_lowest() else {
-            return claim::report(claim, "every index of the template is in use");
+            return claim::report(claim, "every index of the template is in use", self.now);
         };
-        let data = claim::data(&self.snapshot.template, claim, machine, index);
+        let data = claim::data(&self.snapshot.template, self.snapshot.prefix(), claim, machine, index);
         let plan = claim::create(claim, &data);
         self.created.push(data);
         plan

@@ -12,11 +12,18 @@ use capm3_api::{
     v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate},
     vocabulary::label,
 };
-use capm3_domain::index::{FreeIndexes, Index, data_name};
-use capm3_engine::{ObjectKey, Reader};
+use capm3_domain::{
+    index::{FreeIndexes, Index, data_name, name_prefix, space_of_template},
+    render::inline_limit,
+};
+use capm3_engine::{Object, ObjectKey, Reader};
 
-use crate::batch::by_age;
-use crate::indexes::{CLAIMS_BY_TEMPLATE, DATA_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE};
+use crate::{
+    batch::by_age,
+    indexes::{
+        CLAIMS_BY_TEMPLATE, DATA_BY_SPACE, DATA_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE, TEMPLATES_BY_SPACE,
+    },
+};
 
 /// A Metal3DataTemplate, the claims that need something, and all data of the template.
 #[derive(Debug, Clone)]
@@ -29,6 +36,10 @@ pub struct Snapshot {
     pub has_claims: bool,
     /// All data of the template.
     pub datas: Vec<Arc<Metal3Data>>,
+    /// Data of other templates that count in the same index space.
+    pub shared: Vec<Arc<Metal3Data>>,
+    /// Data of the template that no inline range can serve, never rendered, with its claim; the oldest claim first.
+    pub misfits: Vec<(Arc<Metal3Data>, Arc<Metal3DataClaim>)>,
     /// Data that is not the template's: it stands under a name that a new one would get, or a claim on its way out
     /// names it.
     pub strays: Vec<Arc<Metal3Data>>,
@@ -47,32 +58,96 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     claims.sort_by(|a, b| going(b).cmp(&going(a)).then_with(|| by_age(&a.metadata, &b.metadata)));
     let has_claims =
         template.metadata.is_deleting() && !reader.by_index(&CLAIMS_BY_TEMPLATE, &key.to_string()).is_empty();
-    let mut strays = squatters(reader, key, &datas, claims.len());
-    strays.extend(claims.iter().filter_map(|claim| named_by(reader, claim)));
-    Some(Snapshot {
+    let misfits = misfits(reader, &template, &datas);
+    let mut snapshot = Snapshot {
         paused_clusters: paused_clusters(reader, key, &claims),
+        shared: shared(reader, &template, &datas),
         template,
         claims,
         has_claims,
         datas,
-        strays,
+        misfits,
+        strays: Vec::new(),
         refused: BTreeMap::new(),
-    })
+    };
+    snapshot.strays = squatters(reader, &snapshot);
+    snapshot.strays.extend(snapshot.claims.iter().filter_map(|claim| named_by(reader, claim)));
+    Some(snapshot)
 }
 
-/// Data of others under the names that the next `needed` indexes would give.
-fn squatters(
+impl Snapshot {
+    /// What stands before the index in the names of new data.
+    pub(super) fn prefix(&self) -> &str {
+        name_prefix(space_of_template(&self.template), self.template.metadata.name_str())
+    }
+
+    /// Every index that may be given out, as far as the snapshot knows.
+    pub(super) fn free(&self) -> FreeIndexes {
+        let prefix = self.prefix();
+        let counted = self.datas.iter().chain(&self.shared);
+        let own = counted.clone().filter_map(|data| data.spec.index.and_then(Index::new));
+        let names = counted.chain(&self.strays).filter_map(|data| index_of_name(data, prefix));
+        FreeIndexes::from_used(own.chain(names))
+    }
+}
+
+/// Data of others that count in the template's index space: by their key, or because they name a template of this key.
+fn shared(
     reader: &impl Reader,
-    key: &ObjectKey,
-    datas: &[Arc<Metal3Data>],
-    needed: usize,
+    template: &Metal3DataTemplate,
+    own: &[Arc<Metal3Data>],
 ) -> Vec<Arc<Metal3Data>> {
-    let mut free = FreeIndexes::from_used(datas.iter().flat_map(|data| occupied_by(data, &key.name)));
+    let namespace = template.metadata.namespace_str();
+    let space = format!("{namespace}/{}", space_of_template(template));
+    let mut others: BTreeMap<ObjectKey, Arc<Metal3Data>> = BTreeMap::new();
+    let mut add = |datas: Vec<Arc<Metal3Data>>| others.extend(datas.into_iter().map(|data| (data.key(), data)));
+    add(reader.by_index(&DATA_BY_SPACE, &space));
+    for sibling in reader.by_index(&TEMPLATES_BY_SPACE, &space) {
+        if sibling.metadata.name != template.metadata.name {
+            add(reader.by_index(&DATA_BY_TEMPLATE, &sibling.key().to_string()));
+        }
+    }
+    for data in own {
+        others.remove(&data.key());
+    }
+    others.into_values().collect()
+}
+
+/// Data whose index lies behind the last address of an inline range. It was never rendered, so it may be replaced by
+/// one with a lower index.
+fn misfits(
+    reader: &impl Reader,
+    template: &Metal3DataTemplate,
+    datas: &[Arc<Metal3Data>],
+) -> Vec<(Arc<Metal3Data>, Arc<Metal3DataClaim>)> {
+    let Some(limit) = inline_limit(&template.spec) else { return Vec::new() };
+    let is_beyond = |data: &&Arc<Metal3Data>| {
+        let index = data.spec.index.and_then(|index| u128::try_from(index).ok());
+        let rendered = data.status.ready == Some(true);
+        index.is_some_and(|index| index > limit) && !rendered && !data.metadata.is_deleting()
+    };
+    let with_claim = |data: &Arc<Metal3Data>| {
+        let name = data.spec.claim.as_ref()?.name_str();
+        let claim = reader.get::<Metal3DataClaim>(&ObjectKey::new(data.metadata.namespace_str(), name))?;
+        // A claim that was not told of its data yet is told first.
+        let told = claim.status.rendered_data.is_some();
+        let alive = is_of(data, &claim) && !claim.metadata.is_deleting();
+        (alive && told).then(|| (Arc::clone(data), claim))
+    };
+    let mut found: Vec<_> = datas.iter().filter(is_beyond).filter_map(with_claim).collect();
+    found.sort_by(|(_, a), (_, b)| by_age(&a.metadata, &b.metadata));
+    found
+}
+
+/// Data of others under the names that the next indexes would give.
+fn squatters(reader: &impl Reader, snapshot: &Snapshot) -> Vec<Arc<Metal3Data>> {
+    let (prefix, namespace) = (snapshot.prefix(), snapshot.template.metadata.namespace_str());
+    let mut free = snapshot.free();
     let mut found = Vec::new();
-    let mut left = needed;
+    let mut left = snapshot.claims.len() + snapshot.misfits.len();
     while left > 0 {
         let Some(index) = free.take_lowest() else { break };
-        match reader.get::<Metal3Data>(&ObjectKey::new(&key.namespace, data_name(&key.name, index))) {
+        match reader.get::<Metal3Data>(&ObjectKey::new(namespace, data_name(prefix, index))) {
             Some(data) => found.push(data),
             None => left -= 1,
         }
@@ -109,13 +184,9 @@ pub(super) fn is_of(data: &Metal3Data, claim: &Metal3DataClaim) -> bool {
     named && owner.is_none_or(|owner| owner.uid == claim.metadata.uid_str())
 }
 
-/// The indexes that an object keeps from being given out: its own, and the one that its name stands for.
-pub(super) fn occupied_by(data: &Metal3Data, template: &str) -> impl Iterator<Item = Index> {
-    let by_name = data.metadata.name_str().strip_prefix(template).and_then(|rest| rest.strip_prefix('-'));
-    let by_name = by_name.and_then(|digits| digits.parse().ok()).and_then(Index::new);
-    let by_name = by_name.filter(|index| data_name(template, *index) == data.metadata.name_str());
-    let own = data.spec.index.and_then(Index::new);
-    // Another template's data may have any index; only its name is in the way.
-    let ours = data.spec.template.as_ref().is_some_and(|t| t.name_str() == template);
-    by_name.into_iter().chain(own.filter(|_| ours))
+/// The index that an object's name stands for.
+fn index_of_name(data: &Metal3Data, prefix: &str) -> Option<Index> {
+    let digits = data.metadata.name_str().strip_prefix(prefix)?.strip_prefix('-')?;
+    let index = digits.parse().ok().and_then(Index::new)?;
+    (data_name(prefix, index) == data.metadata.name_str()).then_some(index)
 }

@@ -1,6 +1,6 @@
 //! What brings a template back to its worker.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use capm3_api::{
     metadata::MetadataExt,
@@ -8,6 +8,7 @@ use capm3_api::{
     reference::ObjectRef,
     v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate},
 };
+use capm3_domain::index::{space_of_data, space_of_template};
 use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
 use kube::core::ObjectMeta;
 
@@ -21,27 +22,25 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
         let queue = Arc::clone(queue);
         store.subscribe(move |change| {
             if let Some(template) = changed_beside_status(change) {
-                queue.add(template.key());
+                queue.add(space(&template.metadata, space_of_template(template)));
             }
         });
     }
     if let Some(store) = caches.store::<Metal3DataClaim>() {
-        let queue = Arc::clone(queue);
+        let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
         store.subscribe(move |change| {
             if let Some(claim) = changed_beside_status(change).or_else(|| lost_its_data(change)) {
-                template_of(&claim.metadata, claim.spec.template.as_ref())
-                    .into_iter()
-                    .for_each(|key| queue.add(key));
+                wake_template(&queue, &caches, &claim.metadata, claim.spec.template.as_ref());
             }
         });
     }
     if let Some(store) = caches.store::<Metal3Data>() {
-        let queue = Arc::clone(queue);
+        let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
         store.subscribe(move |change| {
             if let Some(data) = came_or_went(change) {
-                template_of(&data.metadata, data.spec.template.as_ref())
-                    .into_iter()
-                    .for_each(|key| queue.add(key));
+                // Its index is free for every template that counts with it.
+                space_of_data(data).into_iter().for_each(|key| queue.add(space(&data.metadata, key)));
+                wake_template(&queue, &caches, &data.metadata, data.spec.template.as_ref());
             }
         });
     }
@@ -56,17 +55,29 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
                 return;
             };
             for claim in caches.by_index(&CLAIMS_BY_CLUSTER, &cluster.key().to_string()) {
-                template_of(&claim.metadata, claim.spec.template.as_ref())
-                    .into_iter()
-                    .for_each(|key| queue.add(key));
+                wake_template(&queue, &Arc::downgrade(&caches), &claim.metadata, claim.spec.template.as_ref());
             }
         });
     }
 }
 
-fn template_of(metadata: &ObjectMeta, template: Option<&ObjectRef>) -> Option<ObjectKey> {
-    let name = template?.name.as_deref().filter(|name| !name.is_empty())?;
-    Some(ObjectKey::new(metadata.namespace_str(), name))
+/// Adds the space of the template that is named; one that is not there yet wakes itself when it comes.
+fn wake_template(
+    queue: &Queue<ObjectKey>,
+    caches: &Weak<Caches>,
+    metadata: &ObjectMeta,
+    template: Option<&ObjectRef>,
+) {
+    let name = template.map(|template| template.name_str()).unwrap_or_default();
+    let key = ObjectKey::new(metadata.namespace_str(), name);
+    let template = caches.upgrade().and_then(|caches| caches.get::<Metal3DataTemplate>(&key));
+    if let Some(template) = template {
+        queue.add(space(&template.metadata, space_of_template(&template)));
+    }
+}
+
+fn space(metadata: &ObjectMeta, key: &str) -> ObjectKey {
+    ObjectKey::new(metadata.namespace_str(), key)
 }
 
 fn lost_its_data(change: &Change<Metal3DataClaim>) -> Option<&Metal3DataClaim> {
