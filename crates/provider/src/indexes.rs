@@ -60,6 +60,16 @@ pub const MACHINES_BY_TEMPLATE: Index<Metal3Machine> = Index {
     },
 };
 
+/// Metal3Machines by the Secrets that their specs name.
+pub const MACHINES_BY_SECRET: Index<Metal3Machine> = Index {
+    name: "by-secret",
+    values: |machine| {
+        let given = [&machine.spec.meta_data, &machine.spec.network_data];
+        let names = given.into_iter().flatten().filter_map(|secret| secret.name.as_deref());
+        names.map(|name| in_namespace(&machine.metadata, name)).collect()
+    },
+};
+
 /// Hosts by the Metal3Machine that consumes them.
 pub const HOSTS_BY_CONSUMER: Index<BareMetalHost> = Index {
     name: "by-consumer",
@@ -252,6 +262,7 @@ pub fn register(caches: &mut Caches) {
         MACHINES_BY_OWNER,
         MACHINES_BY_CLUSTER,
         MACHINES_BY_TEMPLATE,
+        MACHINES_BY_SECRET,
     ]);
     caches.add::<Metal3MachineTemplate>(&[]);
     caches.add::<Metal3Cluster>(&[METAL3_CLUSTERS_BY_OWNER]);

@@ -115,13 +115,22 @@ fn report(memory: &Memory, before: &Memory, key: &ObjectKey, had_data: bool, end
         "has_data": had_data,
         "has_claims": live.count() > 0,
         "error": error,
-        "status_indexes": template["status"]["indexes"].as_array().cloned().unwrap_or_default(),
+        "status_indexes": entries(&template["status"]["indexes"]),
         "datas": memory.list::<Metal3Data>().iter().map(|data| shown(data, before)).collect::<Vec<_>>(),
         "claims": claims.iter().map(|claim| json!({
             "name": claim["metadata"]["name"], "namespace": claim["metadata"]["namespace"],
             "finalizers": claim["metadata"]["finalizers"], "status": claim["status"],
         })).collect::<Vec<_>>(),
     })
+}
+
+/// The reference does not tell the names of data.
+fn entries(indexes: &Value) -> Vec<Value> {
+    let mut entries = indexes.as_array().cloned().unwrap_or_default();
+    entries.iter_mut().filter_map(Value::as_object_mut).for_each(|entry| {
+        entry.remove("dataName");
+    });
+    entries
 }
 
 fn shown(data: &Value, before: &Memory) -> Value {

@@ -104,7 +104,8 @@ impl<'a> Pass<'a> {
             if self.is_paused(claim) {
                 continue;
             }
-            let lower = |data: &&Metal3Data| data.spec.index < unfit.spec.index && !data.metadata.is_deleting();
+            let lower =
+                |data: &&Metal3Data| data.spec.index < unfit.spec.index && !data.metadata.is_deleting();
             if let Some(made) = self.datas_of(claim).find(lower) {
                 // Made just before a crash.
                 plans.push((name_of(claim), claim::replace(claim, unfit, made, false)));

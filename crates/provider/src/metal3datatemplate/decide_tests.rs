@@ -11,7 +11,8 @@ fn key(name: &str) -> ObjectKey {
 }
 
 fn template() -> Value {
-    json!({"metadata": {"namespace": "n", "name": "t", "uid": "t", "finalizers": [finalizer::DATA_TEMPLATE]}})
+    json!({"metadata": {"namespace": "n", "name": "t", "uid": "t", "finalizers": [finalizer::DATA_TEMPLATE],
+        "labels": {"cluster.x-k8s.io/cluster-name": "c"}}})
 }
 
 fn claim(name: &str) -> Value {

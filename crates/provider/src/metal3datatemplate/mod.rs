@@ -10,6 +10,8 @@ mod decide;
 #[path = "../../tests/memory/mod.rs"]
 pub(crate) mod memory;
 mod observe;
+#[cfg(test)]
+mod space_tests;
 mod status;
 mod template;
 mod wake;

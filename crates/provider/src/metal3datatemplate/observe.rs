@@ -100,7 +100,8 @@ fn shared(
     let namespace = template.metadata.namespace_str();
     let space = format!("{namespace}/{}", space_of_template(template));
     let mut others: BTreeMap<ObjectKey, Arc<Metal3Data>> = BTreeMap::new();
-    let mut add = |datas: Vec<Arc<Metal3Data>>| others.extend(datas.into_iter().map(|data| (data.key(), data)));
+    let mut add =
+        |datas: Vec<Arc<Metal3Data>>| others.extend(datas.into_iter().map(|data| (data.key(), data)));
     add(reader.by_index(&DATA_BY_SPACE, &space));
     for sibling in reader.by_index(&TEMPLATES_BY_SPACE, &space) {
         if sibling.metadata.name != template.metadata.name {

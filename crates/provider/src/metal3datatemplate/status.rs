@@ -4,10 +4,7 @@ use capm3_api::v1beta2::{IndexEntry, Metal3Data};
 
 /// Who holds which index, ascending. Data without an index or without a claim's name has no entry. The name of the data
 /// is told where it does not follow from the template's.
-pub(super) fn indexes<'a>(
-    template: &str,
-    holders: impl Iterator<Item = &'a Metal3Data>,
-) -> Vec<IndexEntry> {
+pub(super) fn indexes<'a>(template: &str, holders: impl Iterator<Item = &'a Metal3Data>) -> Vec<IndexEntry> {
     let mut entries: Vec<IndexEntry> = holders.filter_map(|data| entry(template, data)).collect();
     entries.sort_by(|a, b| a.index.cmp(&b.index).then_with(|| a.name.cmp(&b.name)));
     entries

@@ -55,7 +55,12 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
                 return;
             };
             for claim in caches.by_index(&CLAIMS_BY_CLUSTER, &cluster.key().to_string()) {
-                wake_template(&queue, &Arc::downgrade(&caches), &claim.metadata, claim.spec.template.as_ref());
+                wake_template(
+                    &queue,
+                    &Arc::downgrade(&caches),
+                    &claim.metadata,
+                    claim.spec.template.as_ref(),
+                );
             }
         });
     }

@@ -118,8 +118,15 @@ fn take_user_secrets(pass: &mut Pass<'_>) -> Step {
     Ok(())
 }
 
-/// Waits until the data is rendered, then takes its Secrets into the status.
+/// Waits until the user's Secrets are there and the data is rendered, then takes its Secrets into the status.
 pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
+    let missing = pass.snapshot.missing_secrets.iter();
+    let missing: Vec<String> =
+        missing.map(|(field, name)| format!("Secret {name}, which spec.{field} names")).collect();
+    // A host that has its image has read them.
+    if !missing.is_empty() && pass.snapshot.host.as_ref().is_none_or(|host| host.spec.image.is_none()) {
+        return not_yet(pass, missing.join(" and "));
+    }
     let Some(template) = pass.new.spec.data_template.clone() else {
         if pass.new.status.rendered_data.is_none() {
             pass.status().data_ready(reason::SECRETS_SET_EXTERNALLY);
@@ -129,7 +136,8 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
     };
     let claim = own_claim(pass);
     if let Some(rendered) = claim.and_then(|c| c.status.rendered_data.clone()) {
-        pass.new.status.rendered_data.get_or_insert(rendered);
+        // Data that could not be rendered may have been replaced.
+        pass.new.status.rendered_data = Some(rendered);
     }
     if pass.new.status.rendered_data.is_none() {
         let problem = claim.and_then(|c| c.status.error_message.clone());

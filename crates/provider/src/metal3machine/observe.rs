@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, MachineSet, Node},
+    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, MachineSet, Node, SecretMetadata},
     v1beta2::{Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3Machine, Metal3MachineTemplate},
     vocabulary::label,
 };
@@ -43,6 +43,8 @@ pub struct Snapshot {
     pub claim: Option<Arc<Metal3DataClaim>>,
     /// The data that serves the claim.
     pub data: Option<Arc<Metal3Data>>,
+    /// Secrets that the spec names and that are not there: member of the spec, and name.
+    pub missing_secrets: Vec<(&'static str, String)>,
     /// What is known of the workload cluster's Nodes.
     pub nodes: Nodes,
 }
@@ -127,9 +129,21 @@ pub fn observe(
         candidates,
         claim,
         data,
+        missing_secrets: missing_secrets(reader, &metal3_machine),
         nodes,
         metal3_machine,
     })
+}
+
+/// Secrets of the user that are not there yet.
+fn missing_secrets(reader: &impl Reader, machine: &Metal3Machine) -> Vec<(&'static str, String)> {
+    let given = [("metaData", &machine.spec.meta_data), ("networkData", &machine.spec.network_data)];
+    let named = given.into_iter().filter_map(|(field, secret)| Some((field, secret.as_ref()?.name_str())));
+    let is_missing = |(_, name): &(&str, &str)| {
+        let key = ObjectKey::new(machine.metadata.namespace_str(), *name);
+        !name.is_empty() && reader.get::<SecretMetadata>(&key).is_none()
+    };
+    named.filter(is_missing).map(|(field, name)| (field, name.to_owned())).collect()
 }
 
 /// The host in use and those beyond it. The claim on the host is the record; among several, the one that the

@@ -70,6 +70,7 @@ fn ready_to_choose() -> Snapshot {
         candidates: vec![read(host("h", json!({})))],
         claim: None,
         data: None,
+        missing_secrets: Vec::new(),
         nodes: Nodes::NotNeeded,
     }
 }

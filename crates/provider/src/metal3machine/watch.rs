@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, Cluster, Machine},
+    neighbours::{BareMetalHost, Cluster, Machine, SecretMetadata},
     v1beta2::{self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3Machine, Metal3MachineTemplate},
 };
 use capm3_engine::{Object, ObjectKey, Queue};
@@ -12,7 +12,8 @@ use capm3_engine::{Object, ObjectKey, Queue};
 use crate::{
     context::Context,
     indexes::{
-        MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_OWNER, MACHINES_BY_TEMPLATE, MACHINES_WITHOUT_HOST,
+        MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_OWNER, MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE,
+        MACHINES_WITHOUT_HOST,
     },
     watching::{Waker, subscribe},
 };
@@ -45,6 +46,10 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     subscribe::<Metal3Data>(context, move |data| w.owner_of(&data.metadata, v1beta2::GROUP, "Metal3Machine"));
     let w = waker.clone();
     subscribe::<BareMetalHost>(context, move |host| wake_for_host(&w, host));
+    let w = waker.clone();
+    subscribe::<SecretMetadata>(context, move |secret| {
+        w.by_index(&MACHINES_BY_SECRET, &secret.key().to_string())
+    });
     context.workloads.subscribe(move |cluster| waker.by_index(&MACHINES_BY_CLUSTER, &cluster.to_string()));
 }
 
