@@ -8,6 +8,8 @@ pub mod annotation {
     pub const HOST_PAUSED: &str = "baremetalhost.metal3.io/paused";
     /// Value of [`HOST_PAUSED`] when the provider set it.
     pub const HOST_PAUSED_BY_US: &str = "metal3.io/capm3";
+    /// On a host: its status as text, from which its operator restores it after a move.
+    pub const HOST_STATUS: &str = "baremetalhost.metal3.io/status";
     /// On a host: detached from its operator.
     pub const HOST_DETACHED: &str = "baremetalhost.metal3.io/detached";
     /// On a host: not to be moved yet.
@@ -130,6 +132,14 @@ pub mod reason {
     pub const WAITING_FOR_BOOTSTRAP: &str = "WaitingForBootstrapData";
     /// Older form of [`WAITING_FOR_BOOTSTRAP`].
     pub const LEGACY_WAITING_FOR_BOOTSTRAP: &str = "WaitingForBootstrapReady";
+    /// The host could not be paused.
+    pub const HOST_PAUSE_FAILED: &str = "BareMetalHostPauseAnnotationSetFailed";
+    /// Older form of [`HOST_PAUSE_FAILED`].
+    pub const LEGACY_HOST_PAUSE_FAILED: &str = "PauseAnnotationSetFailedReason";
+    /// The pause of the host could not be taken off.
+    pub const HOST_UNPAUSE_FAILED: &str = "BareMetalHostPauseAnnotationRemoveFailed";
+    /// Older form of [`HOST_UNPAUSE_FAILED`].
+    pub const LEGACY_HOST_UNPAUSE_FAILED: &str = "PauseAnnotationRemoveFailed";
     /// Older form of [`PAUSED`].
     pub const LEGACY_MACHINE_PAUSED: &str = "Metal3MachinePaused";
     /// A host was taken.
@@ -200,6 +210,14 @@ pub mod event {
     pub const HOST_RELEASED: &str = "HostReleased";
     /// The host taken stands in another domain than asked for.
     pub const FAILURE_DOMAIN_FALLBACK: &str = "FailureDomainFallback";
+    /// No host could be taken, and not for want of hosts.
+    pub const HOST_REFUSED: &str = "HostRefused";
+    /// A host was booked for the next machine of the same owner.
+    pub const HOST_BOOKED: &str = "HostBooked";
+    /// The booking of a host has ended.
+    pub const BOOKING_ENDED: &str = "BookingEnded";
+    /// Metadata and network data are rendered.
+    pub const DATA_READY: &str = "DataReady";
     /// The provider ID was set.
     pub const PROVIDER_ID_SET: &str = "ProviderIDSet";
     /// A claim got a lower index in place of one that no range can serve.

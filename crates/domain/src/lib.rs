@@ -8,6 +8,7 @@ pub mod address;
 pub mod data_template;
 pub mod host;
 pub mod index;
+pub mod pause;
 pub mod provider_id;
 pub mod release;
 pub mod render;

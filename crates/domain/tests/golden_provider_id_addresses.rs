@@ -5,8 +5,13 @@
 mod support;
 
 use capm3_api::{neighbours::BareMetalHost, v1beta2::Metal3Machine};
-use capm3_domain::provider_id::{addresses, expected_id};
-use serde_json::json;
+use capm3_domain::{
+    host::annotated_host,
+    pause::pause,
+    provider_id::{addresses, expected_id},
+};
+use serde_json::{Value, json};
+use support::Case;
 
 #[test]
 fn golden_provider_id_addresses() {
@@ -27,6 +32,26 @@ fn golden_provider_id_addresses() {
             }
             support::same("provider ID", &ours, &expected)
         }
+        "pause" => support::same(
+            "annotations",
+            &paused(case)?,
+            case.expected.get("annotations").unwrap_or(&Value::Null),
+        ),
         other => Err(format!("nothing answers op \"{other}\" yet")),
     });
+}
+
+/// The annotations of the host after it was paused.
+fn paused(case: &Case) -> Result<Value, String> {
+    let machine: Metal3Machine = case.input("metal3Machine")?;
+    let host: BareMetalHost = case.input("host")?;
+    let mut annotations = json!(host.metadata.annotations.clone().unwrap_or_default());
+    if annotated_host(&machine).map_err(|error| error.to_string())?.is_none() {
+        return Ok(annotations);
+    }
+    let patch = pause(host.metadata.annotations.as_ref(), &case.input["host"]["status"]);
+    for (key, value) in patch.into_iter().flatten() {
+        annotations[key] = value;
+    }
+    Ok(annotations)
 }

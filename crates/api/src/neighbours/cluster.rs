@@ -28,6 +28,8 @@ pub struct ClusterSpec {
     pub paused: Option<bool>,
     /// The Metal3Cluster.
     pub infrastructure_ref: Option<ContractRef>,
+    /// The control plane.
+    pub control_plane_ref: Option<ContractRef>,
 }
 
 /// A version-less reference of the v1beta2 contract.

@@ -116,3 +116,20 @@ pub struct MachineSet {
 }
 
 crate::kind::kind!(MachineSet, super::CAPI_GROUP, super::CAPI_VERSION, "MachineSet", "machinesets");
+
+/// A Cluster API MachineDeployment, of which only the existence matters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MachineDeployment {
+    /// Object metadata.
+    #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
+    pub metadata: ObjectMeta,
+}
+
+crate::kind::kind!(
+    MachineDeployment,
+    super::CAPI_GROUP,
+    super::CAPI_VERSION,
+    "MachineDeployment",
+    "machinedeployments"
+);

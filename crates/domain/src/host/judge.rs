@@ -102,7 +102,8 @@ fn unfit(host: &BareMetalHost) -> Option<Rejection> {
     }
     let tests = [
         (annotated(annotation::HOST_PAUSED), Rejection::Paused),
-        (annotated(annotation::UNHEALTHY) || annotated(annotation::UNHEALTHY_OLD), Rejection::Unhealthy),
+        (annotated(annotation::UNHEALTHY), Rejection::Unhealthy(annotation::UNHEALTHY)),
+        (annotated(annotation::UNHEALTHY_OLD), Rejection::Unhealthy(annotation::UNHEALTHY_OLD)),
         (annotated(annotation::HOST_DETACHED) || operational == "detached", Rejection::Detached),
         (operational == "servicing", Rejection::Servicing),
         (
@@ -126,7 +127,8 @@ fn error_of(host: &BareMetalHost) -> Option<String> {
     in_error.then(|| kind.unwrap_or("no message").to_owned())
 }
 
-fn has_image(host: &BareMetalHost) -> bool {
+/// Whether something is to be put on the disk.
+pub(super) fn has_image(host: &BareMetalHost) -> bool {
     let filled = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     let image = host.spec.image.as_ref().is_some_and(|image| filled(&image.url));
     let deploy = host.spec.custom_deploy.as_ref();
@@ -168,8 +170,8 @@ mod tests {
                 Rejection::InError("power management error".into()),
             ),
             (note("baremetalhost.metal3.io/paused"), Rejection::Paused),
-            (note("capm3.metal3.io/unhealthy"), Rejection::Unhealthy),
-            (note("capi.metal3.io/unhealthy"), Rejection::Unhealthy),
+            (note("capm3.metal3.io/unhealthy"), Rejection::Unhealthy(annotation::UNHEALTHY)),
+            (note("capi.metal3.io/unhealthy"), Rejection::Unhealthy(annotation::UNHEALTHY_OLD)),
             (note("baremetalhost.metal3.io/detached"), Rejection::Detached),
             (serde_json::json!({"status": {"operationalStatus": "detached"}}), Rejection::Detached),
             (serde_json::json!({"status": {"operationalStatus": "servicing"}}), Rejection::Servicing),

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use capm3_api::vocabulary::annotation;
+
 use super::Consumer;
 
 /// A host that was not taken, and why.
@@ -39,8 +41,8 @@ pub enum Rejection {
     InError(String),
     /// Its operator is paused.
     Paused,
-    /// It is marked as unhealthy.
-    Unhealthy,
+    /// It is marked as unhealthy, by this annotation.
+    Unhealthy(&'static str),
     /// It is detached from its operator.
     Detached,
     /// Its operator is servicing it.
@@ -106,7 +108,7 @@ impl Rejection {
             Self::Deleting => Group::Deleting,
             Self::InError(_) => Group::InError,
             Self::Paused => Group::Paused,
-            Self::Unhealthy => Group::Unhealthy,
+            Self::Unhealthy(_) => Group::Unhealthy,
             Self::Detached => Group::Detached,
             Self::Servicing => Group::Servicing,
             Self::ExternallyProvisioned => Group::ExternallyProvisioned,
@@ -132,9 +134,11 @@ impl fmt::Display for Rejection {
             },
             Self::Deleting => f.write_str("being deleted"),
             Self::InError(message) => write!(f, "in error: {message}"),
-            Self::Paused => f.write_str("paused by annotation"),
-            Self::Unhealthy => f.write_str("marked as unhealthy by annotation"),
-            Self::Detached => f.write_str("detached from its operator"),
+            Self::Paused => write!(f, "paused by annotation {}", annotation::HOST_PAUSED),
+            Self::Unhealthy(key) => write!(f, "marked as unhealthy by annotation {key}"),
+            Self::Detached => {
+                write!(f, "detached from its operator (annotation {})", annotation::HOST_DETACHED)
+            }
             Self::Servicing => f.write_str("being serviced"),
             Self::ExternallyProvisioned => f.write_str("externally provisioned"),
             Self::ForeignImage => f.write_str("has an image or deploy step that no machine put there"),
@@ -206,7 +210,7 @@ mod tests {
     #[test]
     fn counts_print_in_a_fixed_order() {
         let unavailable = || Rejection::NotAvailable("inspecting".into());
-        let mut rejections = vec![mismatch(None), Rejection::Unhealthy, unavailable(), consumed()];
+        let mut rejections = vec![mismatch(None), Rejection::Unhealthy("k"), unavailable(), consumed()];
         rejections.extend([consumed(), unavailable(), mismatch(Some("s"))]);
         let counts: HostCounts = rejections.iter().collect();
         assert_eq!(counts.to_string(), "7 hosts: 2 consumed, 2 not available, 1 unhealthy, 2 label mismatch");
@@ -229,6 +233,11 @@ mod tests {
             (mismatch(None), "h: does not match hostSelector: size=l, but there is no such label"),
             (Rejection::NotAvailable(String::new()), "h: not available: no state yet"),
             (Rejection::NotAvailable("preparing".into()), "h: not available: preparing"),
+            (Rejection::Paused, "h: paused by annotation baremetalhost.metal3.io/paused"),
+            (
+                Rejection::Unhealthy(annotation::UNHEALTHY),
+                "h: marked as unhealthy by annotation capm3.metal3.io/unhealthy",
+            ),
         ];
         for (rejection, text) in table {
             let verdict = HostVerdict { host: "h".into(), rejection };

@@ -38,7 +38,7 @@ pub fn let_go(
     };
     put("labels", labels(machine, host, cluster_name, booking));
     put("annotations", annotations(host));
-    if let Some(owners) = owners(host) {
+    if let Some(owners) = owners_without_machines(host) {
         metadata.insert("ownerReferences".to_owned(), owners);
     }
     let consumer = booking.map_or(Value::Null, Booking::consumer);
@@ -84,8 +84,9 @@ fn annotations(host: &BareMetalHost) -> Map<String, Value> {
         .collect()
 }
 
-/// The owner references without Metal3Machines; none if there is nothing to remove.
-fn owners(host: &BareMetalHost) -> Option<Value> {
+/// The owner references of a host without Metal3Machines, which older releases wrote there; none if there is nothing to
+/// remove. With such an owner the garbage collector would delete the host together with the machine.
+pub fn owners_without_machines(host: &BareMetalHost) -> Option<Value> {
     let owners = host.metadata.owner_references.as_ref()?;
     let kept: Vec<_> = owners
         .iter()

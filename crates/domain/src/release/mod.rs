@@ -26,7 +26,7 @@ use serde_json::Value;
 
 pub use booking::{Booking, booking, unbook};
 pub use clear::{clear, online_at_release};
-pub use let_go::let_go;
+pub use let_go::{let_go, owners_without_machines};
 pub use wait::{HostWait, must_wait, wait};
 
 use crate::host::Consumer;

@@ -66,7 +66,7 @@ fn hindrance(host: &BareMetalHost) -> Option<String> {
     }
     let annotated = |key: &str| host.metadata.annotation(key).is_some();
     if annotated(annotation::HOST_PAUSED) {
-        return Some("the host is paused by annotation".to_owned());
+        return Some(format!("the host is paused by annotation {}", annotation::HOST_PAUSED));
     }
     let detached = host.status.operational_status.as_deref() == Some("detached");
     (detached || annotated(annotation::HOST_DETACHED))
@@ -122,7 +122,10 @@ mod tests {
         let table = [
             (json!({}), ""),
             (json!({"status": {"errorMessage": "boom"}}), "; the host reports: boom"),
-            (notes(annotation::HOST_PAUSED), "; the host is paused by annotation"),
+            (
+                notes(annotation::HOST_PAUSED),
+                "; the host is paused by annotation baremetalhost.metal3.io/paused",
+            ),
             (notes(annotation::HOST_DETACHED), "; the host is detached from its operator"),
         ];
         for (more, hint) in table {

@@ -1,0 +1,80 @@
+//! A host that an earlier machine of the same name has left behind.
+
+use capm3_api::{
+    conditions::is_true,
+    metadata::MetadataExt,
+    neighbours::BareMetalHost,
+    v1beta2::Metal3Machine,
+    vocabulary::{condition, host_state},
+};
+
+use super::{annotated_host, judge::has_image};
+use crate::provider_id::SomeProviderId;
+
+/// Whether a host that names this machine was really used by an earlier machine of that name: the consumer reference
+/// has no uid, but what is on the disk tells. This machine writes its record of the host before it puts anything
+/// there, so a host in use that the machine knows nothing of is not its own, and what runs there must be wiped first.
+///
+/// ```
+/// use capm3_domain::host::is_of_predecessor;
+///
+/// let host = serde_json::from_str(r#"{"metadata": {"name": "h"}, "spec": {"image": {"url": "http://i"}}}"#).unwrap();
+/// let machine = serde_json::from_str(r#"{"metadata": {"name": "m"}}"#).unwrap();
+/// assert!(is_of_predecessor(&machine, &host));
+/// ```
+pub fn is_of_predecessor(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
+    in_use(host) && !is_known(machine, host)
+}
+
+fn in_use(host: &BareMetalHost) -> bool {
+    let states = [host_state::PROVISIONING, host_state::PROVISIONED, host_state::DEPROVISIONING];
+    has_image(host) || states.contains(&host.state())
+}
+
+/// Record, provider ID or status: a machine that was made anew has none of them, a moved one has the first two.
+fn is_known(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
+    let name = host.metadata.name_str();
+    let recorded = annotated_host(machine).is_ok_and(|recorded| recorded == Some(name));
+    let id = machine.spec.provider_id.as_deref().and_then(|id| id.parse().ok());
+    let identified = match id {
+        Some(SomeProviderId::Current(id)) => id.host() == name,
+        Some(SomeProviderId::Legacy { host_uid }) => host_uid == host.metadata.uid_str(),
+        _ => false,
+    };
+    recorded || identified || is_true(&machine.status.conditions, condition::ASSOCIATE_HOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn judged(machine: Value, host: Value) -> bool {
+        let mut object = json!({"metadata": {"name": "h", "namespace": "ns", "uid": "u"}});
+        for (key, value) in host.as_object().unwrap() {
+            object[key] = value.clone();
+        }
+        is_of_predecessor(&serde_json::from_value(machine).unwrap(), &serde_json::from_value(object).unwrap())
+    }
+
+    #[test]
+    fn a_host_in_use_that_the_machine_knows_nothing_of_is_its_predecessors() {
+        let used = json!({"spec": {"image": {"url": "http://i"}}});
+        let cleaning = json!({"status": {"provisioning": {"state": "deprovisioning"}}});
+        let fresh = json!({"status": {"provisioning": {"state": "available"}}});
+        let new = json!({"metadata": {"name": "m"}});
+        assert!(judged(new.clone(), used.clone()));
+        assert!(judged(new.clone(), cleaning));
+        assert!(!judged(new, fresh), "claimed a moment ago, nothing on it yet");
+        for known in [
+            json!({"metadata": {"annotations": {"metal3.io/BareMetalHost": "ns/h"}}}),
+            json!({"spec": {"providerID": "metal3://ns/h/m"}}),
+            json!({"spec": {"providerID": "metal3://u"}}),
+            json!({"status": {"conditions": [{"type": "AssociateBareMetalHost", "status": "True",
+                "reason": "x", "lastTransitionTime": "t", "message": ""}]}}),
+        ] {
+            assert!(!judged(known.clone(), used.clone()), "{known}");
+        }
+    }
+}
