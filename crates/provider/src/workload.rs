@@ -16,14 +16,22 @@ use capm3_api::{
     vocabulary::label,
 };
 use capm3_domain::provider_id::SomeProviderId;
-use capm3_engine::{ApiClient, Clock, Detail, Index, Informer, ObjectKey, Store, Tasks};
+use capm3_engine::{ApiClient, Clock, Detail, Index, Informer, ObjectKey, Store, Tasks, informer::Change};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use thiserror::Error;
+use tokio::sync::Notify;
 use tracing::warn;
 
+/// When a cluster that does not answer is tried again.
 const RETRY: Duration = Duration::from_secs(10);
+
+/// When a kubeconfig that cannot be used is read again although nobody told of a change.
+const SAFETY_NET: Duration = Duration::from_secs(600);
+
+/// What follows the cluster's name in the name of its kubeconfig Secret.
+const KUBECONFIG_SUFFIX: &str = "-kubeconfig";
 
 /// Nodes by the host that their provider ID names: `<namespace>/<name>`, or the uid in the legacy form.
 pub const NODES_BY_HOST: Index<Node> = Index {
@@ -77,15 +85,32 @@ pub enum Workload {
 }
 
 type Wake = Box<dyn Fn(&ObjectKey) + Send + Sync>;
+type WakeForNode = Box<dyn Fn(&ObjectKey, &Node) + Send + Sync>;
 
 /// Every workload cluster that some machine asked for.
 pub struct Workloads {
     client: ApiClient,
     connect: Arc<dyn Connect>,
     clock: Clock,
-    known: Mutex<BTreeMap<ObjectKey, Workload>>,
+    known: Mutex<BTreeMap<ObjectKey, Connection>>,
     wake: Mutex<Vec<Wake>>,
-    tasks: Tasks,
+    wake_for_node: Mutex<Vec<WakeForNode>>,
+}
+
+/// A cluster and the task that keeps its Nodes; dropping it ends the task.
+struct Connection {
+    workload: Workload,
+    /// Rung when the kubeconfig Secret has changed.
+    secret_changed: Arc<Notify>,
+    _task: Tasks,
+}
+
+/// Why there is no kubeconfig.
+enum NoKubeconfig {
+    /// Its Secret must change first.
+    Unusable(ConnectError),
+    /// The management API did not answer.
+    NotRead(ConnectError),
 }
 
 impl Workloads {
@@ -97,39 +122,95 @@ impl Workloads {
             clock,
             known: Mutex::default(),
             wake: Mutex::default(),
-            tasks: Tasks::default(),
+            wake_for_node: Mutex::default(),
         }
     }
 
-    /// Calls `wake` with a cluster whenever its Nodes or its reachability change.
+    /// Calls `wake` with a cluster whenever it becomes known or unreachable.
     pub fn subscribe(&self, wake: impl Fn(&ObjectKey) + Send + Sync + 'static) {
         self.wake.lock().push(Box::new(wake));
     }
 
+    /// Calls `wake` with a cluster and a Node, as it was and as it is, whenever the Node comes, goes, or changes in
+    /// what tells whose it is. Heartbeats are no news.
+    pub fn subscribe_to_nodes(&self, wake: impl Fn(&ObjectKey, &Node) + Send + Sync + 'static) {
+        self.wake_for_node.lock().push(Box::new(wake));
+    }
+
     /// What is known of a cluster.
     pub fn get(&self, cluster: &ObjectKey) -> Workload {
-        self.known.lock().get(cluster).cloned().unwrap_or(Workload::Unknown)
+        let known = self.known.lock();
+        known.get(cluster).map_or(Workload::Unknown, |connection| connection.workload.clone())
     }
 
     /// Whether no connection is being made at the moment.
     pub fn is_settled(&self) -> bool {
-        !self.known.lock().values().any(|w| matches!(w, Workload::Connecting))
+        !self.known.lock().values().any(|c| matches!(c.workload, Workload::Connecting))
     }
 
     /// Connects to a cluster, once; later calls do nothing.
     pub fn ensure(self: &Arc<Self>, cluster: &ObjectKey) {
-        let mut known = self.known.lock();
-        if known.contains_key(cluster) {
-            return;
+        if !self.known.lock().contains_key(cluster) {
+            self.start(cluster, Workload::Connecting, Duration::ZERO);
         }
-        known.insert(cluster.clone(), Workload::Connecting);
-        drop(known);
-        self.tasks.spawn(run(Arc::downgrade(self), cluster.clone()));
+    }
+
+    /// Takes a cluster that did not answer as unreachable until it is found to answer again, so that nobody else waits
+    /// for it in vain.
+    pub fn suspect(self: &Arc<Self>, cluster: &ObjectKey, cause: &str) {
+        let since = self.unreachable_since(cluster);
+        self.start(cluster, Workload::Unreachable { since, cause: cause.to_owned() }, RETRY);
+        self.tell(cluster);
+    }
+
+    /// Ends the connection to a cluster that is gone; another of that name is connected to anew.
+    pub fn forget(&self, cluster: &ObjectKey) {
+        let forgotten = self.known.lock().remove(cluster);
+        drop(forgotten);
+    }
+
+    /// A Secret has changed: if it is the kubeconfig of a known cluster, that cluster may be reached otherwise now.
+    pub fn secret_changed(&self, secret: &ObjectKey) {
+        let Some(name) = secret.name.strip_suffix(KUBECONFIG_SUFFIX) else { return };
+        if let Some(connection) = self.known.lock().get(&ObjectKey::new(&secret.namespace, name)) {
+            connection.secret_changed.notify_one();
+        }
+    }
+
+    fn start(self: &Arc<Self>, cluster: &ObjectKey, workload: Workload, pause: Duration) {
+        let secret_changed = Arc::new(Notify::new());
+        let task = Tasks::default();
+        task.spawn(run(Arc::downgrade(self), cluster.clone(), Arc::clone(&secret_changed), pause));
+        let connection = Connection { workload, secret_changed, _task: task };
+        let replaced = self.known.lock().insert(cluster.clone(), connection);
+        drop(replaced);
+    }
+
+    fn unreachable_since(&self, cluster: &ObjectKey) -> Timestamp {
+        match self.get(cluster) {
+            Workload::Unreachable { since, .. } => since,
+            _ => self.clock.now(),
+        }
+    }
+
+    fn unreachable(&self, cluster: &ObjectKey, cause: String) {
+        warn!(%cluster, %cause, "cannot reach the workload cluster");
+        let since = self.unreachable_since(cluster);
+        self.set(cluster, Workload::Unreachable { since, cause });
     }
 
     fn set(&self, cluster: &ObjectKey, workload: Workload) {
-        self.known.lock().insert(cluster.clone(), workload);
-        self.tell(cluster);
+        let is_news = match self.known.lock().get_mut(cluster) {
+            Some(connection) => {
+                let is_news = connection.workload.says() != workload.says();
+                connection.workload = workload;
+                is_news
+            }
+            None => false,
+        };
+        if is_news {
+            self.tell(cluster);
+        }
     }
 
     fn tell(&self, cluster: &ObjectKey) {
@@ -138,39 +219,90 @@ impl Workloads {
         }
     }
 
-    async fn kubeconfig(&self, cluster: &ObjectKey) -> Result<Vec<u8>, ConnectError> {
-        let key = ObjectKey::new(&cluster.namespace, format!("{}-kubeconfig", cluster.name));
+    fn tell_of_node(&self, cluster: &ObjectKey, change: &Change<Node>) {
+        if !matters(change) {
+            return;
+        }
+        for node in [&change.old, &change.new].into_iter().flatten() {
+            for wake in self.wake_for_node.lock().iter() {
+                wake(cluster, node);
+            }
+        }
+    }
+
+    async fn kubeconfig(&self, cluster: &ObjectKey) -> Result<Vec<u8>, NoKubeconfig> {
+        let key = ObjectKey::new(&cluster.namespace, format!("{}{KUBECONFIG_SUFFIX}", cluster.name));
+        let unusable =
+            |problem: &str| NoKubeconfig::Unusable(ConnectError(format!("Secret {key} {problem}")));
         let secret = self.client.get_object::<Secret>(&key).await;
-        let secret = secret.map_err(|error| ConnectError(format!("Secret {key}: {error}")))?;
-        let secret = secret.ok_or_else(|| ConnectError(format!("Secret {key} is not there")))?;
-        let value = secret.data.get("value").cloned();
-        let value = value.ok_or_else(|| ConnectError(format!("Secret {key} has no key `value`")))?;
-        BASE64_STANDARD.decode(value).map_err(|_| ConnectError(format!("Secret {key} is not base64")))
+        let secret =
+            secret.map_err(|error| NoKubeconfig::NotRead(ConnectError(format!("Secret {key}: {error}"))))?;
+        let secret = secret.ok_or_else(|| unusable("is not there"))?;
+        let value = secret.data.get("value").cloned().ok_or_else(|| unusable("has no key `value`"))?;
+        BASE64_STANDARD.decode(value).map_err(|_| unusable("is not base64"))
     }
 }
 
-/// Connects, then keeps the Nodes; while that fails, says why and tries again.
-async fn run(workloads: Weak<Workloads>, cluster: ObjectKey) {
+/// Whether a change of a Node tells something about whose it is.
+fn matters(change: &Change<Node>) -> bool {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else { return true };
+    let label = |node: &Node, key: &str| node.metadata.label(key).map(str::to_owned);
+    old.spec != new.spec
+        || old.metadata.uid != new.metadata.uid
+        || [label::NODE_UUID, label::NODE_HOSTNAME].iter().any(|key| label(old, key) != label(new, key))
+}
+
+/// Connects, then keeps the Nodes; while that fails, says why and tries again when the Secret changes or after a while.
+async fn run(workloads: Weak<Workloads>, cluster: ObjectKey, secret_changed: Arc<Notify>, pause: Duration) {
+    tokio::time::sleep(pause).await;
     loop {
         let Some(this) = workloads.upgrade() else { return };
-        let client = match this.kubeconfig(&cluster).await {
-            Ok(kubeconfig) => this.connect.connect(&kubeconfig).await,
-            Err(error) => Err(error),
+        let (kubeconfig, wait) = match this.kubeconfig(&cluster).await {
+            Ok(kubeconfig) => (Ok(kubeconfig), SAFETY_NET),
+            Err(NoKubeconfig::Unusable(error)) => (Err(error), SAFETY_NET),
+            Err(NoKubeconfig::NotRead(error)) => (Err(error), RETRY),
         };
-        match client {
-            Err(error) => {
-                warn!(%cluster, %error, "cannot reach the workload cluster");
-                let since = match this.get(&cluster) {
-                    Workload::Unreachable { since, .. } => since,
-                    _ => this.clock.now(),
-                };
-                this.set(&cluster, Workload::Unreachable { since, cause: error.to_string() });
+        let client = match &kubeconfig {
+            Ok(kubeconfig) => this.connect.connect(kubeconfig).await,
+            Err(error) => Err(ConnectError(error.0.clone())),
+        };
+        match (client, kubeconfig) {
+            (Ok(client), Ok(kubeconfig)) => {
+                drop(this);
+                let follow = follow(workloads.clone(), cluster.clone(), client);
+                let replaced = until_replaced(&workloads, &cluster, &secret_changed, &kubeconfig);
+                tokio::select! {
+                    biased;
+                    () = follow => {}
+                    () = replaced => {}
+                }
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                this.unreachable(&cluster, error.to_string());
+                drop(this);
+                tokio::select! {
+                    biased;
+                    () = secret_changed.notified() => {}
+                    () = tokio::time::sleep(wait) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Returns when the kubeconfig is another one than that in use.
+async fn until_replaced(workloads: &Weak<Workloads>, cluster: &ObjectKey, changed: &Notify, used: &[u8]) {
+    loop {
+        changed.notified().await;
+        let Some(this) = workloads.upgrade() else { return };
+        match this.kubeconfig(cluster).await {
+            Ok(kubeconfig) if kubeconfig == used => {}
+            Ok(_) | Err(NoKubeconfig::Unusable(_)) => return,
+            // What is in use works until the new one can be read.
+            Err(NoKubeconfig::NotRead(_)) => {
                 drop(this);
                 tokio::time::sleep(RETRY).await;
-            }
-            Ok(client) => {
-                drop(this);
-                return follow(workloads, cluster, client).await;
+                changed.notify_one();
             }
         }
     }
@@ -179,32 +311,39 @@ async fn run(workloads: Weak<Workloads>, cluster: ObjectKey) {
 async fn follow(workloads: Weak<Workloads>, cluster: ObjectKey, client: ApiClient) {
     let store = Arc::new(Store::<Node>::new(&[NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID]));
     let (weak, key) = (workloads.clone(), cluster.clone());
-    store.subscribe(move |_| {
+    store.subscribe(move |change| {
         if let Some(this) = weak.upgrade() {
-            this.tell(&key);
+            this.tell_of_node(&key, change);
         }
     });
-    let first_list = async {
-        store.synced().await;
-        if let Some(this) = workloads.upgrade() {
-            this.set(&cluster, Workload::Synced(Arc::clone(&store), client.clone()));
+    let (nodes, reached) = (Arc::clone(&store), client.clone());
+    let informer = Informer::new(client, store, Detail::Whole).reporting(move |listed| {
+        let Some(this) = workloads.upgrade() else { return };
+        match listed {
+            Ok(()) => this.set(&cluster, Workload::Synced(Arc::clone(&nodes), reached.clone())),
+            Err(error) => this.unreachable(&cluster, format!("its Nodes cannot be listed: {error}")),
         }
-        std::future::pending::<()>().await;
-    };
-    tokio::select! {
-        biased;
-        () = Informer::new(client.clone(), Arc::clone(&store), Detail::Whole).run() => {}
-        () = first_list => {}
-    }
+    });
+    informer.run().await;
 }
 
 impl std::fmt::Debug for Workloads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_map().entries(self.known.lock().iter().map(|(k, v)| (k.to_string(), v.name()))).finish()
+        f.debug_map()
+            .entries(self.known.lock().iter().map(|(k, v)| (k.to_string(), v.workload.name())))
+            .finish()
     }
 }
 
 impl Workload {
+    /// What is said of it to people: two that say the same are no news.
+    fn says(&self) -> (&'static str, &str) {
+        match self {
+            Self::Unreachable { cause, .. } => (self.name(), cause),
+            _ => (self.name(), ""),
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Unknown => "unknown",

@@ -18,18 +18,34 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// Told whenever a list has arrived or failed.
+type Report = Box<dyn Fn(Result<(), &ApiError>) + Send + Sync>;
+
 /// The task that keeps one store.
-#[derive(Debug)]
 pub struct Informer<K: Object> {
     client: ApiClient,
     store: Arc<Store<K>>,
     detail: Detail,
+    report: Option<Report>,
+}
+
+impl<K: Object> std::fmt::Debug for Informer<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Informer<{}>", K::kind(&()))
+    }
 }
 
 impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
     pub fn new(client: ApiClient, store: Arc<Store<K>>, detail: Detail) -> Self {
-        Self { client, store, detail }
+        Self { client, store, detail, report: None }
+    }
+
+    /// Tells whether the server can be reached: called after each list. A watch that breaks leads to a list.
+    #[must_use]
+    pub fn reporting(mut self, report: impl Fn(Result<(), &ApiError>) + Send + Sync + 'static) -> Self {
+        self.report = Some(Box::new(report));
+        self
     }
 
     /// Runs until it is dropped. Errors, and panics of those who are told, are waited out with growing pauses; they
@@ -51,7 +67,11 @@ impl<K: Object> Informer<K> {
     /// Ends only with an error.
     async fn list_and_watch(&self, pause: &mut Duration) -> ApiError {
         let kind = ResourceKind::of::<K>();
-        let mut version = match self.list(&kind).await {
+        let listed = self.list(&kind).await;
+        if let Some(report) = &self.report {
+            report(listed.as_ref().map(|_| ()));
+        }
+        let mut version = match listed {
             Ok(version) => version,
             Err(error) => {
                 // A kind that is not installed has no objects; it may come later.
