@@ -1,4 +1,5 @@
-//! Golden vectors of provider IDs and machine addresses.
+//! Golden vectors of provider IDs, machine addresses and paused hosts.
+#![allow(clippy::indexing_slicing, reason = "a test may panic")]
 
 // The reader offers more than this test uses.
 #[allow(unused_imports)]

@@ -1,13 +1,9 @@
 //! Why something does not get on: for each machine what it waits for, and each host with the reason it was not taken.
 
-use capm3_api::{
-    metadata::MetadataExt,
-    v1beta2::{Metal3DataTemplate, Metal3Machine},
-    vocabulary::reason,
-};
-use capm3_engine::{End, Object, ObjectKey, Reader};
+use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::reason};
+use capm3_engine::{End, Object, ObjectKey};
 use capm3_provider::{
-    metal3machine::{self, Nodes, Snapshot},
+    metal3machine::{self, Live, Nodes, Snapshot},
     workload::Workload,
 };
 use serde_json::Value;
@@ -47,12 +43,13 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
     machines
         .filter_map(|machine| {
             let unknown = |_: &ObjectKey| Workload::Unknown;
-            let snapshot = metal3machine::observe(provider.caches().as_ref(), unknown, &machine.key())?;
+            let mut snapshot = metal3machine::observe(provider.caches().as_ref(), unknown, &machine.key())?;
+            snapshot.live = Live::trusting_the_reader();
             let decision = metal3machine::decide(&snapshot, "");
             let End::WaitFor(waits_for) = decision.plan.end else {
                 return None;
             };
-            let waits_for = in_words(provider.caches().as_ref(), &snapshot, waits_for);
+            let waits_for = in_words(&snapshot, waits_for);
             let choice = metal3machine::choose_host(&snapshot);
             let hosts = choice.verdicts.iter().map(ToString::to_string).collect();
             Some(StuckMachine { name: machine.metadata.name_str().to_owned(), waits_for, hosts })
@@ -61,7 +58,7 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
 }
 
 /// What a machine waits for, with what the decision alone does not tell.
-fn in_words(reader: &impl Reader, snapshot: &Snapshot, waits_for: String) -> String {
+fn in_words(snapshot: &Snapshot, waits_for: String) -> String {
     let mut words = waits_for;
     // The Nodes are not looked at here, so of them the controller's own last word counts.
     if matches!(snapshot.nodes, Nodes::NotConnected)
@@ -69,27 +66,13 @@ fn in_words(reader: &impl Reader, snapshot: &Snapshot, waits_for: String) -> Str
     {
         said.clone_into(&mut words);
     }
-    let words = words.strip_prefix("waiting for ").unwrap_or(&words);
-    match missing_template(reader, snapshot) {
-        Some(key) => format!("{words}: there is none of this name in namespace {}", key.namespace),
-        None => words.to_owned(),
-    }
+    words.strip_prefix("waiting for ").unwrap_or(&words).to_owned()
 }
 
 fn said_of_node(machine: &Metal3Machine) -> Option<&str> {
     let mut conditions = machine.status.conditions.iter();
     let condition = conditions.find(|condition| condition.reason == reason::WAITING_FOR_NODE)?;
     Some(condition.message.as_str())
-}
-
-/// The data template that a claim waits for, if there is none of that name.
-fn missing_template(reader: &impl Reader, snapshot: &Snapshot) -> Option<ObjectKey> {
-    let claim = snapshot.claim.as_deref().filter(|claim| claim.status.rendered_data.is_none())?;
-    let template = claim.spec.template.as_ref()?;
-    let namespace = template.namespace.as_deref().filter(|namespace| !namespace.is_empty());
-    let namespace = namespace.unwrap_or_else(|| claim.metadata.namespace_str());
-    let key = ObjectKey::new(namespace, template.name_str());
-    reader.get::<Metal3DataTemplate>(&key).is_none().then_some(key)
 }
 
 /// Control planes and deployments that have fewer ready machines than they want.

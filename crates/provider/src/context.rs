@@ -2,11 +2,19 @@
 
 use std::sync::Arc;
 
-use capm3_engine::{ApiClient, Caches, Clock, Controller, Executor, Tasks, controller::Outcome};
+use capm3_api::neighbours::{Cluster, SecretMetadata};
+use capm3_engine::{
+    ApiClient, ApiError, Caches, Clock, Controller, Executor, Object, ObjectKey, ResourceKind, Tasks,
+    controller::Outcome,
+};
 use futures::{FutureExt, future::BoxFuture};
+use serde_json::Value;
 
 use crate::{
-    indexes, ippool, metal3cluster, metal3data, metal3datatemplate, metal3machine,
+    baremetalhost,
+    departures::Departures,
+    indexes, ippool, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
+    watching::subscribe,
     workload::{Connect, Workloads},
 };
 
@@ -17,21 +25,40 @@ pub struct Options {
     pub workers: usize,
     /// Whether the built-in address manager serves IPPools.
     pub serve_addresses: bool,
+    /// Whether released hosts stay powered on for faster provisioning.
+    pub fast_track: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { workers: 10, serve_addresses: true }
+        Self { workers: 10, serve_addresses: true, fast_track: false }
     }
 }
 
 /// What every controller needs.
 #[derive(Clone)]
 pub(crate) struct Context {
+    pub(crate) client: ApiClient,
     pub(crate) caches: Arc<Caches>,
+    pub(crate) fast_track: bool,
     pub(crate) executor: Executor,
     pub(crate) clock: Clock,
     pub(crate) workloads: Arc<Workloads>,
+    pub(crate) departures: Arc<Departures>,
+}
+
+impl Context {
+    /// Reads one object past the cache and into it.
+    pub(crate) async fn read_live<K: Object>(&self, key: &ObjectKey) -> Result<Option<Value>, ApiError> {
+        let kind = ResourceKind::of::<K>();
+        let known = self.caches.version(&kind, key);
+        let found = self.client.get::<Value>(&kind, key).await?;
+        match &found {
+            Some(object) => self.caches.feed(&kind, object.clone()),
+            None => self.caches.forget(&kind, key, known),
+        }
+        Ok(found)
+    }
 }
 
 /// A running provider; dropping it stops it at once.
@@ -53,13 +80,20 @@ impl Provider {
         let workloads = Arc::new(Workloads::new(client.clone(), connect, clock));
         let context = Context {
             executor: Executor::new(client.clone(), Arc::clone(&caches), clock, "capm3"),
+            client: client.clone(),
             caches: Arc::clone(&caches),
+            fast_track: options.fast_track,
             clock,
             workloads: Arc::clone(&workloads),
+            departures: Arc::new(Departures::default()),
         };
+        context.departures.watch(&context);
+        follow_clusters(&context);
         let mut controllers = vec![
             metal3cluster::controller(&context),
             metal3machine::controller(&context),
+            metal3machinetemplate::controller(&context),
+            baremetalhost::controller(&context),
             metal3datatemplate::controller(&context),
             metal3data::controller(&context),
         ];
@@ -84,6 +118,20 @@ impl Provider {
             && self.workloads.is_settled()
             && self.controllers.iter().all(|controller| controller.queue.depth().is_empty())
     }
+}
+
+/// Connections to workload clusters follow their kubeconfig Secrets and end with their Clusters.
+fn follow_clusters(context: &Context) {
+    let workloads = Arc::clone(&context.workloads);
+    subscribe::<SecretMetadata>(context, move |secret| workloads.secret_changed(&secret.key()));
+    let Some(clusters) = context.caches.store::<Cluster>() else { return };
+    let workloads = Arc::clone(&context.workloads);
+    clusters.subscribe(move |change| {
+        let Some(old) = &change.old else { return };
+        if change.new.as_ref().is_none_or(|new| new.metadata.uid != old.metadata.uid) {
+            workloads.forget(&old.key());
+        }
+    });
 }
 
 /// Boxes the work on a key.

@@ -4,8 +4,8 @@ use capm3_api::{
     ipam::{self, IpAddress, IpClaim, IpPool},
     metadata::{MetadataExt, group_of},
     neighbours::{
-        BareMetalHost, CAPI_GROUP, CapiIpAddress, Cluster, IpAddressClaim, Machine, MachineSet,
-        SecretMetadata, TypedPoolRef,
+        BareMetalHost, CAPI_GROUP, CapiIpAddress, Cluster, IpAddressClaim, Machine, MachineDeployment,
+        MachineSet, SecretMetadata, TypedPoolRef,
     },
     v1beta2::{
         self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
@@ -14,7 +14,7 @@ use capm3_api::{
     vocabulary::{annotation, label},
 };
 use capm3_domain::{
-    host::annotated_host,
+    host::{annotated_host, deployment_label},
     index::{space_of_data, space_of_template},
 };
 use capm3_engine::{Caches, Index};
@@ -35,6 +35,15 @@ pub const MACHINES_BY_HOST: Index<Metal3Machine> = Index {
     values: |machine| match annotated_host(machine) {
         Ok(Some(host)) => vec![in_namespace(&machine.metadata, host)],
         _ => Vec::new(),
+    },
+};
+
+/// Metal3Machines by a host name that they have, by which their Node may be found.
+pub const MACHINES_BY_HOSTNAME: Index<Metal3Machine> = Index {
+    name: "by-hostname",
+    values: |machine| {
+        let names = machine.status.addresses.iter().filter(|address| address.type_ == "Hostname");
+        names.map(|address| in_namespace(&machine.metadata, &address.address)).collect()
     },
 };
 
@@ -85,6 +94,39 @@ pub const HOSTS_BY_CONSUMER: Index<BareMetalHost> = Index {
             Some(name) if ours && home => vec![in_namespace(&host.metadata, name)],
             _ => Vec::new(),
         }
+    },
+};
+
+/// Hosts by uid.
+pub const HOSTS_BY_UID: Index<BareMetalHost> =
+    Index { name: "by-uid", values: |host| host.metadata.uid.clone().into_iter().collect() };
+
+/// Hosts that are booked for a next machine, by the Cluster that holds them.
+pub const BOOKED_HOSTS_BY_CLUSTER: Index<BareMetalHost> = Index {
+    name: "booked-by-cluster",
+    values: |host| {
+        let booked = host.metadata.label(label::NODE_REUSE).is_some();
+        let cluster = host.spec.consumer_ref.as_ref().filter(|_| booked);
+        let name = cluster.filter(|c| c.kind.as_deref() == Some("Cluster")).and_then(|c| c.name.as_deref());
+        name.map(|name| in_namespace(&host.metadata, name)).into_iter().collect()
+    },
+};
+
+/// Hosts that are booked for a next machine, by the label of the booking.
+pub const BOOKED_HOSTS_BY_LABEL: Index<BareMetalHost> = Index {
+    name: "booked-by-label",
+    values: |host| {
+        let booking = host.metadata.label(label::NODE_REUSE);
+        booking.map(|booking| in_namespace(&host.metadata, booking)).into_iter().collect()
+    },
+};
+
+/// MachineDeployments by the label with which hosts are booked for their machines.
+pub const DEPLOYMENTS_BY_BOOKING: Index<MachineDeployment> = Index {
+    name: "by-booking",
+    values: |deployment| {
+        let label = deployment_label(deployment.metadata.name_str());
+        vec![in_namespace(&deployment.metadata, &label)]
     },
 };
 
@@ -259,6 +301,7 @@ pub fn register(caches: &mut Caches) {
     caches.add::<Metal3Machine>(&[
         MACHINES_WITHOUT_HOST,
         MACHINES_BY_HOST,
+        MACHINES_BY_HOSTNAME,
         MACHINES_BY_OWNER,
         MACHINES_BY_CLUSTER,
         MACHINES_BY_TEMPLATE,
@@ -280,10 +323,17 @@ pub fn register(caches: &mut Caches) {
     caches.add::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);
     caches.add::<IpAddressClaim>(&[CAPI_CLAIMS_BY_POOL, OPEN_CAPI_CLAIMS_BY_POOL, CAPI_CLAIMS_BY_OWNER]);
     caches.add::<CapiIpAddress>(&[CAPI_IP_ADDRESSES_BY_POOL]);
-    caches.add::<BareMetalHost>(&[HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE]);
+    caches.add::<BareMetalHost>(&[
+        HOSTS_BY_CONSUMER,
+        HOSTS_BY_NAMESPACE,
+        HOSTS_BY_UID,
+        BOOKED_HOSTS_BY_CLUSTER,
+        BOOKED_HOSTS_BY_LABEL,
+    ]);
     caches.add::<Cluster>(&[]);
     caches.add::<Machine>(&[CAPI_MACHINES_BY_CLUSTER]);
     caches.add::<MachineSet>(&[]);
+    caches.add_metadata_only::<MachineDeployment>(&[DEPLOYMENTS_BY_BOOKING]);
     caches.add_metadata_only::<SecretMetadata>(&[]);
 }
 

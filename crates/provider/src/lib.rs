@@ -3,9 +3,11 @@
 //!
 //! [`Provider::start`] wires them over one client; dropping the [`Provider`] stops everything at once.
 
+pub mod baremetalhost;
 mod batch;
 mod conditions;
 mod context;
+mod departures;
 mod finalizers;
 pub mod indexes;
 pub mod ippool;
@@ -13,6 +15,7 @@ pub mod metal3cluster;
 pub mod metal3data;
 pub mod metal3datatemplate;
 pub mod metal3machine;
+pub mod metal3machinetemplate;
 mod owners;
 mod watching;
 pub mod workload;

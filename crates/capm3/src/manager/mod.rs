@@ -78,7 +78,11 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
         Failure::CouldNotRun(format!("--health-addr {}: {e}; choose another port", args.health_addr))
     })?;
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
-    let options = Options { workers: args.workers.max(1), serve_addresses: args.enable_ipam };
+    let options = Options {
+        workers: args.workers.max(1),
+        serve_addresses: args.enable_ipam,
+        fast_track: std::env::var("CAPM3_FAST_TRACK").is_ok_and(|value| value == "true"),
+    };
     let provider =
         Arc::new(Provider::start(client, Arc::new(network::ConnectOverNetwork), Clock::system(), &options));
     info!(health = %args.health_addr, ipam = args.enable_ipam, "manager started");

@@ -56,6 +56,12 @@ pub fn judge(request: &HostRequest<'_>, host: &BareMetalHost) -> Standing {
     }
 }
 
+/// Whether some machine could take the host now, going by the host alone: fit, available, and free or booked.
+pub fn could_be_taken(host: &BareMetalHost) -> bool {
+    let free = host.spec.consumer_ref.is_none() || host.metadata.label(label::NODE_REUSE).is_some();
+    free && unfit(host).is_none() && matches!(host.state(), host_state::AVAILABLE | host_state::READY)
+}
+
 pub(super) fn is_own(request: &HostRequest<'_>, host: &BareMetalHost) -> bool {
     let consumer = host.spec.consumer_ref.as_ref();
     consumer.is_some_and(|consumer| Consumer::is_machine(consumer, request.machine))

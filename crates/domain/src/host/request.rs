@@ -78,11 +78,21 @@ impl<'a> HostRequest<'a> {
 pub fn reuse_label(machine: &Machine, machine_set: Option<&MachineSet>) -> Option<String> {
     if machine.metadata.label(label::CONTROL_PLANE).is_some() {
         let name = control_plane_name(machine)?;
-        return Some(shortened(format!("cp-{name}")));
+        return Some(control_plane_label(name));
     }
     let set = owning_set(machine, machine_set?)?;
     let deployment = set.metadata.owner(CAPI_GROUP, "MachineDeployment")?;
-    Some(shortened(format!("md-{}", deployment.name)))
+    Some(deployment_label(&deployment.name))
+}
+
+/// Label value of hosts that are booked for machines of a control plane.
+pub fn control_plane_label(name: &str) -> String {
+    shortened(format!("cp-{name}"))
+}
+
+/// Label value of hosts that are booked for machines of a MachineDeployment.
+pub fn deployment_label(name: &str) -> String {
+    shortened(format!("md-{name}"))
 }
 
 /// Name of the first owner in the control-plane group, of any kind. An owner that cannot be read makes the whole

@@ -24,8 +24,8 @@ pub mod yaml;
 
 pub use address::Address;
 pub use error::{Problem, RenderError};
-pub(crate) use mac::is_mac;
 pub use inline::{InlineError, inline_address, inline_limit, inline_prefix};
+pub(crate) use mac::is_mac;
 pub use metadata::render_meta_data;
 pub use network_data::render_network_data;
 pub use objects::{Inputs, Objects};

@@ -33,7 +33,7 @@ pub fn choose_host(snapshot: &Snapshot) -> HostChoice {
 pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     take_user_data(pass, machine);
     let Some(host) = pass.snapshot.host.clone() else {
-        data::choose_template(pass);
+        data::choose_template(pass)?;
         return match annotated_host(&pass.snapshot.metal3_machine) {
             Ok(Some(name)) => Err(missing(pass, name)),
             Ok(None) => Err(claim_a_host(pass, machine)),
@@ -49,8 +49,21 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     let (key, value) = host_spec::host_annotation(&host);
     pass.new.metadata.annotations.get_or_insert_default().insert(key, value);
     pass.status().host_taken();
-    data::choose_template(pass);
-    Ok(())
+    label_bmc_secret(pass);
+    data::choose_template(pass)
+}
+
+/// The Secret of the management controller is labelled with the cluster, so that it is moved with it. A Secret that
+/// cannot be written never holds up the machine.
+fn label_bmc_secret(pass: &mut Pass<'_>) {
+    let Some(secret) = pass.snapshot.bmc_secret.clone() else { return };
+    let Some(cluster) = pass.new.metadata.label(label::CLUSTER_NAME) else { return };
+    if secret.metadata.label(label::CLUSTER_NAME) == Some(cluster) {
+        return;
+    }
+    let mut new = secret.as_ref().clone();
+    new.metadata.labels.get_or_insert_default().insert(label::CLUSTER_NAME.to_owned(), cluster.to_owned());
+    pass.best_effort.update_object(secret.as_ref(), &new);
 }
 
 /// A machine whose Node is known: its host must still be its own, and is kept in line.
@@ -98,10 +111,11 @@ fn claim_recorded(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) 
     }
 }
 
-/// Hosts beyond the one in use, claimed in a race or by an answer that was lost, are given back.
+/// Hosts beyond the one in use, claimed in a race, by an answer that was lost or by an earlier machine of this name, are
+/// given back.
 pub(super) fn release_surplus(pass: &mut Pass<'_>) {
     for host in &pass.snapshot.surplus {
-        match delete::release_step_of(pass.snapshot, host) {
+        match delete::release_step_of_surplus(pass.snapshot, host) {
             ReleaseStep::Clear(patch) => delete::push(&mut pass.others, host, patch),
             ReleaseStep::LetGo(patch) => {
                 delete::push(&mut pass.others, host, patch);
@@ -138,6 +152,7 @@ fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
 
 fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     let choice = choose_host(pass.snapshot);
+    pass.waits_for_host = !matches!(choice.outcome, HostOutcome::Chosen(_));
     let chosen = match &choice.outcome {
         HostOutcome::Chosen(chosen) => chosen,
         HostOutcome::None => return none_available(pass, &choice),
@@ -157,6 +172,10 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
             format!("no free host in failure domain {wanted}; host {name} in {stands} is taken instead"),
         );
     }
+    if chosen.via_reuse {
+        pass.status().host_taken_via_reuse();
+        pass.say_now = true;
+    }
     write_claim(pass, &host, machine)
 }
 
@@ -168,6 +187,9 @@ fn none_available(pass: &mut Pass<'_>, choice: &HostChoice) -> End {
 
 /// Takes nothing and says why.
 fn hold(pass: &mut Pass<'_>, message: String) -> End {
+    if pass.status().said_of_host() != message {
+        pass.warning(event::HOST_REFUSED, message.clone());
+    }
     pass.status().host_failed(&message);
     End::WaitFor(message)
 }

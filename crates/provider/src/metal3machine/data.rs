@@ -1,22 +1,27 @@
 //! Metadata and network data of a machine: the claim, and the wait for what is rendered for it.
 
 use capm3_api::{
+    conditions::is_true,
     metadata::MetadataExt,
     reference::{ObjectRef, SecretRef},
-    v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
-    vocabulary::{event, finalizer, reason},
+    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
+    vocabulary::{condition, event, finalizer, reason},
 };
-use capm3_domain::data_template::correction;
+use capm3_domain::data_template::{correction, machine_template_name};
 use capm3_engine::End;
 use kube::core::ObjectMeta;
 
-use super::decide::{Pass, Step};
+use super::{
+    decide::{Pass, Step},
+    live::Question,
+};
 use crate::{finalizers::remove_finalizer, owners::controlled_by};
 
 /// Sets the data template by failure domain: before a host is taken by the assigned one, afterwards by the host's.
 /// Frozen once a claim exists.
-pub(super) fn choose_template(pass: &mut Pass<'_>) {
+pub(super) fn choose_template(pass: &mut Pass<'_>) -> Step {
     let snapshot = pass.snapshot;
+    confirm_that_there_is_no_mapping(pass)?;
     let (host, template) = (snapshot.host.as_deref(), snapshot.template.as_deref());
     if let Some(correction) = correction(&pass.new, host, template, own_claim(pass)) {
         // Before a host is taken the template follows the assigned domain as a matter of course.
@@ -30,6 +35,18 @@ pub(super) fn choose_template(pass: &mut Pass<'_>) {
         && template.namespace.as_deref().unwrap_or_default().is_empty()
     {
         template.namespace = Some(namespace);
+    }
+    Ok(())
+}
+
+/// A template that the cache does not show may still map the machine's domain, and after the claim it is too late.
+fn confirm_that_there_is_no_mapping(pass: &mut Pass<'_>) -> Step {
+    let snapshot = pass.snapshot;
+    let is_open = own_claim(pass).is_none() && pass.new.status.rendered_data.is_none();
+    let name = machine_template_name(&pass.new).filter(|_| is_open && snapshot.template.is_none());
+    match name.map(|name| Question::Template(name.to_owned())) {
+        Some(question) if !snapshot.live.has_answered(&question) => Err(pass.ask(question)),
+        _ => Ok(()),
     }
 }
 
@@ -56,8 +73,9 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
         pass.status().meta_data_good();
         return Ok(());
     }
-    if let Some(foreign) = &pass.snapshot.claim {
+    if let Some(foreign) = pass.snapshot.claim.clone() {
         let name = foreign.metadata.name_str();
+        release_claim_of_predecessor(pass, &foreign);
         let what =
             format!("Metal3DataClaim {name}, which belongs to another machine of this name, to be gone");
         pass.status().meta_data_fails(reason::META_DATA_FAILED, &format!("waiting for {what}"));
@@ -67,6 +85,16 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
     pass.others.create(&claim);
     pass.status().meta_data_good();
     Ok(())
+}
+
+/// The claim of an earlier machine of this name is let go once that machine's hosts are: until then its addresses are
+/// in use.
+fn release_claim_of_predecessor(pass: &mut Pass<'_>, claim: &Metal3DataClaim) {
+    let owner = claim.metadata.owner(v1beta2::GROUP, "Metal3Machine");
+    let is_ours = owner.is_some_and(|owner| owner.name == pass.snapshot.metal3_machine.metadata.name_str());
+    if is_ours && pass.snapshot.surplus.is_empty() {
+        super::left_behind::release_claim(&mut pass.others, claim);
+    }
 }
 
 /// A claim that was deleted before it was served is let go, so that a new one can be made.
@@ -142,6 +170,10 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
     if pass.new.status.rendered_data.is_none() {
         let problem = claim.and_then(|c| c.status.error_message.clone());
         let problem = problem.map(|p| format!(" ({p})")).unwrap_or_default();
+        let missing = pass.snapshot.missing_data_template.as_ref();
+        let missing =
+            missing.map(|key| format!(": there is none of this name in namespace {}", key.namespace));
+        let problem = missing.unwrap_or(problem);
         return not_yet(
             pass,
             format!("Metal3DataTemplate {} to serve the claim{problem}", template.name_str()),
@@ -158,6 +190,9 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
     if data.status.ready != Some(true) {
         let problem = data.status.error_message.as_ref().map(|e| format!(": {e}")).unwrap_or_default();
         return not_yet(pass, format!("Metal3Data {name} to be rendered{problem}"));
+    }
+    if !is_true(&pass.new.status.conditions, condition::DATA_READY) {
+        pass.event(event::DATA_READY, format!("Metal3Data {name} is rendered"));
     }
     pass.status().data_ready(reason::DATA_SECRETS_READY);
     let given = |secret: &Option<SecretRef>| secret_of(&data, secret.as_ref());

@@ -6,11 +6,11 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{Cluster, Machine},
     v1beta2::{Initialization, Metal3Machine},
-    vocabulary::{annotation, finalizer, reason},
+    vocabulary::{finalizer, reason},
 };
 use capm3_engine::{End, EventNote, ObjectKey, Plan};
 
-use super::{Snapshot, associate, data, delete, node, status::Status};
+use super::{Snapshot, associate, data, delete, live::Question, node, pause, status::Status};
 use crate::{batch::STATUS_PACE, conditions, finalizers::add_finalizer};
 
 /// A plan, and what concerns the workload cluster.
@@ -22,6 +22,12 @@ pub struct Decision {
     pub connect: Option<ObjectKey>,
     /// A Node that must be told its provider ID before the plan is carried out.
     pub node: Option<NodeWrite>,
+    /// What must be read from the server itself before anything can be decided; the plan is empty then.
+    pub ask: Option<Question>,
+    /// Writes that are worth trying after the plan, but not worth failing for.
+    pub best_effort: Plan,
+    /// Whether the machine waits for a host to become usable.
+    pub waits_for_host: bool,
 }
 
 /// A Node that must be told its provider ID.
@@ -44,6 +50,11 @@ pub(super) struct Pass<'a> {
     pub(super) others: Plan,
     pub(super) connect: Option<ObjectKey>,
     pub(super) node: Option<NodeWrite>,
+    pub(super) ask: Option<Question>,
+    pub(super) best_effort: Plan,
+    /// Whether the status is written although the look goes on at once: what it says is not known any more later.
+    pub(super) say_now: bool,
+    pub(super) waits_for_host: bool,
 }
 
 /// A step passes, or ends the look.
@@ -58,14 +69,19 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
         others: Plan::done(),
         connect: None,
         node: None,
+        ask: None,
+        best_effort: Plan::done(),
+        say_now: false,
+        waits_for_host: false,
     };
     let end = if pass.new.metadata.is_deleting() { delete::run(&mut pass) } else { run(&mut pass) };
     pass.finish(end.err().unwrap_or(End::Done))
 }
 
 fn run(pass: &mut Pass<'_>) -> Step {
-    let (machine, cluster) = pass.prerequisites()?;
-    pass.pause(cluster)?;
+    let (machine, cluster) = pass.owners()?;
+    pause::run(pass, Some(cluster))?;
+    pass.infrastructure(cluster)?;
     pass.hold_on()?;
     associate::release_surplus(pass);
     if pass.is_provisioned() && machine.node_name().is_some() {
@@ -104,8 +120,14 @@ impl<'a> Pass<'a> {
             && Initialization::is_provisioned(&self.new.status.initialization)
     }
 
-    /// Owner Machine, Cluster and Metal3Cluster must be there and ready.
-    fn prerequisites(&mut self) -> Step<(&'a Machine, &'a Cluster)> {
+    /// Ends the look with a question to the server.
+    pub(super) fn ask(&mut self, question: Question) -> End {
+        self.ask = Some(question);
+        End::Done
+    }
+
+    /// Owner Machine and Cluster must be there.
+    fn owners(&mut self) -> Step<(&'a Machine, &'a Cluster)> {
         let snapshot = self.snapshot;
         let Some(machine) = snapshot.machine.as_deref() else {
             let what = match &snapshot.owner {
@@ -120,31 +142,34 @@ impl<'a> Pass<'a> {
             return Err(End::WaitFor(what));
         };
         self.new.spec.failure_domain.clone_from(&machine.spec.failure_domain);
-        let Some(cluster) = snapshot.cluster.as_deref().filter(|c| c.infrastructure_is_ready()) else {
-            let what = format!("the infrastructure of Cluster {} to be ready", machine.spec.cluster_name);
-            self.status().host_waits(
-                reason::WAITING_FOR_INFRASTRUCTURE,
-                reason::LEGACY_WAITING_FOR_INFRASTRUCTURE,
-                &format!("waiting for {what}"),
-            );
-            return Err(End::WaitFor(what));
+        let Some(cluster) = snapshot.cluster.as_deref() else {
+            return Err(self.waits_for_infrastructure(format!("Cluster {}", machine.spec.cluster_name)));
         };
-        if snapshot.metal3_cluster.is_none() {
-            let what = format!("the Metal3Cluster of Cluster {}", cluster.metadata.name_str());
+        Ok((machine, cluster))
+    }
+
+    /// The Cluster's infrastructure must be ready and the Metal3Cluster there.
+    fn infrastructure(&mut self, cluster: &Cluster) -> Step {
+        let name = cluster.metadata.name_str();
+        if !cluster.infrastructure_is_ready() {
+            return Err(
+                self.waits_for_infrastructure(format!("the infrastructure of Cluster {name} to be ready"))
+            );
+        }
+        if self.snapshot.metal3_cluster.is_none() {
+            let what = format!("the Metal3Cluster of Cluster {name}");
             let reason = reason::WAITING_FOR_METAL3_CLUSTER;
             self.status().host_waits(reason, reason, &format!("waiting for {what}"));
             return Err(End::WaitFor(what));
         }
-        Ok((machine, cluster))
+        Ok(())
     }
 
-    fn pause(&mut self, cluster: &Cluster) -> Step {
-        let cause = pause_cause(&self.new, Some(cluster));
-        self.status().paused(cause);
-        match cause {
-            Some(_) => Err(End::WaitFor("the end of the pause".to_owned())),
-            None => Ok(()),
-        }
+    fn waits_for_infrastructure(&mut self, what: String) -> End {
+        let (reason, legacy) =
+            (reason::WAITING_FOR_INFRASTRUCTURE, reason::LEGACY_WAITING_FOR_INFRASTRUCTURE);
+        self.status().host_waits(reason, legacy, &format!("waiting for {what}"));
+        End::WaitFor(what)
     }
 
     /// The finalizer is stored before anything is taken, so that nothing taken can be forgotten.
@@ -174,6 +199,9 @@ impl<'a> Pass<'a> {
     fn finish(mut self, end: End) -> Decision {
         let old = self.snapshot.metal3_machine.as_ref();
         let mut plan = Plan::done();
+        if self.ask.is_some() {
+            return Decision { ask: self.ask, ..Decision::default() };
+        }
         let others = std::mem::take(&mut self.others);
         if self.new.metadata.has_finalizer(finalizer::MACHINE) {
             plan.update_object(old, &self.new);
@@ -183,8 +211,16 @@ impl<'a> Pass<'a> {
             plan.update_object(old, &self.new);
         }
         let lives_on = self.new.metadata.has_finalizer(finalizer::MACHINE) || !old.metadata.is_deleting();
-        let end = if end != End::Again && lives_on { self.say(old, &mut plan, end) } else { end };
-        Decision { plan: plan.ending(end), connect: self.connect, node: self.node }
+        let says = lives_on && (self.say_now || end != End::Again);
+        let end = if says { self.say(old, &mut plan, end) } else { end };
+        Decision {
+            plan: plan.ending(end),
+            connect: self.connect,
+            node: self.node,
+            ask: None,
+            best_effort: self.best_effort,
+            waits_for_host: self.waits_for_host,
+        }
     }
 
     /// One condition may have been set several times in this look; only the last word counts. And the spec that this
@@ -209,7 +245,7 @@ impl<'a> Pass<'a> {
         if old.status == self.new.status {
             return end;
         }
-        let is_awaited = old.status.initialization != self.new.status.initialization;
+        let is_awaited = old.status.initialization != self.new.status.initialization || self.say_now;
         if old.status.last_updated.as_deref() == Some(self.now) && !is_awaited {
             return End::After(STATUS_PACE);
         }
@@ -223,15 +259,4 @@ impl<'a> Pass<'a> {
 fn legacy_of(machine: &Metal3Machine) -> &[LegacyCondition] {
     let v1beta1 = machine.status.deprecated.as_ref().and_then(|d| d.v1beta1.as_ref());
     v1beta1.map(|v| v.conditions.as_slice()).unwrap_or_default()
-}
-
-/// Why the machine must be left alone, if it must.
-pub(super) fn pause_cause(machine: &Metal3Machine, cluster: Option<&Cluster>) -> Option<&'static str> {
-    if cluster.is_some_and(Cluster::is_paused) {
-        Some("Cluster spec.paused is set to true")
-    } else if machine.metadata.annotation(annotation::PAUSED).is_some() {
-        Some("Metal3Machine has the cluster.x-k8s.io/paused annotation")
-    } else {
-        None
-    }
 }

@@ -1,18 +1,26 @@
 //! The end of a machine: the host is cleaned and given back first, then the claim goes, so that no index or address
 //! is handed out while the old node still runs. Needs neither Machine nor Cluster nor template.
 
+use std::sync::Arc;
+
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::BareMetalHost,
-    vocabulary::{event, finalizer, label, reason},
+    neighbours::{BareMetalHost, Cluster},
+    vocabulary::{annotation, event, finalizer, label, reason},
 };
-use capm3_domain::release::{ReleaseRequest, ReleaseStep, release_step};
+use capm3_domain::{
+    host::{Ownership, annotated_host, ownership, reuse_label},
+    release::{Booking, ReleaseRequest, ReleaseStep, booking, release_step},
+};
 use capm3_engine::{End, Object, Plan, ResourceKind, Write};
 use serde_json::Value;
 
 use super::{
     Snapshot,
-    decide::{Pass, Step, pause_cause},
+    decide::{Pass, Step},
+    left_behind,
+    live::Question,
+    pause,
 };
 use crate::finalizers::remove_finalizer;
 
@@ -20,19 +28,41 @@ pub(super) fn run(pass: &mut Pass<'_>) -> Step {
     if !pass.new.metadata.has_finalizer(finalizer::MACHINE) {
         return Ok(());
     }
-    if let Some(cause) = pause_cause(&pass.new, pass.snapshot.cluster.as_deref()) {
-        pass.status().paused(Some(cause));
-        return Err(End::WaitFor("the end of the pause".to_owned()));
-    }
+    pause_first(pass)?;
     release_hosts(pass)?;
     release_claim(pass);
     remove_finalizer(&mut pass.new.metadata, finalizer::MACHINE);
     Ok(())
 }
 
+/// A paused machine is not deleted. A record that cannot be read must not hold up the deletion: the claim on the host
+/// is what counts.
+fn pause_first(pass: &mut Pass<'_>) -> Step {
+    let cluster = pass.snapshot.cluster.clone();
+    let paused = cluster.as_deref().is_some_and(Cluster::is_paused)
+        || pass.new.metadata.annotation(annotation::PAUSED).is_some();
+    if paused { pause::run(pass, cluster.as_deref()) } else { Ok(()) }
+}
+
+/// Only the server itself can say that no host is held: a cache may not have seen the claim yet.
+fn confirm_that_no_host_is_held(pass: &mut Pass<'_>) -> Step {
+    let snapshot = pass.snapshot;
+    let held = |host: &&Arc<BareMetalHost>| ownership(&snapshot.metal3_machine, host) == Ownership::Ours;
+    if snapshot.host.iter().chain(&snapshot.surplus).any(|host| held(&host)) {
+        return Ok(());
+    }
+    let question = match annotated_host(&snapshot.metal3_machine) {
+        Ok(Some(name)) => Question::Host(name.to_owned()),
+        _ => Question::Hosts,
+    };
+    if snapshot.live.has_answered(&question) { Ok(()) } else { Err(pass.ask(question)) }
+}
+
 /// Every host that names this machine must be let go before the machine may go.
 fn release_hosts(pass: &mut Pass<'_>) -> Step {
+    confirm_that_no_host_is_held(pass)?;
     let snapshot = pass.snapshot;
+    unlabel_bmc_secret(pass);
     let mut again = false;
     let mut waits = None;
     for host in snapshot.host.iter().chain(&snapshot.surplus) {
@@ -44,8 +74,16 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
             }
             ReleaseStep::Wait(wait) => waits = Some(wait),
             ReleaseStep::LetGo(patch) => {
+                let booked = patch.pointer("/spec/consumerRef").is_some_and(|consumer| !consumer.is_null());
                 push(&mut pass.others, host, patch);
-                pass.event(event::HOST_RELEASED, format!("host {} is given back", host.metadata.name_str()));
+                let name = host.metadata.name_str();
+                match booked {
+                    true => pass.event(
+                        event::HOST_BOOKED,
+                        format!("host {name} is given back and kept for the next machine of the same owner"),
+                    ),
+                    false => pass.event(event::HOST_RELEASED, format!("host {name} is given back")),
+                }
             }
         }
     }
@@ -62,15 +100,42 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
     }
 }
 
-/// The next step in giving a host back.
-pub(super) fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
+/// The next step in giving the host in use back: it may be booked for the next machine of the same owner.
+fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
+    let machine = snapshot.machine.as_deref();
+    let label = machine.and_then(|machine| reuse_label(machine, snapshot.machine_set.as_deref()));
+    let booking = booking(snapshot.cluster.as_deref(), snapshot.template.as_deref(), label);
+    let in_use = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
+    step(snapshot, host, booking.filter(|_| in_use))
+}
+
+/// The next step in giving a host back that the machine does not use.
+pub(super) fn release_step_of_surplus(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
+    step(snapshot, host, None)
+}
+
+fn step(snapshot: &Snapshot, host: &BareMetalHost, booking: Option<Booking>) -> ReleaseStep {
     let request = ReleaseRequest {
         machine: &snapshot.metal3_machine,
         cluster_name: snapshot.metal3_machine.metadata.label(label::CLUSTER_NAME),
-        fast_track: false,
-        booking: None,
+        fast_track: snapshot.fast_track,
+        booking,
     };
     release_step(&request, host)
+}
+
+/// The label on the Secret of the management controller goes with the host, as far as the Secret can be written.
+fn unlabel_bmc_secret(pass: &mut Pass<'_>) {
+    let Some(secret) = pass.snapshot.bmc_secret.clone() else { return };
+    let cluster = pass.snapshot.metal3_machine.metadata.label(label::CLUSTER_NAME);
+    if cluster.is_none() || secret.metadata.label(label::CLUSTER_NAME) != cluster {
+        return;
+    }
+    let mut new = secret.as_ref().clone();
+    if let Some(labels) = &mut new.metadata.labels {
+        labels.remove(label::CLUSTER_NAME);
+    }
+    pass.best_effort.update_object(secret.as_ref(), &new);
 }
 
 /// Adds a guarded patch of a host.
@@ -91,10 +156,5 @@ fn release_claim(pass: &mut Pass<'_>) {
     if !claim.metadata.is_owned_by_uid(pass.snapshot.metal3_machine.metadata.uid_str()) {
         return;
     }
-    let mut released = claim.as_ref().clone();
-    remove_finalizer(&mut released.metadata, finalizer::MACHINE);
-    pass.others.update_object(claim.as_ref(), &released);
-    if !claim.metadata.is_deleting() {
-        pass.others.delete(claim.as_ref());
-    }
+    left_behind::release_claim(&mut pass.others, claim.as_ref());
 }

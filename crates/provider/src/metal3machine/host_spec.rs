@@ -7,7 +7,7 @@ use capm3_api::{
     v1beta2::Metal3Machine,
     vocabulary::{annotation, host_state, label},
 };
-use capm3_domain::host::consumer_ref;
+use capm3_domain::{host::consumer_ref, pause::lacks_block, release::owners_without_machines};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
@@ -43,6 +43,10 @@ pub fn claim(host: &mut BareMetalHost, machine: &Metal3Machine, cluster_name: &s
     let labels = host.metadata.labels.get_or_insert_default();
     labels.insert(label::CLUSTER_NAME.to_owned(), cluster_name.to_owned());
     labels.remove(label::NODE_REUSE);
+    if host.metadata.annotation(annotation::HOST_PAUSED).is_none() {
+        let annotations = host.metadata.annotations.get_or_insert_default();
+        annotations.insert(annotation::BLOCK_MOVE.to_owned(), String::new());
+    }
 }
 
 /// Where the machine's host annotation must point.
@@ -64,6 +68,12 @@ pub fn provision_patch(
         put_secret(&mut spec, "userData", host, Some(user_data))?;
         put_secret(&mut spec, "metaData", host, machine.status.meta_data.as_ref())?;
         put_secret(&mut spec, "networkData", host, machine.status.network_data.as_ref())?;
+        // What an earlier user left there would reach the node of this machine.
+        for (field, stale) in [("metaData", &host.spec.meta_data), ("networkData", &host.spec.network_data)] {
+            if stale.is_some() && !spec.contains_key(field) {
+                spec.insert(field.to_owned(), Value::Null);
+            }
+        }
     }
     if let Some(mode) = &machine.spec.automated_cleaning_mode
         && host.spec.automated_cleaning_mode.as_ref() != Some(mode)
@@ -74,7 +84,29 @@ pub fn provision_patch(
     if !host.spec.online && host.state() != host_state::PROVISIONED {
         spec.insert("online".to_owned(), json!(true));
     }
-    Ok((!spec.is_empty()).then(|| json!({"spec": spec})))
+    let mut patch = Map::new();
+    for (member, value) in [("metadata", metadata_in_line(host, machine)), ("spec", spec)] {
+        if !value.is_empty() {
+            patch.insert(member.to_owned(), value.into());
+        }
+    }
+    Ok((!patch.is_empty()).then(|| patch.into()))
+}
+
+/// Marks that the host of a machine carries, and those of older releases that it must not carry.
+fn metadata_in_line(host: &BareMetalHost, machine: &Metal3Machine) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    if lacks_block(host) {
+        metadata.insert("annotations".to_owned(), json!({annotation::BLOCK_MOVE: ""}));
+    }
+    let cluster = machine.metadata.label(label::CLUSTER_NAME);
+    if cluster.is_some() && host.metadata.label(label::CLUSTER_NAME).is_none() {
+        metadata.insert("labels".to_owned(), json!({label::CLUSTER_NAME: cluster}));
+    }
+    if let Some(owners) = owners_without_machines(host) {
+        metadata.insert("ownerReferences".to_owned(), owners);
+    }
+    metadata
 }
 
 fn put_payload(
@@ -131,7 +163,8 @@ mod tests {
     use super::*;
 
     fn host(spec: Value, state: &str) -> BareMetalHost {
-        serde_json::from_value(json!({"metadata": {"namespace": "n", "name": "h"}, "spec": spec,
+        serde_json::from_value(json!({"metadata": {"namespace": "n", "name": "h",
+                "annotations": {"clusterctl.cluster.x-k8s.io/block-move": ""}}, "spec": spec,
             "status": {"provisioning": {"state": state}}}))
         .unwrap()
     }
@@ -169,6 +202,31 @@ mod tests {
     fn an_image_is_written_once_and_the_power_of_a_provisioned_host_is_not_ours() {
         let provisioned = host(json!({"image": {"url": "old"}, "online": false}), "provisioned");
         assert_eq!(provision_patch(&provisioned, &machine(json!({}))), Ok(None));
+    }
+
+    /// A reference that the machine does not use is taken off the host when the host is written, also one that an
+    /// earlier user left there.
+    #[test]
+    fn s47_a_reference_of_an_earlier_user_is_taken_off() {
+        let stale = host(json!({"metaData": {"name": "old"}, "networkData": {"name": "old"}}), "available");
+        let patch = provision_patch(&stale, &machine(json!({}))).unwrap().unwrap();
+        assert_eq!(patch["spec"]["metaData"], Value::Null);
+        assert!(patch["spec"].as_object().unwrap().contains_key("metaData"), "removed, not left alone");
+        assert_eq!(patch["spec"]["networkData"]["name"], "net");
+    }
+
+    #[test]
+    fn the_host_of_a_machine_is_held_back_from_a_move_and_loses_owners_of_older_releases() {
+        let mut old = host(json!({"image": {"url": "i"}, "online": true}), "provisioned");
+        old.metadata.annotations = None;
+        old.metadata.owner_references = serde_json::from_value(json!([
+            {"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha5", "kind": "Metal3Machine", "name": "m", "uid": "1"},
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "2"}]))
+        .unwrap();
+        let patch = provision_patch(&old, &machine(json!({}))).unwrap().unwrap();
+        assert_eq!(patch["metadata"]["annotations"], json!({"clusterctl.cluster.x-k8s.io/block-move": ""}));
+        assert_eq!(patch["metadata"]["ownerReferences"][0]["kind"], "ConfigMap");
+        assert_eq!(patch["metadata"]["ownerReferences"].as_array().map(Vec::len), Some(1));
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! Metal3Machine: from Machine to host and back.
 //!
 //! Woken by itself, by its Machine, Cluster and Metal3Cluster, by its host, its claim and its data, by the Nodes of
-//! its workload cluster and, while it has no host, by every host that may have become free.
+//! its workload cluster and, while it has no host, in its turn by a host that became usable.
 
 mod associate;
 mod data;
 mod decide;
 mod delete;
 mod host_spec;
+mod left_behind;
+mod live;
 mod node;
 mod observe;
+mod offers;
+mod pause;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -18,11 +22,16 @@ mod watch;
 use std::{sync::Arc, time::Duration};
 
 pub use associate::choose_host;
-use capm3_api::neighbours::Node;
-use capm3_engine::{ActError, ApiError, Controller, ObjectKey, Outcome, Plan, Queue, ResourceKind, drive};
+use capm3_api::{neighbours::Node, v1beta2::Metal3Machine};
+use capm3_engine::{
+    ActError, ApiError, Controller, ObjectKey, Outcome, Plan, Queue, Reader, ResourceKind, drive,
+};
 pub use decide::{Decision, NodeWrite, decide};
+pub use live::{Live, Question};
 pub use observe::{Nodes, Snapshot, observe};
+use offers::Offers;
 use serde_json::json;
+use tracing::debug;
 
 use crate::{
     context::{Context, boxed},
@@ -31,35 +40,70 @@ use crate::{
 
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
-    watch::watch(context, &queue);
-    let context = context.clone();
+    let offers = Arc::new(Offers::default());
+    watch::watch(context, &queue, &offers);
+    let (context, told) = (context.clone(), Arc::clone(&queue));
     Controller::new(
         "metal3machine",
         queue,
         Arc::new(move |key: ObjectKey| {
-            let context = context.clone();
-            boxed(async move { reconcile(&context, &key).await })
+            let (context, offers, told) = (context.clone(), Arc::clone(&offers), Arc::clone(&told));
+            boxed(async move {
+                offers.looks(&key);
+                let mut waits_for_host = false;
+                let outcome = reconcile(&context, &key, &mut waits_for_host).await;
+                for next in offers.has_looked(&*context.caches, &key, waits_for_host) {
+                    told.add(next);
+                }
+                outcome
+            })
         }),
     )
 }
 
-async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
-    if let Some(write) = look(context, key).node
-        && let Err(source) = tell_node(context, &write).await
-    {
-        return Outcome::Failed(ActError {
-            what: format!("set the provider ID of Node {}", write.name),
-            source,
-        });
+/// How many questions one look may put to the server.
+const QUESTIONS: usize = 6;
+
+async fn reconcile(context: &Context, key: &ObjectKey, waits_for_host: &mut bool) -> Outcome {
+    if context.caches.get::<Metal3Machine>(key).is_none() {
+        return left_behind::clean_up(context, key).await;
     }
-    drive(&context.executor, || look(context, key).plan).await
+    let mut live = Live::default();
+    for _ in 0..QUESTIONS {
+        if let Some(write) = look(context, key, &live).node
+            && let Err(source) = tell_node(context, &write).await
+        {
+            let what = format!("set the provider ID of Node {}", write.name);
+            return Outcome::Failed(ActError { what, source });
+        }
+        let (mut asked, mut best_effort) = (None, Plan::done());
+        let outcome = drive(&context.executor, || {
+            let decision = look(context, key, &live);
+            (asked, best_effort) = (decision.ask, decision.best_effort);
+            *waits_for_host = decision.waits_for_host;
+            decision.plan
+        })
+        .await;
+        let Some(question) = asked else {
+            if let Err(error) = context.executor.act(&best_effort).await {
+                debug!(%key, %error, cause = %error.source, "not done, and not needed");
+            }
+            return outcome;
+        };
+        if let Err(error) = live::ask(context, key, question, &mut live).await {
+            return Outcome::Failed(error);
+        }
+    }
+    Outcome::Restless
 }
 
-fn look(context: &Context, key: &ObjectKey) -> Decision {
+fn look(context: &Context, key: &ObjectKey, live: &Live) -> Decision {
     let workload = |cluster: &ObjectKey| context.workloads.get(cluster);
-    let Some(snapshot) = observe(&*context.caches, workload, key) else {
+    let Some(mut snapshot) = observe(&*context.caches, workload, key) else {
         return Decision { plan: Plan::done(), ..Decision::default() };
     };
+    snapshot.fast_track = context.fast_track;
+    snapshot.live = live.clone();
     let decision = decide(&snapshot, &context.clock.now_text());
     if let Some(cluster) = &decision.connect {
         context.workloads.ensure(cluster);
@@ -77,7 +121,11 @@ async fn tell_node(context: &Context, write: &NodeWrite) -> Result<(), ApiError>
     let (kind, key) = (ResourceKind::of::<Node>(), ObjectKey::new("", &write.name));
     let patch = json!({"spec": {"providerID": write.provider_id}});
     let answer = tokio::time::timeout(NODE_WRITE, client.merge_patch(&kind, &key, None, &patch)).await;
-    let answer = answer.map_err(|late| ApiError::NoAnswer { source: late.into() })??;
+    let answer = answer.map_err(|late| ApiError::NoAnswer { source: late.into() }).flatten();
+    if let Err(error @ ApiError::NoAnswer { .. }) = &answer {
+        context.workloads.suspect(&write.cluster, &error.to_string());
+    }
+    let answer = answer?;
     if let Ok(node) = serde_json::from_value::<Node>(answer) {
         store.apply(node);
     }

@@ -5,12 +5,18 @@ use std::sync::Arc;
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, MachineSet, Node, SecretMetadata},
-    v1beta2::{Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3Machine, Metal3MachineTemplate},
+    v1beta2::{
+        Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate,
+    },
     vocabulary::label,
 };
-use capm3_domain::{data_template::machine_template_name, host::annotated_host};
-use capm3_engine::{ObjectKey, Reader};
+use capm3_domain::{
+    data_template::machine_template_name,
+    host::{annotated_host, is_of_predecessor},
+};
+use capm3_engine::{Object, ObjectKey, Reader};
 
+use super::live::Live;
 use crate::{
     indexes::{HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE},
     workload::{NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID, Workload},
@@ -35,18 +41,26 @@ pub struct Snapshot {
     pub template: Option<Arc<Metal3MachineTemplate>>,
     /// The host of this machine: the one it consumes, else the one its annotation names.
     pub host: Option<Arc<BareMetalHost>>,
-    /// Further hosts that name this machine as their consumer.
+    /// Further hosts that name this machine as their consumer, and hosts of an earlier machine of its name.
     pub surplus: Vec<Arc<BareMetalHost>>,
+    /// The Secret with the credentials of the host's management controller, if it is there.
+    pub bmc_secret: Option<Arc<SecretMetadata>>,
     /// Every host of the namespace, where one must be chosen.
     pub candidates: Vec<Arc<BareMetalHost>>,
     /// The claim of this machine's name.
     pub claim: Option<Arc<Metal3DataClaim>>,
+    /// The data template that the claim waits for, if there is none of that name.
+    pub missing_data_template: Option<ObjectKey>,
     /// The data that serves the claim.
     pub data: Option<Arc<Metal3Data>>,
     /// Secrets that the spec names and that are not there: member of the spec, and name.
     pub missing_secrets: Vec<(&'static str, String)>,
     /// What is known of the workload cluster's Nodes.
     pub nodes: Nodes,
+    /// Whether released hosts stay powered on for faster provisioning.
+    pub fast_track: bool,
+    /// What was read from the server itself during this look.
+    pub live: Live,
 }
 
 /// What is known of the Nodes that may be this machine's.
@@ -109,10 +123,13 @@ pub fn observe(
         .and_then(|c| c.spec.infrastructure_ref.as_ref()?.name.clone())
         .and_then(|name| reader.get::<Metal3Cluster>(&here(&name)));
     let (host, surplus) = find_hosts(reader, &metal3_machine, key);
-    let candidates = match host {
+    let mut candidates = match host {
         Some(_) => Vec::new(),
         None => reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace),
     };
+    candidates.retain(|host| !surplus.iter().any(|other| other.key() == host.key()));
+    let bmc_secret = host.as_ref().and_then(|host| host.spec.bmc.credentials_name.as_deref());
+    let bmc_secret = bmc_secret.filter(|name| !name.is_empty()).and_then(|name| reader.get(&here(name)));
     let claim = reader.get::<Metal3DataClaim>(key);
     let data = rendered_data(&metal3_machine, claim.as_deref())
         .and_then(|name| reader.get::<Metal3Data>(&here(&name)));
@@ -126,11 +143,15 @@ pub fn observe(
         template: find_template(reader, &metal3_machine),
         host,
         surplus,
+        bmc_secret,
         candidates,
+        missing_data_template: claim.as_deref().and_then(|claim| missing_data_template(reader, claim)),
         claim,
         data,
         missing_secrets: missing_secrets(reader, &metal3_machine),
         nodes,
+        fast_track: false,
+        live: Live::default(),
         metal3_machine,
     })
 }
@@ -147,26 +168,38 @@ fn missing_secrets(reader: &impl Reader, machine: &Metal3Machine) -> Vec<(&'stat
 }
 
 /// The host in use and those beyond it. The claim on the host is the record; among several, the one that the
-/// annotation names is in use, else one that has an image already.
+/// annotation names is in use, else one that has an image already. What an earlier machine of this name left in use is
+/// beyond it: it must be wiped before anybody takes it.
 fn find_hosts(
     reader: &impl Reader,
     machine: &Metal3Machine,
     key: &ObjectKey,
 ) -> (Option<Arc<BareMetalHost>>, Vec<Arc<BareMetalHost>>) {
-    let mut consumed = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string());
+    let consumed = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string());
+    let (mut surplus, mut consumed): (Vec<_>, Vec<_>) =
+        consumed.into_iter().partition(|host| is_of_predecessor(machine, host));
     let recorded = annotated_host(machine).ok().flatten();
     consumed.sort_by_key(|host| (Some(host.metadata.name_str()) != recorded, host.spec.image.is_none()));
     if consumed.is_empty() {
         let recorded = recorded.map(|name| ObjectKey::new(&key.namespace, name));
-        return (recorded.and_then(|key| reader.get(&key)), Vec::new());
+        return (recorded.and_then(|key| reader.get(&key)), surplus);
     }
-    let surplus = consumed.split_off(1);
+    surplus.extend(consumed.split_off(1));
     (consumed.pop(), surplus)
 }
 
 fn find_template(reader: &impl Reader, machine: &Metal3Machine) -> Option<Arc<Metal3MachineTemplate>> {
     let name = machine_template_name(machine)?;
     reader.get(&ObjectKey::new(machine.metadata.namespace_str(), name))
+}
+
+/// The template that a claim waits for, if there is none of that name.
+fn missing_data_template(reader: &impl Reader, claim: &Metal3DataClaim) -> Option<ObjectKey> {
+    let template = claim.spec.template.as_ref().filter(|_| claim.status.rendered_data.is_none())?;
+    let namespace = template.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+    let namespace = namespace.unwrap_or_else(|| claim.metadata.namespace_str());
+    let key = ObjectKey::new(namespace, template.name_str());
+    reader.get::<Metal3DataTemplate>(&key).is_none().then_some(key)
 }
 
 fn rendered_data(machine: &Metal3Machine, claim: Option<&Metal3DataClaim>) -> Option<String> {

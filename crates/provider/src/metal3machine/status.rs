@@ -55,6 +55,18 @@ impl Status<'_> {
         self.legacy_false(type_, Severity::Warning, reason, message);
     }
 
+    /// A host that was booked for this machine's owner was taken.
+    pub(super) fn host_taken_via_reuse(&mut self) {
+        self.set(condition::ASSOCIATE_HOST, true, reason::ASSOCIATE_HOST_VIA_REUSE, "");
+        self.legacy_true(condition::LEGACY_ASSOCIATE_BMH);
+    }
+
+    /// What the condition about the host says now.
+    pub(super) fn said_of_host(&self) -> &str {
+        let said = self.machine.status.conditions.iter().find(|c| c.type_ == condition::ASSOCIATE_HOST);
+        said.map(|c| c.message.as_str()).unwrap_or_default()
+    }
+
     /// A host was taken; how it was found stays as first said.
     pub(super) fn host_taken(&mut self) {
         let already = self.machine.status.conditions.iter().find(|c| c.type_ == condition::ASSOCIATE_HOST);
@@ -73,6 +85,16 @@ impl Status<'_> {
             }
             None => self.set(condition::PAUSED, false, reason::NOT_PAUSED, ""),
         }
+    }
+
+    /// The host could not be paused, or not be woken.
+    pub(super) fn pause_failed(&mut self, pausing: bool, message: &str) {
+        let (reason, legacy) = match pausing {
+            true => (reason::HOST_PAUSE_FAILED, reason::LEGACY_HOST_PAUSE_FAILED),
+            false => (reason::HOST_UNPAUSE_FAILED, reason::LEGACY_HOST_UNPAUSE_FAILED),
+        };
+        self.set(condition::PAUSED, false, reason, message);
+        self.host_waits(reason, legacy, message);
     }
 
     /// The claim is there or not needed, and nothing stands in the way.

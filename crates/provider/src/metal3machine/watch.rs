@@ -4,61 +4,143 @@ use std::sync::Arc;
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, Cluster, Machine, SecretMetadata},
+    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, Node, SecretMetadata},
     v1beta2::{self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3Machine, Metal3MachineTemplate},
+    vocabulary::label,
 };
-use capm3_engine::{Object, ObjectKey, Queue};
+use capm3_domain::{host::could_be_taken, provider_id::SomeProviderId};
+use capm3_engine::{Object, ObjectKey, Queue, Reader, informer::Change};
 
+use super::offers::Offers;
 use crate::{
     context::Context,
     indexes::{
-        MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_OWNER, MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE,
-        MACHINES_WITHOUT_HOST,
+        HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_HOSTNAME, MACHINES_BY_OWNER,
+        MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE, MACHINES_WITHOUT_HOST,
     },
-    watching::{Waker, subscribe},
+    watching::{Waker, changed_beside_status, subscribe},
 };
 
-pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
+pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>, offers: &Arc<Offers>) {
     let waker = Waker::new(context, queue);
     let own = waker.clone();
     subscribe::<Metal3Machine>(context, move |machine| own.queue.add(machine.key()));
     let w = waker.clone();
     subscribe::<Machine>(context, move |machine| w.by_index(&MACHINES_BY_OWNER, &machine.key().to_string()));
     let w = waker.clone();
-    subscribe::<Cluster>(context, move |cluster| {
-        w.by_index(&MACHINES_BY_CLUSTER, &cluster.key().to_string())
-    });
-    let w = waker.clone();
-    subscribe::<Metal3Cluster>(context, move |cluster| {
-        if let Some(owner) = cluster.metadata.owner(capm3_api::neighbours::CAPI_GROUP, "Cluster") {
-            w.by_index(&MACHINES_BY_CLUSTER, &format!("{}/{}", cluster.metadata.namespace_str(), owner.name));
-        }
-    });
-    let w = waker.clone();
-    subscribe::<Metal3MachineTemplate>(context, move |template| {
-        w.by_index(&MACHINES_BY_TEMPLATE, &template.key().to_string());
-    });
-    let w = waker.clone();
     subscribe::<Metal3DataClaim>(context, move |claim| {
         w.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Machine")
     });
     let w = waker.clone();
     subscribe::<Metal3Data>(context, move |data| w.owner_of(&data.metadata, v1beta2::GROUP, "Metal3Machine"));
-    let w = waker.clone();
-    subscribe::<BareMetalHost>(context, move |host| wake_for_host(&w, host));
+    watch_what_many_share(context, &waker);
+    if let Some(hosts) = context.caches.store::<BareMetalHost>() {
+        let (w, offers) = (waker.clone(), Arc::clone(offers));
+        hosts.subscribe(move |change| wake_for_host(&w, &offers, change));
+    }
     let w = waker.clone();
     subscribe::<SecretMetadata>(context, move |secret| {
         w.by_index(&MACHINES_BY_SECRET, &secret.key().to_string())
     });
-    context.workloads.subscribe(move |cluster| waker.by_index(&MACHINES_BY_CLUSTER, &cluster.to_string()));
+    let w = waker.clone();
+    context.workloads.subscribe(move |cluster| w.by_index(&MACHINES_BY_CLUSTER, &cluster.to_string()));
+    context
+        .workloads
+        .subscribe_to_nodes(move |cluster, node| wake_for_node(&waker, &cluster.namespace, node));
 }
 
-/// A host wakes its consumer and whoever has it recorded; one without a consumer wakes those who wait for a host.
-fn wake_for_host(waker: &Waker, host: &BareMetalHost) {
-    let key = host.key();
-    waker.by_index(&MACHINES_BY_HOST, &key.to_string());
-    match host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref()) {
-        Some(name) => waker.queue.add(ObjectKey::new(&key.namespace, name)),
-        None => waker.by_index(&MACHINES_WITHOUT_HOST, &key.namespace),
+/// Clusters and templates have many machines: only what machines look at wakes them.
+fn watch_what_many_share(context: &Context, waker: &Waker) {
+    if let Some(clusters) = context.caches.store::<Cluster>() {
+        let w = waker.clone();
+        clusters.subscribe(move |change| {
+            let seen = |cluster: &Arc<Cluster>| {
+                let meta = &cluster.metadata;
+                (
+                    cluster.spec.clone(),
+                    cluster.infrastructure_is_ready(),
+                    meta.uid.clone(),
+                    meta.is_deleting(),
+                )
+            };
+            if change.old.as_ref().map(seen) != change.new.as_ref().map(seen) {
+                let cluster = change.new.as_ref().or(change.old.as_ref());
+                cluster.iter().for_each(|c| w.by_index(&MACHINES_BY_CLUSTER, &c.key().to_string()));
+            }
+        });
+    }
+    if let Some(clusters) = context.caches.store::<Metal3Cluster>() {
+        let w = waker.clone();
+        clusters.subscribe(move |change| {
+            let Some(cluster) = changed_beside_status(change) else { return };
+            if let Some(owner) = cluster.metadata.owner(CAPI_GROUP, "Cluster") {
+                w.by_index(
+                    &MACHINES_BY_CLUSTER,
+                    &format!("{}/{}", cluster.metadata.namespace_str(), owner.name),
+                );
+            }
+        });
+    }
+    if let Some(templates) = context.caches.store::<Metal3MachineTemplate>() {
+        let w = waker.clone();
+        templates.subscribe(move |change| {
+            if change.old.as_ref().map(|t| &t.spec) != change.new.as_ref().map(|t| &t.spec) {
+                let template = change.new.as_ref().or(change.old.as_ref());
+                template.iter().for_each(|t| w.by_index(&MACHINES_BY_TEMPLATE, &t.key().to_string()));
+            }
+        });
+    }
+}
+
+/// A host wakes its consumer and whoever has it recorded; one that became usable wakes the next machine in line.
+fn wake_for_host(waker: &Waker, offers: &Offers, change: &Change<BareMetalHost>) {
+    for host in [&change.old, &change.new].into_iter().flatten() {
+        let key = host.key();
+        waker.by_index(&MACHINES_BY_HOST, &key.to_string());
+        if let Some(name) = host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref()) {
+            waker.queue.add(ObjectKey::new(&key.namespace, name));
+        }
+    }
+    let booked = |host: &Option<Arc<BareMetalHost>>| {
+        host.as_ref().and_then(|host| host.metadata.label(label::NODE_REUSE).map(str::to_owned))
+    };
+    // Machines that wait for a booked host may have to take another one now.
+    if let (Some(old), true) =
+        (&change.old, booked(&change.old) != booked(&change.new) && booked(&change.old).is_some())
+    {
+        waker.by_index(&MACHINES_WITHOUT_HOST, old.metadata.namespace_str());
+        return;
+    }
+    if let (Some(host), Some(caches)) = (&change.new, waker.caches.upgrade())
+        && became_usable(change.old.as_deref(), host)
+        && let Some(machine) = offers.offer(&*caches, &host.key())
+    {
+        waker.queue.add(machine);
+    }
+}
+
+fn became_usable(old: Option<&BareMetalHost>, new: &BareMetalHost) -> bool {
+    let was = old.is_some_and(|old| could_be_taken(old) && old.metadata.labels == new.metadata.labels);
+    could_be_taken(new) && !was
+}
+
+/// A Node wakes the machine that it may belong to.
+fn wake_for_node(waker: &Waker, namespace: &str, node: &Node) {
+    let Some(caches) = waker.caches.upgrade() else { return };
+    let id = node.spec.provider_id.as_deref().and_then(|id| id.parse().ok());
+    let mut uids: Vec<String> =
+        node.metadata.label(label::NODE_UUID).map(str::to_owned).into_iter().collect();
+    match id {
+        Some(SomeProviderId::Current(id)) => {
+            waker.by_index(&MACHINES_BY_HOST, &format!("{}/{}", id.namespace(), id.host()));
+        }
+        Some(SomeProviderId::Legacy { host_uid }) => uids.push(host_uid),
+        _ => {}
+    }
+    for host in uids.iter().flat_map(|uid| caches.by_index(&HOSTS_BY_UID, uid)) {
+        waker.by_index(&MACHINES_BY_HOST, &host.key().to_string());
+    }
+    if let Some(name) = node.metadata.label(label::NODE_HOSTNAME) {
+        waker.by_index(&MACHINES_BY_HOSTNAME, &format!("{namespace}/{name}"));
     }
 }

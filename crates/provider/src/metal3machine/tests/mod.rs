@@ -1,5 +1,8 @@
 //! Tables of decisions: a snapshot in, a plan out.
 
+mod pausing;
+mod safety;
+
 use std::sync::Arc;
 
 use capm3_api::{
@@ -10,7 +13,7 @@ use capm3_engine::{End, Write};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Decision, Nodes, Snapshot, decide, observe::NodeCandidates};
+use super::{Decision, Live, Nodes, Question, Snapshot, decide, observe::NodeCandidates};
 
 fn read<T: DeserializeOwned>(value: Value) -> Arc<T> {
     Arc::new(serde_json::from_value(value).unwrap())
@@ -67,17 +70,35 @@ fn ready_to_choose() -> Snapshot {
         template: None,
         host: None,
         surplus: vec![],
+        bmc_secret: None,
         candidates: vec![read(host("h", json!({})))],
+        missing_data_template: None,
         claim: None,
         data: None,
         missing_secrets: Vec::new(),
         nodes: Nodes::NotNeeded,
+        fast_track: false,
+        live: answered(),
     }
+}
+
+/// A server that has answered what decisions about absences ask for.
+fn answered() -> Live {
+    let mut live = Live::default();
+    for question in [Question::Template("t".into()), Question::Hosts, Question::Host("h".into())] {
+        live.answer(question, None);
+    }
+    live
 }
 
 /// The same with its host claimed.
 fn with_host(extra: Value) -> Snapshot {
     let mut object = host("h", consumed_by("m"));
+    merge(
+        &mut object,
+        &json!({"metadata": {"labels": {"cluster.x-k8s.io/cluster-name": "c"},
+            "annotations": {annotation::BLOCK_MOVE: ""}}}),
+    );
     merge(&mut object, &extra);
     Snapshot { host: Some(read(object)), candidates: vec![], ..ready_to_choose() }
 }
@@ -227,18 +248,6 @@ fn after_the_claim_the_template_of_the_hosts_rack_is_stored_before_the_data_clai
     );
     assert_eq!(decision.plan.events.len(), 1);
     assert!(decision.plan.events[0].message.contains("dt2"), "{:?}", decision.plan.events);
-}
-
-#[test]
-fn a_claim_of_a_predecessor_of_the_same_name_is_waited_out() {
-    let snapshot = Snapshot {
-        claim: Some(read(json!({"metadata": {"name": "m", "ownerReferences": [
-            {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": "m", "uid": "older"}]}}))),
-        ..with_machine(with_host(json!({})), json!({"spec": {"dataTemplate": {"name": "dt"}}}))
-    };
-    let decision = decide(&snapshot, "t");
-    assert!(!kinds(&decision).iter().any(|w| w.contains("Metal3DataClaim")));
-    assert_eq!(condition_of(&decision, condition::ASSOCIATE_META_DATA).0, "False");
 }
 
 fn own_claim(status: Value) -> Value {

@@ -1,0 +1,146 @@
+//! BareMetalHost: hosts that nobody looks after any more.
+//!
+//! A host whose Metal3Machine is gone is wiped and given back; a booking whose owner is gone ends; a free host does not
+//! hold up a move. Everything else about hosts is the business of their machines. Woken by hosts, and by machines,
+//! Clusters and MachineDeployments that go.
+
+mod decide;
+mod observe;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::{BareMetalHost, Cluster, MachineDeployment},
+    v1beta2::Metal3Machine,
+};
+use capm3_domain::host::{control_plane_label, deployment_label};
+use capm3_engine::{ActError, Controller, Object, ObjectKey, Outcome, Plan, Queue, drive};
+pub use decide::decide;
+pub use observe::{Absent, Snapshot, observe};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{
+    context::{Context, boxed},
+    indexes::{BOOKED_HOSTS_BY_CLUSTER, BOOKED_HOSTS_BY_LABEL, HOSTS_BY_CONSUMER},
+    watching::{Waker, came_or_went},
+};
+
+/// How long a host keeps an owner that is not there and was not seen to go: after a restore or a move it may come yet.
+const GRACE: Duration = Duration::from_secs(600);
+
+/// Since when hosts name an owner that is not there.
+type Missing = Mutex<BTreeMap<ObjectKey, (Absent, Instant)>>;
+
+pub(crate) fn controller(context: &Context) -> Controller {
+    let queue = Arc::new(Queue::default());
+    watch(context, &queue);
+    let context = context.clone();
+    let missing = Arc::new(Missing::default());
+    Controller::new(
+        "baremetalhost",
+        queue,
+        Arc::new(move |key: ObjectKey| {
+            let (context, missing) = (context.clone(), Arc::clone(&missing));
+            boxed(async move { reconcile(&context, &missing, &key).await })
+        }),
+    )
+}
+
+async fn reconcile(context: &Context, missing: &Missing, key: &ObjectKey) -> Outcome {
+    let absent = observe(&*context.caches, key).and_then(|snapshot| snapshot.absent);
+    let Some(absent) = absent else {
+        missing.lock().remove(key);
+        return act(context, key, false).await;
+    };
+    let left = patience(context, missing, key, &absent);
+    if !left.is_zero() {
+        return Outcome::After(left);
+    }
+    // Only the server itself can say that the owner is gone.
+    let found = match &absent {
+        Absent::Machine(machine) => context.read_live::<Metal3Machine>(machine).await,
+        Absent::Cluster(cluster) => context.read_live::<Cluster>(cluster).await,
+    };
+    match found {
+        Ok(None) => act(context, key, true).await,
+        Ok(Some(_)) => Outcome::Settled,
+        Err(source) => Outcome::Failed(ActError { what: format!("read {absent}"), source }),
+    }
+}
+
+/// How long to wait still before an owner that is not there counts as gone.
+fn patience(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Absent) -> Duration {
+    let seen = match absent {
+        Absent::Machine(machine) => context.departures.has_seen::<Metal3Machine>(machine),
+        Absent::Cluster(cluster) => context.departures.has_seen::<Cluster>(cluster),
+    };
+    if seen {
+        return Duration::ZERO;
+    }
+    let mut missing = missing.lock();
+    let entry = missing.entry(key.clone()).or_insert_with(|| (absent.clone(), Instant::now()));
+    if entry.0 != *absent {
+        *entry = (absent.clone(), Instant::now());
+    }
+    GRACE.saturating_sub(entry.1.elapsed())
+}
+
+async fn act(context: &Context, key: &ObjectKey, owner_is_gone: bool) -> Outcome {
+    drive(&context.executor, || match observe(&*context.caches, key) {
+        Some(snapshot) => decide(&snapshot, owner_is_gone, context.fast_track),
+        None => Plan::done(),
+    })
+    .await
+}
+
+fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
+    let waker = Waker::new(context, queue);
+    if let Some(store) = context.caches.store::<BareMetalHost>() {
+        let w = waker.clone();
+        store.subscribe(move |change| {
+            if let Some(host) = &change.new {
+                w.queue.add(host.key());
+            }
+        });
+    }
+    if let Some(store) = context.caches.store::<Metal3Machine>() {
+        let w = waker.clone();
+        store.subscribe(move |change| {
+            if let Some(machine) = came_or_went(change) {
+                w.by_index(&HOSTS_BY_CONSUMER, &machine.key().to_string());
+            }
+        });
+    }
+    if let Some(store) = context.caches.store::<Cluster>() {
+        let w = waker.clone();
+        store.subscribe(move |change| {
+            let rests =
+                |cluster: &Option<Arc<Cluster>>| cluster.as_ref().map(|c| (c.is_paused(), c.spec.clone()));
+            if came_or_went(change).is_none() && rests(&change.old) == rests(&change.new) {
+                return;
+            }
+            for cluster in [&change.old, &change.new].into_iter().flatten() {
+                w.by_index(&BOOKED_HOSTS_BY_CLUSTER, &cluster.key().to_string());
+            }
+        });
+    }
+    if let Some(store) = context.caches.store::<MachineDeployment>() {
+        store.subscribe(move |change| {
+            if let Some(deployment) = came_or_went(change) {
+                let label = deployment_label(deployment.metadata.name_str());
+                let namespace = deployment.metadata.namespace_str();
+                waker.by_index(&BOOKED_HOSTS_BY_LABEL, &format!("{namespace}/{label}"));
+            }
+        });
+    }
+}
+
+/// Whether a booking is of the control plane that the Cluster names.
+fn is_of_control_plane(label: &str, cluster: &Cluster) -> bool {
+    let name =
+        cluster.spec.control_plane_ref.as_ref().and_then(|control_plane| control_plane.name.as_deref());
+    // A Cluster that names no control plane may have one all the same.
+    name.is_none_or(|name| control_plane_label(name) == label)
+}

@@ -1,0 +1,45 @@
+//! Machines and Clusters that were seen to go.
+//!
+//! A host that names an object which is not there may belong to one that comes later: a backup or a move brings
+//! objects in any order. Where the end was seen there is no doubt.
+
+use std::collections::BTreeSet;
+
+use capm3_api::{neighbours::Cluster, v1beta2::Metal3Machine};
+use capm3_engine::{Object, ObjectKey, ResourceKind};
+use parking_lot::Mutex;
+
+use crate::context::Context;
+
+/// Objects that were there and are gone, until one of that name is there again.
+#[derive(Debug, Default)]
+pub(crate) struct Departures {
+    gone: Mutex<BTreeSet<(ResourceKind, ObjectKey)>>,
+}
+
+impl Departures {
+    /// Watches machines and Clusters go.
+    pub(crate) fn watch(self: &std::sync::Arc<Self>, context: &Context) {
+        self.watch_kind::<Metal3Machine>(context);
+        self.watch_kind::<Cluster>(context);
+    }
+
+    fn watch_kind<K: Object>(self: &std::sync::Arc<Self>, context: &Context) {
+        let Some(store) = context.caches.store::<K>() else { return };
+        let departures = std::sync::Arc::clone(self);
+        store.subscribe(move |change| {
+            let Some(object) = change.new.as_ref().or(change.old.as_ref()) else { return };
+            let entry = (ResourceKind::of::<K>(), object.key());
+            let mut gone = departures.gone.lock();
+            match change.new {
+                Some(_) => gone.remove(&entry),
+                None => gone.insert(entry),
+            };
+        });
+    }
+
+    /// Whether the object was seen to go.
+    pub(crate) fn has_seen<K: Object>(&self, key: &ObjectKey) -> bool {
+        self.gone.lock().contains(&(ResourceKind::of::<K>(), key.clone()))
+    }
+}

@@ -1,0 +1,53 @@
+//! What a machine leaves behind when its finalizer was taken off by hand: the claim on its data.
+//!
+//! Its hosts are looked after by the controller of hosts; the claim, which keeps index and addresses, goes after them.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    v1beta2::{Metal3DataClaim, Metal3Machine},
+    vocabulary::finalizer,
+};
+use capm3_engine::{ActError, ObjectKey, Outcome, Plan, Reader, drive};
+
+use crate::{context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER};
+
+/// Releases the claim of a machine that is gone, once no host names the machine any more.
+pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
+    if abandoned_claim(context, key).is_none() {
+        return Outcome::Settled;
+    }
+    // Only the server itself can say that the machine is gone.
+    match context.read_live::<Metal3Machine>(key).await {
+        Ok(None) => {}
+        Ok(Some(_)) => return Outcome::Settled,
+        Err(source) => {
+            return Outcome::Failed(ActError { what: format!("read Metal3Machine {key}"), source });
+        }
+    }
+    drive(&context.executor, || {
+        let mut plan = Plan::done();
+        if let Some(claim) = abandoned_claim(context, key) {
+            release_claim(&mut plan, &claim);
+        }
+        plan
+    })
+    .await
+}
+
+fn abandoned_claim(context: &Context, key: &ObjectKey) -> Option<Metal3DataClaim> {
+    let reader = &*context.caches;
+    let is_gone = reader.get::<Metal3Machine>(key).is_none();
+    let hosts_are_free = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string()).is_empty();
+    let claim = reader.get::<Metal3DataClaim>(key).filter(|_| is_gone && hosts_are_free)?;
+    claim.metadata.has_finalizer(finalizer::MACHINE).then(|| claim.as_ref().clone())
+}
+
+/// Takes our finalizer off a claim and deletes it.
+pub(super) fn release_claim(plan: &mut Plan, claim: &Metal3DataClaim) {
+    let mut released = claim.clone();
+    remove_finalizer(&mut released.metadata, finalizer::MACHINE);
+    plan.update_object(claim, &released);
+    if !claim.metadata.is_deleting() {
+        plan.delete(claim);
+    }
+}

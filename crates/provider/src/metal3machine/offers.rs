@@ -1,0 +1,125 @@
+//! Who is told of a host that became usable: one waiting machine at a time, so that no herd runs for one host.
+//!
+//! The longest-waiting machine that could take the host is told first, those that ask for its failure domain before
+//! all others. If it does not take the host, the next one is told.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use capm3_api::{
+    conditions::find,
+    metadata::MetadataExt,
+    neighbours::{BareMetalHost, CAPI_GROUP, Machine, MachineSet},
+    v1beta2::Metal3Machine,
+    vocabulary::{condition, label},
+};
+use capm3_domain::host::{HostRequest, Standing, could_be_taken, judge, reuse_label};
+use capm3_engine::{Object, ObjectKey, Reader};
+use parking_lot::Mutex;
+
+/// Machines that wait for a host, and hosts that were offered to them.
+#[derive(Debug, Default)]
+pub(super) struct Offers {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Machines that found no host, or are looking for one at this moment.
+    waiting: BTreeSet<ObjectKey>,
+    /// Hosts offered to a machine that has not looked since.
+    open: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
+    /// Machines that a host was offered to since it became usable.
+    asked: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
+}
+
+impl Offers {
+    /// A machine is about to look for a host. Said before it looks, so that no host becomes usable unnoticed.
+    pub(super) fn looks(&self, machine: &ObjectKey) {
+        self.state.lock().waiting.insert(machine.clone());
+    }
+
+    /// A machine has looked. Gives the machines to be told of hosts that it was offered and did not take.
+    pub(super) fn has_looked(
+        &self,
+        reader: &impl Reader,
+        machine: &ObjectKey,
+        waits: bool,
+    ) -> Vec<ObjectKey> {
+        let refused = {
+            let mut state = self.state.lock();
+            if !waits {
+                state.waiting.remove(machine);
+            }
+            state.open.remove(machine).unwrap_or_default()
+        };
+        refused.iter().filter_map(|host| self.next(reader, host)).collect()
+    }
+
+    /// A host became usable: gives the machine to be told.
+    pub(super) fn offer(&self, reader: &impl Reader, host: &ObjectKey) -> Option<ObjectKey> {
+        self.state.lock().asked.remove(host);
+        self.next(reader, host)
+    }
+
+    fn next(&self, reader: &impl Reader, key: &ObjectKey) -> Option<ObjectKey> {
+        let (waiting, asked) = {
+            let state = self.state.lock();
+            (state.waiting.clone(), state.asked.get(key).cloned().unwrap_or_default())
+        };
+        let host = reader.get::<BareMetalHost>(key).filter(|host| could_be_taken(host));
+        let next = host.and_then(|host| {
+            let here = waiting.iter().filter(|machine| machine.namespace == key.namespace);
+            next_in_line(reader, &host, here.filter(|machine| !asked.contains(machine)))
+        });
+        let mut state = self.state.lock();
+        match &next {
+            Some(machine) => {
+                state.asked.entry(key.clone()).or_default().insert(machine.clone());
+                state.open.entry(machine.clone()).or_default().insert(key.clone());
+            }
+            None => {
+                state.asked.remove(key);
+            }
+        }
+        next
+    }
+}
+
+/// The first machine in line that could take the host.
+fn next_in_line<'a>(
+    reader: &impl Reader,
+    host: &BareMetalHost,
+    waiting: impl Iterator<Item = &'a ObjectKey>,
+) -> Option<ObjectKey> {
+    let domain = host.metadata.label(label::FAILURE_DOMAIN).filter(|domain| !domain.is_empty());
+    let mut line: Vec<_> = waiting
+        .filter_map(|key| reader.get::<Metal3Machine>(key))
+        .filter(|machine| !machine.metadata.is_deleting())
+        .map(|machine| {
+            let elsewhere = domain.is_none() || machine.spec.failure_domain.as_deref() != domain;
+            ((elsewhere, waits_since(&machine), machine.key()), machine)
+        })
+        .collect();
+    line.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let fits = line.into_iter().find(|(_, machine)| could_take(reader, machine, host));
+    fits.map(|((_, _, key), _)| key)
+}
+
+/// Since when a machine has had no host.
+fn waits_since(machine: &Metal3Machine) -> String {
+    let waits = find(&machine.status.conditions, condition::ASSOCIATE_HOST);
+    waits.map(|condition| condition.last_transition_time.clone()).unwrap_or_default()
+}
+
+fn could_take(reader: &impl Reader, machine: &Arc<Metal3Machine>, host: &BareMetalHost) -> bool {
+    let here = |name: &str| ObjectKey::new(machine.metadata.namespace_str(), name);
+    let owner = machine.metadata.owner(CAPI_GROUP, "Machine");
+    let Some(capi) = owner.and_then(|owner| reader.get::<Machine>(&here(&owner.name))) else { return false };
+    let set = capi.metadata.owner(CAPI_GROUP, "MachineSet");
+    let set = set.and_then(|owner| reader.get::<MachineSet>(&here(&owner.name)));
+    let request = HostRequest::new(machine, &capi, reuse_label(&capi, set.as_deref()));
+    !matches!(judge(&request, host), Standing::Rejected(_))
+}

@@ -1,0 +1,100 @@
+//! Pause: the machine is left alone, and while its Cluster is paused its host is, so that both can be moved.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::{BareMetalHost, Cluster},
+    v1beta2::Metal3Machine,
+    vocabulary::annotation,
+};
+use capm3_domain::{
+    host::{Ownership, annotated_host, ownership},
+    pause::{pause, unpause},
+};
+use capm3_engine::{End, Object, ResourceKind, Write};
+use serde_json::{Map, Value, json};
+
+use super::{
+    decide::{Pass, Step},
+    live::Question,
+};
+
+/// Passes unless machine or Cluster are paused; brings the host in line with the Cluster either way.
+pub(super) fn run(pass: &mut Pass<'_>, cluster: Option<&Cluster>) -> Step {
+    let cause = cause(&pass.new, cluster);
+    let cluster_rests = cluster.is_some_and(Cluster::is_paused);
+    if let Err(error) = annotated_host(&pass.snapshot.metal3_machine) {
+        let message = error.to_string();
+        pass.status().pause_failed(cluster_rests, &message);
+        return Err(End::WaitFor(message));
+    }
+    if cluster_rests {
+        rest_host(pass)?;
+    } else if let Some(cluster) = cluster {
+        wake_host(pass, cluster.metadata.name_str());
+    }
+    pass.status().paused(cause);
+    match cause {
+        Some(_) => Err(End::WaitFor("the end of the pause".to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Why the machine must be left alone, if it must.
+fn cause(machine: &Metal3Machine, cluster: Option<&Cluster>) -> Option<&'static str> {
+    if cluster.is_some_and(Cluster::is_paused) {
+        Some("Cluster spec.paused is set to true")
+    } else if machine.metadata.annotation(annotation::PAUSED).is_some() {
+        Some("Metal3Machine has the cluster.x-k8s.io/paused annotation")
+    } else {
+        None
+    }
+}
+
+fn own_host<'a>(pass: &Pass<'a>) -> Option<&'a BareMetalHost> {
+    let host = pass.snapshot.host.as_deref()?;
+    (ownership(&pass.new, host) == Ownership::Ours).then_some(host)
+}
+
+/// The host is paused with its whole status beside it, which only the server has.
+fn rest_host(pass: &mut Pass<'_>) -> Step {
+    let Some(host) = own_host(pass) else { return Ok(()) };
+    let is_paused = host.metadata.annotation(annotation::HOST_PAUSED).is_some();
+    if is_paused && host.metadata.annotation(annotation::BLOCK_MOVE).is_none() {
+        return Ok(());
+    }
+    let question = Question::WholeHost(host.metadata.name_str().to_owned());
+    if !is_paused && !pass.snapshot.live.has_answered(&question) {
+        return Err(pass.ask(question));
+    }
+    let whole = pass.snapshot.live.whole_host();
+    let status = whole.and_then(|host| host.get("status")).cloned().unwrap_or_default();
+    let version =
+        whole.and_then(|host| host.pointer("/metadata/resourceVersion")?.as_str().map(str::to_owned));
+    let version = version.or_else(|| host.metadata.resource_version.clone());
+    if let Some(annotations) = pause(host.metadata.annotations.as_ref(), &status) {
+        annotate(pass, host, version, annotations);
+    }
+    Ok(())
+}
+
+fn wake_host(pass: &mut Pass<'_>, cluster: &str) {
+    let Some(host) = own_host(pass) else { return };
+    if let Some(annotations) = unpause(host, cluster) {
+        annotate(pass, host, host.metadata.resource_version.clone(), annotations);
+    }
+}
+
+fn annotate(
+    pass: &mut Pass<'_>,
+    host: &BareMetalHost,
+    version: Option<String>,
+    annotations: Map<String, Value>,
+) {
+    pass.others.writes.push(Write::Patch {
+        kind: ResourceKind::of::<BareMetalHost>(),
+        key: host.key(),
+        subresource: None,
+        version,
+        patch: json!({"metadata": {"annotations": annotations}}),
+    });
+}

@@ -1,0 +1,99 @@
+//! Pause and move.
+
+use super::*;
+
+fn with_cluster(mut snapshot: Snapshot, paused: bool) -> Snapshot {
+    snapshot.cluster =
+        Some(read(json!({"metadata": {"name": "c", "namespace": "metal3"}, "spec": {"paused": paused},
+        "status": {"initialization": {"infrastructureProvisioned": true}}})));
+    snapshot
+}
+
+fn whole_host() -> Value {
+    host("h", json!({"metadata": {"resourceVersion": "12"}, "status": {"hardware": {"hostname": "x"}}}))
+}
+
+fn answered_with(host: Value) -> Live {
+    let mut live = answered();
+    live.answer(Question::WholeHost("h".into()), Some(host));
+    live
+}
+
+/// While the Cluster is paused its hosts are: pause with our mark and the status without hardware, in the same patch in
+/// which the block on moving goes.
+#[test]
+fn pa61_a_paused_cluster_pauses_its_hosts_in_one_patch() {
+    let asks = decide(&with_cluster(with_host(json!({})), true), "t");
+    assert_eq!(asks.ask, Some(Question::WholeHost("h".into())), "the cache does not keep the whole status");
+    let paused = Snapshot { live: answered_with(whole_host()), ..with_cluster(with_host(json!({})), true) };
+    let decision = decide(&paused, "t");
+    assert_eq!(kinds(&decision), ["patch BareMetalHost h", "patch Metal3Machine/status m"]);
+    let Some(Write::Patch { patch, version, .. }) = decision.plan.writes.first() else { panic!("a patch") };
+    assert_eq!(version.as_deref(), Some("12"), "guarded by the version whose status is in the annotation");
+    let annotations = patch["metadata"]["annotations"].as_object().unwrap();
+    assert_eq!(annotations[annotation::HOST_PAUSED], "metal3.io/capm3");
+    assert_eq!(annotations[annotation::BLOCK_MOVE], Value::Null);
+    let status = annotations[annotation::HOST_STATUS].as_str().unwrap();
+    assert!(status.contains("\"state\":\"available\"") && !status.contains("hardware"), "{status}");
+    assert_eq!(condition_of(&decision, condition::PAUSED), ("True".into(), "Paused".into()));
+}
+
+/// When the pause of the Cluster ends, only a pause with our mark is taken off; that of a user stays.
+#[test]
+fn pa62_only_our_own_pause_is_taken_off() {
+    for (mark, removed) in [("metal3.io/capm3", true), ("mine", false)] {
+        let note = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: mark}}});
+        let decision = decide(&with_cluster(with_host(note), false), "t");
+        let text = decision.plan.to_string();
+        assert_eq!(text.contains("baremetalhost.metal3.io/paused\":null"), removed, "{mark}: {text}");
+    }
+}
+
+/// A host in use carries the block on moving until pause and status are written.
+#[test]
+fn pa63_a_claimed_host_is_held_back_from_a_move() {
+    let claims = decide(&ready_to_choose(), "t");
+    let block = "/metadata/annotations/clusterctl.cluster.x-k8s.io~1block-move";
+    assert_eq!(patched(&claims, "BareMetalHost", block), "");
+}
+
+/// If the host cannot be found because its record cannot be read, the conditions say that it could not be paused or
+/// woken.
+#[test]
+fn pa64_a_pause_that_fails_has_a_reason_of_its_own() {
+    let broken = json!({"metadata": {"annotations": {annotation::HOST: "a/b/c"}}});
+    for (paused, reason) in
+        [(true, "BareMetalHostPauseAnnotationSetFailed"), (false, "BareMetalHostPauseAnnotationRemoveFailed")]
+    {
+        let snapshot = with_cluster(with_machine(ready_to_choose(), broken.clone()), paused);
+        let decision = decide(&snapshot, "t");
+        for type_ in [condition::PAUSED, condition::ASSOCIATE_HOST] {
+            assert_eq!(condition_of(&decision, type_), ("False".into(), reason.into()));
+        }
+    }
+}
+
+/// The pause annotation on a single machine stops the machine and not its host.
+#[test]
+fn pa67_a_paused_machine_is_left_alone_and_its_host_works_on() {
+    let note = json!({"metadata": {"annotations": {annotation::PAUSED: ""}}});
+    let decision = decide(&with_cluster(with_machine(with_host(json!({})), note.clone()), false), "t");
+    assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
+    assert_eq!(condition_of(&decision, condition::PAUSED).0, "True");
+    let deletes = deleting(with_cluster(with_machine(with_host(json!({})), note), false));
+    assert_eq!(kinds(&decide(&deletes, "t")), ["patch Metal3Machine/status m"], "not even deletion goes on");
+}
+
+#[test]
+fn a_host_that_is_paused_already_is_written_once() {
+    let note = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3",
+        annotation::BLOCK_MOVE: null}}});
+    let mut snapshot = with_cluster(with_host(json!({})), true);
+    let mut object = serde_json::to_value(snapshot.host.as_deref().unwrap()).unwrap();
+    object["metadata"]["annotations"] = note["metadata"]["annotations"].clone();
+    object["metadata"]["annotations"].as_object_mut().unwrap().retain(|_, v| !v.is_null());
+    snapshot.host = Some(read(object));
+    let decision = decide(&snapshot, "t");
+    assert_eq!(decision.ask, None);
+    assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
+}

@@ -1,0 +1,132 @@
+//! What a machine must never do: forget a host, take what is another's, or decide from what the cache does not show.
+
+use capm3_api::vocabulary::label;
+
+use super::*;
+
+fn unanswered(snapshot: Snapshot) -> Snapshot {
+    Snapshot { live: Live::default(), ..snapshot }
+}
+
+#[test]
+fn the_last_finalizer_goes_only_after_the_server_itself_has_said_that_no_host_is_held() {
+    let no_host = || Snapshot { candidates: vec![], ..deleting(ready_to_choose()) };
+    let asks = decide(&unanswered(no_host()), "t");
+    assert_eq!(asks.ask, Some(Question::Hosts), "no record: any host of the cluster may name the machine");
+    assert!(asks.plan.is_quiet());
+    let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
+    let asks = decide(&unanswered(with_machine(no_host(), recorded)), "t");
+    assert_eq!(asks.ask, Some(Question::Host("h".into())));
+    let goes = decide(&no_host(), "t");
+    assert_eq!(kinds(&goes), ["patch Metal3Machine m"]);
+    let held = unanswered(deleting(with_host(json!({"spec": {"online": false}}))));
+    assert_eq!(decide(&held, "t").ask, None, "a host that is held is given back; nothing has to be asked");
+}
+
+#[test]
+fn a_template_that_the_cache_does_not_show_is_asked_for_before_the_claim_is_made() {
+    let templated = json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}});
+    let snapshot = || unanswered(with_machine(with_host(json!({})), templated.clone()));
+    let asks = decide(&snapshot(), "t");
+    assert_eq!(asks.ask, Some(Question::Template("t".into())));
+    assert!(asks.plan.is_quiet());
+    let known = Snapshot { template: Some(rack_template()), ..snapshot() };
+    assert_eq!(decide(&known, "t").ask, None);
+    let frozen = Snapshot { claim: Some(read(own_claim(json!({})))), ..snapshot() };
+    assert_eq!(decide(&frozen, "t").ask, None, "the claim is the truth already");
+}
+
+fn claim_of_another(finalizers: Value) -> Value {
+    let mut claim = own_claim(json!({}));
+    claim["metadata"]["ownerReferences"][0]["uid"] = json!("older");
+    claim["metadata"]["finalizers"] = finalizers;
+    claim
+}
+
+#[test]
+fn a_claim_of_a_predecessor_is_let_go_after_its_hosts_and_never_used() {
+    let templated = || with_machine(with_host(json!({})), json!({"spec": {"dataTemplate": {"name": "dt"}}}));
+    let claim = || Some(read(claim_of_another(json!([finalizer::MACHINE, finalizer::DATA_CLAIM]))));
+    let decision = decide(&Snapshot { claim: claim(), ..templated() }, "t");
+    assert!(kinds(&decision).contains(&"delete Metal3DataClaim m".to_owned()), "{:?}", kinds(&decision));
+    assert!(!kinds(&decision).iter().any(|w| w.starts_with("create")));
+    assert_eq!(condition_of(&decision, condition::ASSOCIATE_META_DATA).0, "False");
+    let used = read(host(
+        "a",
+        json!({"spec": {"image": {"url": "http://i"}, "consumerRef": consumed_by("m")["spec"]["consumerRef"]}}),
+    ));
+    let first_the_host = decide(&Snapshot { claim: claim(), surplus: vec![used], ..templated() }, "t");
+    assert!(
+        !kinds(&first_the_host).iter().any(|w| w.contains("Metal3DataClaim")),
+        "its addresses are in use"
+    );
+}
+
+#[test]
+fn what_an_earlier_machine_of_this_name_left_in_use_is_wiped_and_not_taken() {
+    let used = read(host(
+        "old",
+        json!({"spec": {"image": {"url": "http://i"}, "consumerRef": consumed_by("m")["spec"]["consumerRef"]},
+            "status": {"provisioning": {"state": "provisioned"}}}),
+    ));
+    let snapshot = Snapshot { surplus: vec![used], ..ready_to_choose() };
+    let decision = decide(&snapshot, "t");
+    assert_eq!(kinds(&decision), ["patch BareMetalHost old", "patch BareMetalHost h"]);
+    let text = decision.plan.to_string();
+    assert!(text.contains("metal3/old {\"spec\":{\"image\":null"), "{text}");
+}
+
+#[test]
+fn the_secret_of_the_management_controller_is_labelled_after_the_claim_and_never_holds_up_the_machine() {
+    let secret = |labels: Value| {
+        Some(read(json!({"metadata": {"name": "bmc", "namespace": "metal3", "labels": labels,
+            "resourceVersion": "2"}})))
+    };
+    let taken = Snapshot { bmc_secret: secret(json!({"app": "x"})), ..with_host(json!({})) };
+    let decision = decide(&taken, "t");
+    assert!(!kinds(&decision).iter().any(|w| w.contains("Secret")), "not part of the plan");
+    assert_eq!(decision.best_effort.writes.len(), 1);
+    let labelled = Snapshot { bmc_secret: secret(json!({label::CLUSTER_NAME: "c"})), ..with_host(json!({})) };
+    assert!(decide(&labelled, "t").best_effort.is_quiet());
+    let leaves = decide(&deleting(labelled), "t").best_effort;
+    assert!(matches!(leaves.writes.as_slice(), [Write::Patch { patch, .. }]
+        if patch["metadata"]["labels"] == json!({label::CLUSTER_NAME: null})));
+}
+
+/// A template with nodeReuse books the released host for the next machine of the same owner: the label, and the
+/// Cluster as consumer.
+#[test]
+fn nr46_a_released_host_is_booked_if_the_template_asks_for_it() {
+    let mut snapshot = deleting(with_host(json!({"spec": {"online": false}})));
+    let reuse = |on: bool| {
+        Some(read(json!({"metadata": {"namespace": "metal3", "name": "t"}, "spec": {"nodeReuse": on}})))
+    };
+    snapshot.cluster = Some(read(json!({"metadata": {"name": "c", "namespace": "metal3"}})));
+    let mut capi = serde_json::to_value(snapshot.machine.as_deref().unwrap()).unwrap();
+    merge(
+        &mut capi,
+        &json!({"metadata": {"labels": {label::CONTROL_PLANE: ""}, "ownerReferences": [
+        {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "name": "kcp", "uid": "k"}]}}),
+    );
+    snapshot.machine = Some(read(capi));
+    snapshot.template = reuse(true);
+    let booked = decide(&snapshot, "t");
+    assert_eq!(patched(&booked, "BareMetalHost", "/spec/consumerRef/kind"), "Cluster");
+    let label = "/metadata/labels/infrastructure.cluster.x-k8s.io~1node-reuse";
+    assert_eq!(patched(&booked, "BareMetalHost", label), "cp-kcp");
+    assert_eq!(booked.plan.events[0].reason, "HostBooked");
+    snapshot.template = reuse(false);
+    assert_eq!(patched(&decide(&snapshot, "t"), "BareMetalHost", "/spec/consumerRef"), Value::Null);
+}
+
+#[test]
+fn a_missing_data_template_is_named_in_the_condition() {
+    let mut snapshot = with_machine(
+        with_host(json!({})),
+        json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}}),
+    );
+    snapshot.claim = Some(read(own_claim(json!({}))));
+    snapshot.missing_data_template = Some(capm3_engine::ObjectKey::new("metal3", "dt"));
+    let text = decide(&snapshot, "t").plan.to_string();
+    assert!(text.contains("there is none of this name in namespace metal3"), "{text}");
+}
