@@ -9,30 +9,43 @@ use regex::Regex;
 
 use crate::repo;
 
-struct Row {
-    number: u32,
-    requirement: String,
-    test: String,
-    file: String,
+/// A test that shows a row.
+pub struct Row {
+    /// The area of the row, as in the name of the test.
+    pub area: String,
+    /// Number of the row.
+    pub number: u32,
+    /// The requirement, from the doc comment of the test.
+    pub requirement: String,
+    /// Name of the test.
+    pub test: String,
+    /// File of the test.
+    pub file: String,
 }
 
 /// Writes the table, or fails if it is out of date.
 pub fn generate(check: bool) -> Result<()> {
-    let path = repo::root().join("docs/acceptance.md");
-    let text = page(&rows()?);
+    write("docs/acceptance.md", &page(&rows("s")?), check)
+}
+
+/// Writes a generated file, or fails if it is out of date.
+pub fn write(file: &str, text: &str, check: bool) -> Result<()> {
+    let path = repo::root().join(file);
     if check {
         let found = fs::read_to_string(&path).unwrap_or_default();
         if found != text {
-            bail!("docs/acceptance.md is out of date: run `cargo xtask generate`");
+            bail!("{file} is out of date: run `cargo xtask generate`");
         }
         return Ok(());
     }
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
 }
 
-fn rows() -> Result<Vec<Row>> {
-    let pattern =
-        Regex::new(r"(?m)((?:^\s*///[^\n]*\n)+)(?:^\s*#\[[^\n]*\n)*^\s*(?:async )?fn (s(\d+)_\w+)\(")?;
+/// The tests that are named after rows of these areas (a pattern), in order of rows.
+pub fn rows(areas: &str) -> Result<Vec<Row>> {
+    let pattern = Regex::new(&format!(
+        r"(?m)((?:^\s*///[^\n]*\n)+)(?:^\s*#\[[^\n]*\n)*^\s*(?:async )?fn (({areas})(\d+)_\w+)\("
+    ))?;
     let root = repo::root();
     let mut rows = Vec::new();
     for file in repo::rust_files(&root.join("crates"))? {
@@ -42,8 +55,9 @@ fn rows() -> Result<Vec<Row>> {
             let words: Vec<&str> =
                 part(1).lines().map(|l| l.trim().trim_start_matches("///").trim()).collect();
             rows.push(Row {
-                number: part(3).parse()?,
-                requirement: words.join(" ").replace('|', "\\|"),
+                area: part(3).to_owned(),
+                number: part(4).parse()?,
+                requirement: words.join(" ").trim().replace('|', "\\|"),
                 test: part(2).to_owned(),
                 file: file.strip_prefix(&root).unwrap_or(&file).display().to_string(),
             });

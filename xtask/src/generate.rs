@@ -10,11 +10,12 @@ use anyhow::{Context, Result, bail};
 use capm3_domain::render::yaml::to_yaml;
 use serde_json::Value;
 
-use crate::{acceptance, repo};
+use crate::{acceptance, parity, repo};
 
 /// Writes every generated file, or fails if one is out of date.
 pub fn run(check: bool) -> Result<()> {
     acceptance::generate(check)?;
+    parity::generate(check)?;
     folder(&repo::root().join("config/crd"), &crds(), check)
 }
 

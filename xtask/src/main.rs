@@ -6,6 +6,7 @@ mod ci;
 mod e2e;
 mod generate;
 mod kubectl_script;
+mod parity;
 mod readme;
 mod real;
 mod repo;
@@ -25,7 +26,7 @@ struct Xtask {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Write what is generated from the sources: docs/acceptance.md, config/crd
+    /// Write what is generated from the sources: docs/acceptance.md, docs/parity.md, config/crd
     Generate {
         /// Change nothing; fail if something is out of date
         #[arg(long)]

@@ -23,3 +23,6 @@ pub use predecessor::is_of_predecessor;
 pub use rejection::{HostCounts, HostVerdict, Rejection};
 pub use request::{HostRequest, control_plane_label, deployment_label, reuse_label};
 pub use selector::{Requirement, Selector, SelectorError};
+
+#[cfg(test)]
+mod rows_tests;

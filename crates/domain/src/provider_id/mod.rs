@@ -11,3 +11,6 @@ mod node;
 pub use addresses::{MAX_ADDRESSES, addresses};
 pub use id::{IdError, ProviderId, SomeProviderId, expected_id};
 pub use node::{NodeConflict, NodeDecision, NodeQuestion, NodeWait, Nodes, decide_node};
+
+#[cfg(test)]
+mod rows_tests;

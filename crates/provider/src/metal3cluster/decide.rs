@@ -35,18 +35,18 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
     if new.metadata.annotation(annotation::MANAGED_BY).is_some() {
         return End::Done;
     }
-    if new.metadata.is_deleting() {
-        return delete(snapshot, new, now);
+    let is_deleting = new.metadata.is_deleting();
+    if !is_deleting {
+        new.status.failure_domains.clone_from(&new.spec.failure_domains);
+        let Some(owner) = &snapshot.owner else {
+            return End::WaitFor("an owner reference to a Cluster".to_owned());
+        };
+        if snapshot.cluster.is_none() {
+            return End::WaitFor(format!("Cluster {owner}"));
+        }
     }
-    let Some(owner) = &snapshot.owner else {
-        return End::WaitFor("an owner reference to a Cluster".to_owned());
-    };
-    let Some(cluster) = &snapshot.cluster else {
-        return End::WaitFor(format!("Cluster {owner}"));
-    };
-    let causes = pause_causes(new, cluster.is_paused());
+    let causes = pause_causes(new, snapshot.cluster.as_ref().is_some_and(|cluster| cluster.is_paused()));
     let stamp = Stamp { now, generation: new.metadata.generation };
-    new.status.failure_domains.clone_from(&new.spec.failure_domains);
     if !causes.is_empty() {
         conditions::set(
             &mut new.status.conditions,
@@ -57,6 +57,9 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
             causes.join(", "),
         );
         return End::WaitFor("the end of the pause".to_owned());
+    }
+    if is_deleting {
+        return delete(snapshot, new, now);
     }
     conditions::set(&mut new.status.conditions, stamp, condition::PAUSED, false, reason::NOT_PAUSED, "");
     add_finalizer(&mut new.metadata, finalizer::CLUSTER);
@@ -91,6 +94,7 @@ fn judge_endpoint(new: &mut Metal3Cluster, stamp: Stamp<'_>) -> End {
         status.initialization = Some(Initialization { provisioned: Some(true) });
         conditions::set(&mut status.conditions, stamp, type_, true, reason::READY, "");
         conditions::set_legacy_true(conditions::legacy(&mut status.deprecated), stamp.now, type_);
+        set_failure(new, None);
         return End::Done;
     }
     let message =
@@ -104,7 +108,16 @@ fn judge_endpoint(new: &mut Metal3Cluster, stamp: Stamp<'_>) -> End {
         message.clone(),
     );
     conditions::set(&mut status.conditions, stamp, type_, false, reason::INVALID_CONFIGURATION, message);
+    set_failure(new, Some("Invalid Metal3Cluster provided"));
     End::WaitFor("a complete spec.controlPlaneEndpoint".to_owned())
+}
+
+/// What v1beta1 readers take for a failure; it goes when the cause is gone.
+fn set_failure(new: &mut Metal3Cluster, message: Option<&str>) {
+    if let Some(v1beta1) = new.status.deprecated.as_mut().and_then(|d| d.v1beta1.as_mut()) {
+        v1beta1.failure_reason = message.map(|_| reason::INVALID_CONFIGURATION.to_owned());
+        v1beta1.failure_message = message.map(str::to_owned);
+    }
 }
 
 /// Keeps the object until no Machine needs it.
@@ -133,93 +146,5 @@ fn summarise(new: &mut Metal3Cluster, stamp: Stamp<'_>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use capm3_api::neighbours::Cluster;
-    use capm3_engine::Write;
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn snapshot(metal3_cluster: Value, cluster: Option<Value>, machines: usize) -> Snapshot {
-        let read = |v: Value| Arc::new(serde_json::from_value(v).unwrap());
-        Snapshot {
-            metal3_cluster: read(metal3_cluster),
-            owner: Some("c".into()),
-            cluster: cluster.map(|c| Arc::new(serde_json::from_value::<Cluster>(c).unwrap())),
-            machines,
-        }
-    }
-
-    fn good() -> Value {
-        json!({"metadata": {"namespace": "n", "name": "c", "generation": 1, "resourceVersion": "1"},
-            "spec": {"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}, "failureDomains": [{"name": "rack1"}]}})
-    }
-
-    fn patched(plan: &Plan, pointer: &str) -> Value {
-        let found = plan.writes.iter().find_map(|w| match w {
-            Write::Patch { patch, .. } => patch.pointer(pointer).cloned(),
-            _ => None,
-        });
-        found.unwrap_or(Value::Null)
-    }
-
-    #[test]
-    fn a_valid_endpoint_makes_it_provisioned_and_mirrors_failure_domains() {
-        let plan = decide(&snapshot(good(), Some(json!({})), 0), "t");
-        assert_eq!(patched(&plan, "/status/initialization/provisioned"), json!(true));
-        assert_eq!(patched(&plan, "/status/failureDomains"), json!([{"name": "rack1"}]));
-        assert_eq!(patched(&plan, "/metadata/finalizers"), json!([finalizer::CLUSTER]));
-        assert_eq!(patched(&plan, "/status/conditions/0/reason"), json!("Ready"));
-    }
-
-    #[test]
-    fn a_second_look_writes_nothing() {
-        let first = decide(&snapshot(good(), Some(json!({})), 0), "t");
-        let mut object = good();
-        for write in &first.writes {
-            let Write::Patch { patch, .. } = write else { panic!("only patches") };
-            merge(&mut object, patch);
-        }
-        assert!(decide(&snapshot(object, Some(json!({})), 0), "later").is_quiet());
-    }
-
-    fn merge(target: &mut Value, patch: &Value) {
-        for (key, value) in patch.as_object().unwrap() {
-            if value.is_object() {
-                let slot = target.as_object_mut().unwrap().entry(key.clone()).or_insert(json!({}));
-                merge(slot, value);
-            } else {
-                target[key] = value.clone();
-            }
-        }
-    }
-
-    #[test]
-    fn a_missing_port_is_named() {
-        let mut object = good();
-        object["spec"]["controlPlaneEndpoint"] = json!({"host": "h"});
-        let plan = decide(&snapshot(object, Some(json!({})), 0), "t");
-        let text = plan.to_string();
-        assert!(text.contains("[ControlPlaneEndpoint.Port]"), "{text}");
-    }
-
-    #[test]
-    fn a_paused_cluster_is_left_alone_but_says_so() {
-        let plan = decide(&snapshot(good(), Some(json!({"spec": {"paused": true}})), 0), "t");
-        assert_eq!(patched(&plan, "/status/conditions/0/type"), json!("Paused"));
-        assert_eq!(patched(&plan, "/status/initialization"), Value::Null);
-    }
-
-    #[test]
-    fn deletion_waits_for_machines_and_needs_no_cluster() {
-        let mut object = good();
-        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        object["metadata"]["finalizers"] = json!([finalizer::CLUSTER]);
-        let waiting = decide(&snapshot(object.clone(), None, 2), "t");
-        assert_eq!(waiting.end, End::WaitFor("2 Machines to be gone".into()));
-        let gone = decide(&snapshot(object, None, 0), "t");
-        assert_eq!(patched(&gone, "/metadata/finalizers"), json!([]));
-    }
-}
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,5 +1,6 @@
 //! Tables of decisions: a snapshot in, a plan out.
 
+mod parity;
 mod pausing;
 mod safety;
 

@@ -1,0 +1,208 @@
+//! Tables of decisions about a Metal3Cluster.
+
+use std::sync::Arc;
+
+use capm3_api::neighbours::Cluster;
+use capm3_engine::Write;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn snapshot(metal3_cluster: Value, cluster: Option<Value>, machines: usize) -> Snapshot {
+    let read = |v: Value| Arc::new(serde_json::from_value(v).unwrap());
+    Snapshot {
+        metal3_cluster: read(metal3_cluster),
+        owner: Some("c".into()),
+        cluster: cluster.map(|c| Arc::new(serde_json::from_value::<Cluster>(c).unwrap())),
+        machines,
+    }
+}
+
+fn good() -> Value {
+    json!({"metadata": {"namespace": "n", "name": "c", "generation": 1, "resourceVersion": "1"},
+        "spec": {"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}, "failureDomains": [{"name": "rack1"}]}})
+}
+
+fn deleting() -> Value {
+    let mut object = good();
+    object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    object["metadata"]["finalizers"] = json!([finalizer::CLUSTER]);
+    object
+}
+
+fn patched(plan: &Plan, pointer: &str) -> Value {
+    let found = plan.writes.iter().find_map(|w| match w {
+        Write::Patch { patch, .. } => patch.pointer(pointer).cloned(),
+        _ => None,
+    });
+    found.unwrap_or(Value::Null)
+}
+
+fn condition_of(plan: &Plan, type_: &str) -> Value {
+    let conditions = patched(plan, "/status/conditions");
+    conditions.as_array().into_iter().flatten().find(|c| c["type"] == type_).cloned().unwrap_or_default()
+}
+
+/// The object after the plan was carried out.
+fn applied(mut object: Value, plan: &Plan) -> Value {
+    fn merge(target: &mut Value, patch: &Value) {
+        for (key, value) in patch.as_object().unwrap() {
+            if value.is_null() {
+                target.as_object_mut().unwrap().remove(key);
+            } else if value.is_object() {
+                let slot = target.as_object_mut().unwrap().entry(key.clone()).or_insert(json!({}));
+                merge(slot, value);
+            } else {
+                target[key] = value.clone();
+            }
+        }
+    }
+    for write in &plan.writes {
+        let Write::Patch { patch, .. } = write else { panic!("only patches") };
+        merge(&mut object, patch);
+    }
+    object
+}
+
+/// With an owner Cluster, an endpoint host and a port, the Metal3Cluster becomes provisioned.
+#[test]
+fn cl1_a_valid_endpoint_makes_it_provisioned() {
+    let plan = decide(&snapshot(good(), Some(json!({})), 0), "t");
+    assert_eq!(patched(&plan, "/status/initialization/provisioned"), json!(true));
+    assert_eq!(condition_of(&plan, "Ready")["status"], "True");
+}
+
+/// An endpoint without host or port gives the failure reason `InvalidConfiguration` and a condition that names what is
+/// missing; both go when the endpoint is complete.
+#[test]
+fn cl2_a_missing_member_of_the_endpoint_is_named_and_the_failure_goes_with_its_cause() {
+    let mut object = good();
+    object["spec"]["controlPlaneEndpoint"] = json!({"host": "h"});
+    let plan = decide(&snapshot(object.clone(), Some(json!({})), 0), "t");
+    let said = condition_of(&plan, condition::INFRASTRUCTURE_READY);
+    assert_eq!(
+        (said["status"].as_str(), said["reason"].as_str()),
+        (Some("False"), Some("InvalidConfiguration"))
+    );
+    assert!(said["message"].as_str().unwrap().contains("[ControlPlaneEndpoint.Port]"), "{said}");
+    assert_eq!(patched(&plan, "/status/deprecated/v1beta1/failureReason"), "InvalidConfiguration");
+    let mut mended = applied(object, &plan);
+    mended["spec"] = good()["spec"].clone();
+    let plan = decide(&snapshot(mended.clone(), Some(json!({})), 0), "later");
+    let healed = applied(mended, &plan);
+    assert_eq!(healed.pointer("/status/deprecated/v1beta1/failureReason"), None);
+}
+
+/// An endpoint without host or port gives the failure reason `InvalidConfiguration` and a message with the missing
+/// member.
+#[test]
+fn s15_an_endpoint_without_host_is_an_invalid_configuration() {
+    let mut object = good();
+    object["spec"]["controlPlaneEndpoint"] = json!({"port": 6443});
+    let plan = decide(&snapshot(object, Some(json!({})), 0), "t");
+    assert_eq!(patched(&plan, "/status/deprecated/v1beta1/failureReason"), "InvalidConfiguration");
+    assert!(plan.to_string().contains("[ControlPlaneEndpoint.Host]"));
+}
+
+/// An endpoint that no host owns yet is accepted and never probed: what is decided depends on the object alone.
+#[test]
+fn s20_an_endpoint_is_never_probed() {
+    let mut object = good();
+    object["spec"]["controlPlaneEndpoint"] = json!({"host": "203.0.113.200", "port": 6443});
+    let plan = decide(&snapshot(object, Some(json!({})), 0), "t");
+    assert_eq!(patched(&plan, "/status/initialization/provisioned"), json!(true));
+}
+
+/// Without an owner Cluster nothing changes but the copy of the failure domains, and nothing is tried again.
+#[test]
+fn cl3_without_owner_only_the_failure_domains_are_copied() {
+    let plan = decide(&Snapshot { owner: None, ..snapshot(good(), None, 0) }, "t");
+    assert_eq!(patched(&plan, "/status/failureDomains"), json!([{"name": "rack1"}]));
+    assert_eq!(patched(&plan, "/status/conditions"), Value::Null);
+    assert_eq!(patched(&plan, "/metadata/finalizers"), Value::Null);
+    assert!(matches!(plan.end, End::WaitFor(_)));
+}
+
+/// The finalizer is stored before provisioned is reported.
+#[test]
+fn cl4_the_finalizer_comes_before_provisioned() {
+    let plan = decide(&snapshot(good(), Some(json!({})), 0), "t");
+    let position = |pointer: &str| {
+        plan.writes
+            .iter()
+            .position(|w| matches!(w, Write::Patch { patch, .. } if patch.pointer(pointer).is_some()))
+    };
+    assert_eq!(patched(&plan, "/metadata/finalizers"), json!([finalizer::CLUSTER]));
+    assert!(position("/metadata/finalizers") < position("/status/initialization"));
+}
+
+/// Deletion waits while a Machine of the cluster exists, then the finalizer goes; the Cluster need not exist.
+#[test]
+fn cl5_deletion_waits_for_machines_and_needs_no_cluster() {
+    let waiting = decide(&snapshot(deleting(), None, 2), "t");
+    assert_eq!(waiting.end, End::WaitFor("2 Machines to be gone".into()));
+    assert_eq!(condition_of(&waiting, "Ready")["reason"], "Deleting");
+    let gone = decide(&snapshot(deleting(), None, 0), "t");
+    assert_eq!(patched(&gone, "/metadata/finalizers"), json!([]));
+}
+
+/// Failure domains are mirrored from spec to status; removing them clears the status.
+#[test]
+fn cl6_failure_domains_are_mirrored_and_cleared() {
+    let plan = decide(&snapshot(good(), Some(json!({})), 0), "t");
+    let mut object = applied(good(), &plan);
+    assert_eq!(object["status"]["failureDomains"], json!([{"name": "rack1"}]));
+    object["spec"].as_object_mut().unwrap().remove("failureDomains");
+    let plan = decide(&snapshot(object.clone(), Some(json!({})), 0), "t");
+    assert_eq!(applied(object, &plan)["status"].get("failureDomains"), None);
+}
+
+/// Conditions in the Kubernetes form carry the generation and stand beside those in the older form.
+#[test]
+fn cl7_conditions_of_both_generations_are_written() {
+    let plan = decide(&snapshot(good(), Some(json!({})), 0), "t");
+    for type_ in ["Ready", "BaremetalInfrastructureReady", "Paused"] {
+        assert_eq!(condition_of(&plan, type_)["observedGeneration"], 1, "{type_}");
+    }
+    let legacy = patched(&plan, "/status/deprecated/v1beta1/conditions");
+    let types: Vec<_> = legacy.as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["Ready", "BaremetalInfrastructureReady"]);
+}
+
+/// The condition `Paused` shows the cause, Cluster or annotation or both; nothing else happens, not even deletion.
+#[test]
+fn cl8_a_pause_shows_its_cause_and_stops_everything() {
+    let mut noted = good();
+    noted["metadata"]["annotations"] = json!({annotation::PAUSED: ""});
+    for (object, paused, causes) in [
+        (good(), true, "Cluster spec.paused is set to true"),
+        (noted.clone(), false, "Metal3Cluster has the cluster.x-k8s.io/paused annotation"),
+        (
+            noted,
+            true,
+            "Cluster spec.paused is set to true, Metal3Cluster has the cluster.x-k8s.io/paused annotation",
+        ),
+    ] {
+        let plan = decide(&snapshot(object, Some(json!({"spec": {"paused": paused}})), 0), "t");
+        assert_eq!(condition_of(&plan, "Paused")["message"], causes);
+        assert_eq!(patched(&plan, "/status/initialization"), Value::Null);
+    }
+    let stays = decide(&snapshot(deleting(), Some(json!({"spec": {"paused": true}})), 0), "t");
+    assert_eq!(patched(&stays, "/metadata/finalizers"), Value::Null);
+}
+
+/// A Metal3Cluster that is managed by somebody else is left alone.
+#[test]
+fn cl11_an_externally_managed_cluster_is_left_alone() {
+    let mut object = good();
+    object["metadata"]["annotations"] = json!({annotation::MANAGED_BY: "somebody"});
+    assert!(decide(&snapshot(object, Some(json!({})), 0), "t").is_quiet());
+}
+
+/// What the controller wrote itself leads to no further write.
+#[test]
+fn cl12_a_second_look_writes_nothing() {
+    let first = decide(&snapshot(good(), Some(json!({})), 0), "t");
+    let object = applied(good(), &first);
+    assert!(decide(&snapshot(object, Some(json!({})), 0), "later").is_quiet());
+}

@@ -1,0 +1,434 @@
+//! Capabilities of the reference that a machine has too, one test each, decided from a snapshot.
+
+use capm3_api::vocabulary::label;
+use capm3_engine::Plan;
+
+use super::*;
+
+fn with_capi(mut snapshot: Snapshot, extra: Value) -> Snapshot {
+    let mut value = serde_json::to_value(snapshot.machine.as_deref().unwrap()).unwrap();
+    merge(&mut value, &extra);
+    snapshot.machine = Some(read(value));
+    snapshot
+}
+
+fn reason_of(snapshot: &Snapshot) -> String {
+    condition_of(&decide(snapshot, "t"), condition::ASSOCIATE_HOST).1
+}
+
+fn writes_host(plan: &Plan, part: &str) -> bool {
+    plan.to_string().lines().any(|line| line.starts_with("patch BareMetalHost") && line.contains(part))
+}
+
+/// The machine waits, in this order, for owner Machine, Cluster, infrastructure and Metal3Cluster, each with a reason
+/// of its own.
+#[test]
+fn ma14_each_prerequisite_is_waited_for_in_order_with_its_own_reason() {
+    let nothing =
+        Snapshot { owner: None, machine: None, cluster: None, metal3_cluster: None, ..ready_to_choose() };
+    assert_eq!(reason_of(&nothing), "WaitingForMetal3MachineOwnerRef");
+    let owned = Snapshot { cluster: None, metal3_cluster: None, ..ready_to_choose() };
+    assert_eq!(reason_of(&owned), "WaitingForClusterInfrastructureReady");
+    let unready = Snapshot { cluster: Some(read(json!({}))), metal3_cluster: None, ..ready_to_choose() };
+    assert_eq!(reason_of(&unready), "WaitingForClusterInfrastructureReady");
+    assert_eq!(reason_of(&Snapshot { metal3_cluster: None, ..ready_to_choose() }), "WaitingforMetal3Cluster");
+    let older = json!({"metadata": {"name": "c"}, "status": {"deprecated": {"v1beta1": {"conditions": [
+        {"type": "InfrastructureReady", "status": "True", "lastTransitionTime": "t"}]}}}});
+    let by_older_signal = Snapshot { cluster: Some(read(older)), ..ready_to_choose() };
+    assert_eq!(
+        kinds(&decide(&by_older_signal, "t")),
+        ["patch BareMetalHost h"],
+        "the older signal counts too"
+    );
+}
+
+/// No host is taken before the bootstrap data is there; the reason is `WaitingForBootstrapData`.
+#[test]
+fn ma15_no_host_is_taken_before_the_bootstrap_data_is_there() {
+    let config = json!({"spec": {"bootstrap": {"dataSecretName": null, "configRef": {"kind": "KubeadmConfig", "name": "m"}}}});
+    let waits = with_capi(ready_to_choose(), config);
+    assert_eq!(reason_of(&waits), "WaitingForBootstrapData");
+    assert_eq!(kinds(&decide(&waits, "t")), ["patch Metal3Machine/status m"]);
+    let signalled =
+        with_capi(waits, json!({"status": {"initialization": {"bootstrapDataSecretCreated": true}}}));
+    assert_eq!(kinds(&decide(&signalled, "t")), ["patch BareMetalHost h"]);
+}
+
+/// User data: the Machine's Secret wins, then the name of the bootstrap object, then `spec.userData`; the choice is
+/// kept in the status.
+#[test]
+fn ma16_the_machines_secret_wins_over_the_bootstrap_object_and_the_own_field() {
+    let own = json!({"spec": {"userData": {"name": "own"}}});
+    let config = json!({"spec": {"bootstrap": {"dataSecretName": null, "configRef": {"kind": "K", "name": "config"}}},
+        "status": {"initialization": {"bootstrapDataSecretCreated": true}}});
+    let chosen =
+        |snapshot: Snapshot| patched(&decide(&snapshot, "t"), "Metal3Machine", "/status/userData/name");
+    assert_eq!(chosen(with_machine(with_host(json!({})), own.clone())), "m");
+    assert_eq!(chosen(with_capi(with_machine(with_host(json!({})), own), config)), "config");
+    let kept = json!({"status": {"userData": {"name": "kept", "namespace": "metal3"}}});
+    let decision = decide(&with_machine(with_host(json!({})), kept), "t");
+    assert_eq!(patched(&decision, "BareMetalHost", "/spec/userData/name"), "kept");
+}
+
+/// Association writes the consumer and the cluster label on the host, and the host's name on the machine.
+#[test]
+fn ma17_association_is_written_on_host_and_machine() {
+    let claims = decide(&ready_to_choose(), "t");
+    assert_eq!(
+        patched(&claims, "BareMetalHost", "/spec/consumerRef"),
+        json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": "m", "namespace": "metal3"})
+    );
+    assert_eq!(patched(&claims, "BareMetalHost", "/metadata/labels/cluster.x-k8s.io~1cluster-name"), "c");
+    let records = decide(&with_host(json!({})), "t");
+    assert_eq!(
+        patched(&records, "Metal3Machine", "/metadata/annotations/metal3.io~1BareMetalHost"),
+        "metal3/h"
+    );
+}
+
+/// The Secret of the host's management controller gets the cluster label after the claim, and loses it at release.
+#[test]
+fn ma18_the_credentials_of_the_host_carry_the_cluster_label_while_it_is_in_use() {
+    let secret = |labels: Value| {
+        Some(read(json!({"metadata": {"name": "bmc", "namespace": "metal3", "labels": labels}})))
+    };
+    let before = Snapshot { bmc_secret: secret(json!({})), ..ready_to_choose() };
+    assert!(decide(&before, "t").best_effort.is_quiet(), "not before the claim");
+    let labels = decide(&Snapshot { bmc_secret: secret(json!({})), ..with_host(json!({})) }, "t").best_effort;
+    assert_eq!(labels.writes.len(), 1);
+    let labelled = Snapshot { bmc_secret: secret(json!({label::CLUSTER_NAME: "c"})), ..with_host(json!({})) };
+    assert_eq!(decide(&deleting(labelled), "t").best_effort.writes.len(), 1);
+}
+
+/// The image is written only to a host that has neither image nor deploy step.
+#[test]
+fn ma19_an_image_is_written_once() {
+    let full = json!({"spec": {"image": {"url": "http://image", "checksum": "abc", "checksumType": "sha256", "diskFormat": "qcow2"}}});
+    let decision = decide(&with_machine(with_host(json!({})), full.clone()), "t");
+    assert_eq!(
+        patched(&decision, "BareMetalHost", "/spec/image"),
+        json!({"url": "http://image", "checksum": "abc", "checksumType": "sha256", "format": "qcow2"})
+    );
+    for there in [json!({"image": {"url": "other"}}), json!({"customDeploy": {"method": "x"}})] {
+        let decision = decide(&with_machine(with_host(json!({ "spec": there })), full.clone()), "t");
+        assert!(!writes_host(&decision.plan, "image"), "{}", decision.plan);
+    }
+}
+
+/// A deploy step is passed to the host, alone or beside an image.
+#[test]
+fn ma20_a_deploy_step_is_passed_on_alone_or_beside_an_image() {
+    for (image, has_image) in [(Value::Null, false), (json!({"url": "http://image", "checksum": "c"}), true)]
+    {
+        let mut snapshot =
+            with_machine(with_host(json!({})), json!({"spec": {"customDeploy": {"method": "install"}}}));
+        let mut value = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
+        value["spec"]["image"] = image;
+        snapshot.metal3_machine = read(value);
+        let decision = decide(&snapshot, "t");
+        assert_eq!(patched(&decision, "BareMetalHost", "/spec/customDeploy/method"), "install");
+        assert_eq!(patched(&decision, "BareMetalHost", "/spec/image/url").is_string(), has_image);
+    }
+}
+
+fn image_of(image: Value) -> Value {
+    let mut snapshot = with_host(json!({}));
+    let mut value = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
+    value["spec"]["image"] = image;
+    snapshot.metal3_machine = read(value);
+    patched(&decide(&snapshot, "t"), "BareMetalHost", "/spec/image")
+}
+
+/// A live ISO needs no checksum.
+#[test]
+fn ma21_a_live_iso_needs_no_checksum() {
+    let image = image_of(json!({"url": "http://iso", "diskFormat": "live-iso"}));
+    assert_eq!(image, json!({"url": "http://iso", "checksum": "", "format": "live-iso"}));
+}
+
+/// An image from an OCI registry needs no checksum.
+#[test]
+fn ma22_an_image_from_a_registry_needs_no_checksum() {
+    let image = image_of(json!({"url": "oci://registry.example.com/image:1"}));
+    assert_eq!(image, json!({"url": "oci://registry.example.com/image:1", "checksum": ""}));
+}
+
+/// The host is switched on while it is associated and provisioned, and gets the machine's cleaning mode where one is
+/// set; the power of a provisioned host is its operator's.
+#[test]
+fn ma23_power_and_cleaning_mode_follow_the_machine() {
+    let off = json!({"spec": {"online": false}});
+    let mode = json!({"spec": {"automatedCleaningMode": "disabled"}});
+    let decision = decide(&with_machine(with_host(off.clone()), mode), "t");
+    assert_eq!(patched(&decision, "BareMetalHost", "/spec/online"), true);
+    assert_eq!(patched(&decision, "BareMetalHost", "/spec/automatedCleaningMode"), "disabled");
+    let mut running = off;
+    merge(
+        &mut running,
+        &json!({"spec": {"image": {"url": "i"}}, "status": {"provisioning": {"state": "provisioned"}}}),
+    );
+    assert!(!writes_host(&decide(&with_host(running), "t").plan, "online"));
+}
+
+fn templated(data: Option<Value>) -> Snapshot {
+    let snapshot = with_machine(
+        with_host(json!({})),
+        json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}}),
+    );
+    let claim = own_claim(json!({"renderedData": {"name": "dt-0", "namespace": "metal3"}}));
+    Snapshot { claim: Some(read(claim)), data: data.map(read), ..snapshot }
+}
+
+fn ready_data() -> Value {
+    json!({"metadata": {"name": "dt-0", "namespace": "metal3"}, "status": {"ready": true},
+        "spec": {"metaData": {"name": "m-metadata"}, "networkData": {"name": "m-networkdata"}}})
+}
+
+/// With a data template the host is written only after the data is ready.
+#[test]
+fn ma24_nothing_is_put_on_the_host_before_the_data_is_ready() {
+    assert!(!writes_host(&decide(&templated(None), "t").plan, "image"));
+    let ready = decide(&templated(Some(ready_data())), "t");
+    assert_eq!(patched(&ready, "BareMetalHost", "/spec/metaData/name"), "m-metadata");
+    assert!(writes_host(&ready.plan, "image"));
+}
+
+/// Secrets that the user names win over rendered ones, each by itself.
+#[test]
+fn ma25_secrets_of_the_user_win() {
+    let hybrid = with_machine(templated(Some(ready_data())), json!({"spec": {"metaData": {"name": "mine"}}}));
+    let decision = decide(&hybrid, "t");
+    assert_eq!(patched(&decision, "BareMetalHost", "/spec/metaData/name"), "mine");
+    assert_eq!(patched(&decision, "BareMetalHost", "/spec/networkData/name"), "m-networkdata");
+}
+
+/// Secrets of another namespace are refused.
+#[test]
+fn ma26_secrets_of_another_namespace_are_refused() {
+    let foreign = json!({"spec": {"networkData": {"name": "x", "namespace": "other"}}});
+    let decision = decide(&with_machine(with_host(json!({})), foreign), "t");
+    assert!(!writes_host(&decision.plan, "networkData"));
+    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    assert_eq!(what, "spec.networkData to name a Secret of this namespace");
+}
+
+/// Addresses: one internal IP a network card that has one, then host name and internal DNS name.
+#[test]
+fn ma27_addresses_come_from_the_network_cards() {
+    let hardware = json!({"status": {"hardware": {"hostname": "n", "nics": [{"ip": "10.0.0.7"}, {"ip": ""}, {"ip": "fd00::7"}]}}});
+    let decision = decide(&with_host(hardware), "t");
+    let addresses = patched(&decision, "Metal3Machine", "/status/addresses");
+    let texts: Vec<String> = addresses
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| format!("{} {}", a["type"].as_str().unwrap(), a["address"].as_str().unwrap()))
+        .collect();
+    assert_eq!(texts, ["InternalIP 10.0.0.7", "InternalIP fd00::7", "Hostname n", "InternalDNS n"]);
+}
+
+fn finished() -> Decision {
+    let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
+    let known = NodeCandidates { with_id_of_host: vec![node], ..NodeCandidates::default() };
+    decide(&provisioned(Nodes::Known(known)), "t")
+}
+
+/// `Ready` sums up the other conditions, in both generations.
+#[test]
+fn ma28_ready_sums_up_the_others_in_both_generations() {
+    let done = finished();
+    assert_eq!(condition_of(&done, condition::READY), ("True".into(), "Ready".into()));
+    let legacy = patched(&done, "Metal3Machine", "/status/deprecated/v1beta1/conditions");
+    let types: Vec<_> = legacy.as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["Ready", "AssociateBMH", "KubernetesNodeReady", "Metal3DataReady"]);
+    let waits = decide(&Snapshot { cluster: None, ..ready_to_choose() }, "t");
+    assert_eq!(condition_of(&waits, condition::READY), ("False".into(), "NotReady".into()));
+}
+
+/// Without a data template `Metal3DataReady` is true with the reason `SecretsSetExternally`.
+#[test]
+fn ma29_without_data_template_the_data_is_ready() {
+    let decision = decide(&with_host(json!({})), "t");
+    assert_eq!(
+        condition_of(&decision, condition::DATA_READY),
+        ("True".into(), "SecretsSetExternally".into())
+    );
+}
+
+/// The machine is provisioned once its provider ID is settled, also without a data template.
+#[test]
+fn ma30_provisioned_with_the_provider_id() {
+    let done = finished();
+    assert_eq!(patched(&done, "Metal3Machine", "/spec/providerID"), "metal3://metal3/h/m");
+    assert_eq!(patched(&done, "Metal3Machine", "/status/initialization/provisioned"), true);
+}
+
+/// Without a free host the machine waits; nothing is terminal, and the older condition is no error.
+#[test]
+fn ma31_without_a_free_host_the_machine_waits() {
+    let none = Snapshot { candidates: vec![], ..ready_to_choose() };
+    let decision = decide(&none, "t");
+    assert!(matches!(decision.plan.end, End::WaitFor(_)));
+    assert!(decision.waits_for_host);
+    let legacy = patched(&decision, "Metal3Machine", "/status/deprecated/v1beta1");
+    assert_eq!(legacy["failureReason"], Value::Null);
+    assert!(legacy["conditions"].as_array().unwrap().iter().all(|c| c["severity"] != "Error"), "{legacy}");
+}
+
+/// A host that is being claimed carries the version that was looked at, so that of two machines one wins.
+#[test]
+fn ma32_a_claim_is_a_compare_and_swap() {
+    let decision = decide(&ready_to_choose(), "t");
+    let guarded = |w: &Write| matches!(w, Write::Patch { kind, version: Some(v), .. } if kind.kind == "BareMetalHost" && v == "9");
+    assert!(decision.plan.writes.iter().all(guarded));
+}
+
+/// After a lost race the machine looks again at once and says nothing of a failure.
+#[test]
+fn ma33_a_lost_race_is_no_failure() {
+    let lost = Snapshot {
+        candidates: vec![read(host("h", consumed_by("other"))), read(host("i", json!({})))],
+        ..ready_to_choose()
+    };
+    let decision = decide(&lost, "t");
+    assert_eq!(kinds(&decision), ["patch BareMetalHost i"]);
+}
+
+/// A host whose consumer already is this machine is taken again when the record of it was lost.
+#[test]
+fn ma34_the_own_host_is_found_again_without_record() {
+    let running =
+        json!({"spec": {"image": {"url": "i"}}, "status": {"provisioning": {"state": "provisioned"}}});
+    let decision = decide(&with_host(running), "t");
+    assert_eq!(
+        patched(&decision, "Metal3Machine", "/metadata/annotations/metal3.io~1BareMetalHost"),
+        "metal3/h"
+    );
+}
+
+/// The failure domain follows the owner Machine's, also back to none.
+#[test]
+fn ma36_the_failure_domain_follows_the_machine() {
+    let assigned = with_capi(with_host(json!({})), json!({"spec": {"failureDomain": "rack2"}}));
+    assert_eq!(patched(&decide(&assigned, "t"), "Metal3Machine", "/spec/failureDomain"), "rack2");
+    let left = with_machine(with_host(json!({})), json!({"spec": {"failureDomain": "rack2"}}));
+    let text = decide(&left, "t").plan.to_string();
+    assert!(text.contains("\"failureDomain\":null"), "{text}");
+}
+
+/// A booked host that is taken loses its label, and the condition tells that it was used again.
+#[test]
+fn nr51_a_booked_host_that_is_taken_is_told_by_its_reason() {
+    let owner = json!({"metadata": {"labels": {label::CONTROL_PLANE: ""}, "ownerReferences": [
+        {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "name": "kcp", "uid": "k"}]}});
+    let booked = host("h", json!({"metadata": {"labels": {label::NODE_REUSE: "cp-kcp"}}}));
+    let snapshot = with_capi(Snapshot { candidates: vec![read(booked)], ..ready_to_choose() }, owner);
+    let decision = decide(&snapshot, "t");
+    assert!(writes_host(&decision.plan, "node-reuse\":null"), "{}", decision.plan);
+    assert_eq!(
+        condition_of(&decision, condition::ASSOCIATE_HOST),
+        ("True".into(), "AssociateBareMetalHostViaNodeReuseSuccess".into())
+    );
+}
+
+fn release(spec: Value, state: &str) -> Decision {
+    let mut extra = json!({"status": {"provisioning": {"state": state}}});
+    extra["spec"] = spec;
+    decide(&deleting(with_host(extra)), "t")
+}
+
+/// A deleted machine takes image, deploy step and its data off the host.
+#[test]
+fn de68_image_and_data_are_taken_off_the_host() {
+    let full = json!({"image": {"url": "i"}, "customDeploy": {"method": "d"}, "userData": {"name": "m"},
+        "metaData": {"name": "m-metadata"}, "networkData": {"name": "m-networkdata"}});
+    let text = release(full, "provisioned").plan.to_string();
+    for part in ["image", "customDeploy", "userData", "metaData", "networkData"] {
+        assert!(text.contains(&format!("\"{part}\":null")), "{part}: {text}");
+    }
+}
+
+/// The power of a released host follows the table of power-off, fast track and cleaning.
+#[test]
+fn de69_the_power_of_a_released_host_follows_the_table() {
+    for (spec, fast_track, online) in [
+        (json!({"disablePowerOff": true}), false, true),
+        (json!({}), true, true),
+        (json!({"automatedCleaningMode": "disabled"}), true, false),
+        (json!({}), false, false),
+    ] {
+        let mut extra = json!({"spec": {"image": {"url": "i"}, "online": !online}});
+        merge(&mut extra, &json!({ "spec": spec }));
+        let snapshot = Snapshot { fast_track, ..deleting(with_host(extra)) };
+        assert_eq!(
+            patched(&decide(&snapshot, "t"), "BareMetalHost", "/spec/online"),
+            online,
+            "{spec} {fast_track}"
+        );
+    }
+}
+
+/// The machine stays while its host is provisioned or being wiped, and while an externally provisioned one is on.
+#[test]
+fn de70_the_machine_stays_until_its_host_is_wiped() {
+    for state in ["provisioned", "deprovisioning", "provisioning", "preparing", "deleting"] {
+        assert!(matches!(release(json!({"online": false}), state).plan.end, End::WaitFor(_)), "{state}");
+    }
+    for state in ["available", "ready", "inspecting", "registering"] {
+        assert!(
+            kinds(&release(json!({"online": false}), state)).contains(&"patch Metal3Machine m".to_owned())
+        );
+    }
+    for (on, waits) in [(true, true), (false, false)] {
+        let extra = json!({"spec": {"online": false}, "status": {"poweredOn": on, "provisioning": {"state": "externally provisioned"}}});
+        let decision = decide(&deleting(with_host(extra)), "t");
+        assert_eq!(matches!(decision.plan.end, End::WaitFor(_)), waits);
+    }
+}
+
+/// Consumer and cluster label go at the end; a host of another machine is not touched.
+#[test]
+fn de71_consumer_and_label_go_at_the_end_and_hosts_of_others_are_not_touched() {
+    let decision = release(json!({"online": false}), "available");
+    assert!(writes_host(&decision.plan, "\"consumerRef\":null"));
+    assert!(writes_host(&decision.plan, "cluster-name\":null"));
+    let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
+    let taken = Snapshot { host: Some(read(host("h", consumed_by("other")))), ..ready_to_choose() };
+    let decision = decide(&deleting(with_machine(taken, recorded)), "t");
+    assert_eq!(kinds(&decision), ["patch Metal3Machine m"]);
+}
+
+/// The data claim is released and deleted; index and addresses are not handed out while the old node still runs.
+#[test]
+fn de72_the_claim_is_released_after_the_host() {
+    let full = Snapshot {
+        claim: Some(read(own_claim(json!({})))),
+        ..with_host(
+            json!({"spec": {"online": false}, "status": {"provisioning": {"state": "deprovisioning"}}}),
+        )
+    };
+    assert!(!kinds(&decide(&deleting(full), "t")).iter().any(|w| w.contains("Claim")));
+    let clean =
+        Snapshot { claim: Some(read(own_claim(json!({})))), ..with_host(json!({"spec": {"online": false}})) };
+    let kinds = kinds(&decide(&deleting(clean), "t"));
+    assert_eq!(kinds[1..3], ["patch Metal3DataClaim m", "delete Metal3DataClaim m"]);
+}
+
+/// Bootstrap Secrets are never deleted.
+#[test]
+fn de73_secrets_are_never_deleted() {
+    for spec in [json!({"online": false}), json!({"userData": {"name": "m"}})] {
+        let decision = release(spec, "available");
+        assert!(!kinds(&decision).iter().any(|w| w.contains("Secret")));
+    }
+}
+
+/// A host or a Secret that has vanished does not hold up deletion.
+#[test]
+fn de74_a_vanished_host_or_secret_does_not_hold_up_deletion() {
+    let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
+    let vanished = Snapshot { candidates: vec![], ..with_machine(ready_to_choose(), recorded) };
+    assert_eq!(kinds(&decide(&deleting(vanished), "t")), ["patch Metal3Machine m"]);
+    let no_secret = Snapshot { bmc_secret: None, ..with_host(json!({"spec": {"online": false}})) };
+    assert_eq!(kinds(&decide(&deleting(no_secret), "t")), ["patch BareMetalHost h", "patch Metal3Machine m"]);
+}
