@@ -167,13 +167,20 @@ impl Kind {
         (self.down)(object);
         if self.always_kept || schema::hides_something(self.name, &hub) {
             take(&mut hub, "metadata");
-            json::ensured(&mut hub, "spec");
-            if self.has_status {
-                json::ensured(&mut hub, "status");
+            if self.always_kept {
+                self.complete(&mut hub);
             }
             stored::put(object, hub)?;
         }
         Ok(())
+    }
+
+    /// Go writes both parts even if they are empty.
+    fn complete(&self, hub: &mut Object) {
+        json::ensured(hub, "spec");
+        if self.has_status {
+            json::ensured(hub, "status");
+        }
     }
 
     fn to_hub(&self, object: &mut Object) -> Result<(), ConversionError> {
@@ -182,10 +189,8 @@ impl Kind {
         if let Some(mut hub) = hub {
             (self.settle)(&mut hub);
             let shown = self.as_shown(&hub)?;
-            let (metadata, kind) = (take(object, "metadata"), take(object, "kind"));
             let merged = merge::members(&shown, &hub, object);
-            let head = [("apiVersion", None), ("kind", kind), ("metadata", metadata)];
-            *object = head.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+            object.retain(|name, _| HEAD.contains(&name.as_str()));
             object.extend(merged.into_iter().filter(|(name, _)| !HEAD.contains(&name.as_str())));
         }
         Ok(())

@@ -31,8 +31,6 @@ pub(super) struct Version {
 
 const API_VERSION: &str = "Version of the API in which this object is written, such as \
 `infrastructure.cluster.x-k8s.io/v1beta2`.";
-const METADATA: &str = "Name, namespace, labels, annotations and owners.";
-
 impl Definition {
     /// The CRD.
     pub(super) fn crd(self) -> Value {
@@ -132,7 +130,8 @@ impl Version {
         let mut say = |name: &str, value: Value| properties.insert(name.to_owned(), value);
         say("apiVersion", json!({"type": "string", "description": API_VERSION}));
         say("kind", json!({"type": "string", "description": "Kind of this object, in CamelCase."}));
-        say("metadata", json!({"type": "object", "description": METADATA}));
+        // An API server refuses to be told more of metadata, even a description.
+        say("metadata", json!({"type": "object"}));
         say("spec", self.spec.clone());
         if let Some(status) = &self.status {
             say("status", status.clone());
