@@ -36,11 +36,11 @@ crate::kind::kind!(IpPool, GROUP, VERSION, "IPPool", "ippools");
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IpPoolSpec {
-    /// Prefix of the names of IPAddress objects.
+    /// Prefix of the names of IPAddress objects: `<namePrefix>-<address with dashes>`. Immutable.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1))]
     pub name_prefix: String,
-    /// Cluster to which the pool belongs.
+    /// Cluster to which the pool belongs, in the same namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_name: Option<String>,
     /// Ranges, used in this order.
@@ -72,7 +72,7 @@ pub struct IpPoolSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IpRange {
-    /// First address.
+    /// First address; absent means the second address of the subnet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = schema::address)]
     pub start: Option<String>,
@@ -80,7 +80,7 @@ pub struct IpRange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = schema::address)]
     pub end: Option<String>,
-    /// Subnet of the range.
+    /// Subnet, such as `10.0.0.0/24`, that no address of the range may leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = schema::subnet)]
     pub subnet: Option<String>,
@@ -181,15 +181,15 @@ pub struct IpAddressSpec {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub claim: WideRef,
-    /// Prefix length.
+    /// Prefix length that belongs to the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 128), transform = schema::plain_integer)]
     pub prefix: Option<i32>,
-    /// Gateway.
+    /// Gateway that belongs to the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = schema::address)]
     pub gateway: Option<String>,
-    /// DNS servers.
+    /// DNS servers that belong to the address.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(transform = schema::addresses)]
     pub dns_servers: Vec<String>,

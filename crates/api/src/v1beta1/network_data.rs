@@ -51,7 +51,7 @@ pub struct EthernetLink {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub id: String,
-    /// Interface name on the node; absent means the id.
+    /// Interface name on the node; absent means that the node chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
     pub name: Option<String>,
@@ -72,7 +72,7 @@ pub struct BondLink {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub id: String,
-    /// Interface name on the node; absent means the id.
+    /// Interface name on the node; absent means that the node chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
     pub name: Option<String>,
@@ -108,7 +108,7 @@ pub struct VlanLink {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub id: String,
-    /// Interface name on the node; absent means the id.
+    /// Interface name on the node; absent means that the node chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
     pub name: Option<String>,

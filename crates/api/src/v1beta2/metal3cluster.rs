@@ -40,7 +40,8 @@ pub struct Metal3ClusterSpec {
     /// provider finds the Node by its label `metal3.io/uuid` and writes the providerID itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_provider_enabled: Option<bool>,
-    /// Failure domains into which machines can be spread, such as racks.
+    /// Failure domains into which machines can be spread, such as racks. A host says in its label
+    /// `infrastructure.cluster.x-k8s.io/failure-domain` where it stands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 100), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub failure_domains: Vec<FailureDomain>,
@@ -50,11 +51,11 @@ pub struct Metal3ClusterSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiEndpoint {
-    /// Host name or address.
+    /// Host name or address, often a virtual one that no host owns yet; it is never probed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub host: Option<String>,
-    /// Port.
+    /// Port; 6443 if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65535))]
     pub port: Option<i32>,
@@ -64,14 +65,14 @@ pub struct ApiEndpoint {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailureDomain {
-    /// Name, as in the hosts' failure-domain label.
+    /// Name, as in the hosts' label `infrastructure.cluster.x-k8s.io/failure-domain`.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 256))]
     pub name: String,
     /// Whether control-plane machines may stand here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<bool>,
-    /// Free attributes.
+    /// Free attributes, passed on to Cluster API.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
 }

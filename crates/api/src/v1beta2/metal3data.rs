@@ -30,7 +30,7 @@ crate::kind::kind!(Metal3Data, super::GROUP, super::VERSION, "Metal3Data", "meta
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataSpec {
-    /// Index within the template.
+    /// Index within the index space of the template; names and inline addresses follow from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub index: Option<i32>,

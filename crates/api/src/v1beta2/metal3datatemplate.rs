@@ -57,7 +57,7 @@ crate::kind::kind!(
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataTemplateSpec {
-    /// Deprecated and without effect: a template may serve several clusters.
+    /// Deprecated: only makes the label `cluster.x-k8s.io/cluster-name`; a template may serve several clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 512))]
     pub cluster_name: Option<String>,
@@ -119,7 +119,7 @@ pub struct MetaData {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub object_names: Vec<MetaDataObjectName>,
-    /// Numbers computed from the index.
+    /// Numbers computed from the index: `prefix` + (`offset` + index x `step`) + `suffix`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub indexes: Vec<MetaDataIndex>,
@@ -131,7 +131,7 @@ pub struct MetaData {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub ip_addresses: Vec<MetaDataIpAddress>,
-    /// Addresses from pools.
+    /// Addresses from pools, one address per node and pool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub ip_addresses_from_pool: Vec<FromPool>,
@@ -139,7 +139,7 @@ pub struct MetaData {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub prefixes_from_pool: Vec<FromPool>,
-    /// Gateways from pools.
+    /// Gateways from pools; empty text where the pool has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub gateways_from_pool: Vec<FromPool>,
@@ -268,7 +268,7 @@ pub struct MetaDataHostInterface {
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub key: String,
-    /// Name of the interface.
+    /// Name of the interface, as the host operator reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub interface: Option<String>,

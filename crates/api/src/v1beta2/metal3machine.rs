@@ -37,19 +37,19 @@ pub struct Metal3MachineSpec {
     #[serde(rename = "providerID", default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub provider_id: Option<String>,
-    /// Image to write to the host.
+    /// Image to write to the host. Either this or `customDeploy` is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
-    /// A deploy method of the host operator's own, instead of or beside the image.
+    /// A deploy step of the host operator's own, instead of the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_deploy: Option<CustomDeploy>,
-    /// User data; used only where the Machine has no bootstrap Secret.
+    /// Secret with user data; used only where the Machine has no bootstrap Secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_data: Option<SecretRef>,
-    /// Which hosts may be taken.
+    /// Which hosts may be taken; absent means any free host of the namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_selector: Option<HostSelector>,
-    /// The Metal3DataTemplate that renders metadata and network data for this machine.
+    /// The Metal3DataTemplate that renders metadata and network data for this machine, in the machine's namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_template: Option<ObjectRef>,
     /// A Secret with metadata given by the user; wins over the rendered one.
@@ -58,7 +58,8 @@ pub struct Metal3MachineSpec {
     /// A Secret with network data given by the user; wins over the rendered one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_data: Option<SecretRef>,
-    /// Whether the host's disks are cleaned between uses.
+    /// Whether the host's disks are cleaned between uses: `metadata` (partition tables only) or `disabled`. Absent leaves
+    /// the host's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["metadata", "disabled"]))]
     pub automated_cleaning_mode: Option<String>,
@@ -72,11 +73,11 @@ pub struct Metal3MachineSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
-    /// Where the image is fetched.
+    /// Where the image is fetched: `http://`, `https://`, `file://` or `oci://`.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512), extend("format" = "uri"))]
     pub url: String,
-    /// Checksum or where it is fetched.
+    /// Checksum of the image, or where the checksum is fetched. Not needed for `live-iso` and `oci://`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 0, max = 512))]
     pub checksum: Option<String>,
@@ -104,7 +105,7 @@ pub struct CustomDeploy {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostSelector {
-    /// Labels that must be equal.
+    /// Labels that the host must have, with exactly these values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub match_labels: BTreeMap<String, String>,
     /// Further requirements on labels; one label may stand in several, such as `gt` and `lt`.
@@ -117,7 +118,7 @@ pub struct HostSelector {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostSelectorRequirement {
-    /// Label key.
+    /// Key of the label.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub key: String,

@@ -37,12 +37,20 @@ pub struct Metal3MachineTemplateSpec {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub template: Metal3MachineTemplateResource,
-    /// Whether a released host is kept for the next machine of the same owner.
+    /// Whether a released host is kept for the next machine of the same control plane or MachineDeployment, so that an
+    /// upgrade comes back to the same hosts. May be changed at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = false))]
     pub node_reuse: Option<bool>,
-    /// Which Metal3DataTemplate a machine gets by the failure domain of the host it stands on, so that each rack
-    /// has its own VLANs and subnets. A domain that is not listed gets `template.spec.dataTemplate`.
+    /// Which Metal3DataTemplate a machine gets, by the failure domain of the host that it stands on, so that each rack
+    /// has its own VLANs, subnets and gateways.
+    ///
+    /// The failure domain is the host's label `infrastructure.cluster.x-k8s.io/failure-domain`; a host without it counts
+    /// as standing in the failure domain of the Machine. A domain that is not listed gets `template.spec.dataTemplate`.
+    /// What was chosen is written to `spec.dataTemplate` of the Metal3Machine and no longer changes once its
+    /// Metal3DataClaim exists.
+    ///
+    /// Example: `[{failureDomain: rack1, dataTemplate: {name: rack1-data}}]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["failureDomain"]))]
     pub failure_domain_data_templates: Vec<FailureDomainDataTemplate>,
@@ -66,10 +74,10 @@ pub struct Metal3MachineTemplateResource {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("minProperties" = 1))]
 pub struct TemplateMetadata {
-    /// Labels.
+    /// Labels for the objects.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// Annotations.
+    /// Annotations for the objects.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
@@ -78,7 +86,8 @@ pub struct TemplateMetadata {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailureDomainDataTemplate {
-    /// Name of the failure domain, as in the hosts' failure-domain label.
+    /// Name of the failure domain, as in the hosts' label `infrastructure.cluster.x-k8s.io/failure-domain` and in
+    /// `spec.failureDomains` of the Metal3Cluster. Each domain may be listed once.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 256))]
     pub failure_domain: String,

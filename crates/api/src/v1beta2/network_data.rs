@@ -11,13 +11,13 @@ use crate::schema;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkData {
-    /// Interfaces.
+    /// Interfaces: physical ones, bonds and VLANs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<NetworkLinks>,
-    /// Addresses.
+    /// Addresses on the links: static ones, DHCP or router advertisement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub networks: Option<Networks>,
-    /// Services such as DNS.
+    /// Services of the whole node, such as DNS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = schema::services)]
     pub services: Option<NetworkServices>,
@@ -31,11 +31,11 @@ pub struct NetworkLinks {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
     pub ethernets: Vec<EthernetLink>,
-    /// Bonds.
+    /// Bonds of other links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
     pub bonds: Vec<BondLink>,
-    /// VLANs.
+    /// VLANs on other links; one VLAN number may be used on several links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
     pub vlans: Vec<VlanLink>,
@@ -45,7 +45,7 @@ pub struct NetworkLinks {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EthernetLink {
-    /// Type of the link.
+    /// Type of the link; `phy` for a physical interface.
     #[serde(rename = "type", default)]
     #[schemars(extend("x-required" = true), extend("enum" = ["bridge", "dvs", "hw_veb", "hyperv", "ovs", "tap", "vhostuser", "vif", "phy"]))]
     pub type_: String,
@@ -53,15 +53,15 @@ pub struct EthernetLink {
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub id: String,
-    /// Interface name on the node.
+    /// Interface name on the node; absent means that the node chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
     pub name: Option<String>,
-    /// MTU.
+    /// Largest packet, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1280, max = 9000), extend("default" = 1500))]
     pub mtu: Option<i32>,
-    /// MAC address of the link.
+    /// MAC address of the link; absent leaves it to the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac_address: Option<MacAddress>,
 }
@@ -74,22 +74,22 @@ pub struct BondLink {
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub id: String,
-    /// Interface name on the node.
+    /// Interface name on the node; absent means that the node chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
     pub name: Option<String>,
-    /// MTU.
+    /// Largest packet, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1280, max = 9000), extend("default" = 1500))]
     pub mtu: Option<i32>,
-    /// MAC address of the link.
+    /// MAC address of the link; absent leaves it to the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac_address: Option<MacAddress>,
     /// Mode of the bond.
     #[serde(default)]
     #[schemars(extend("x-required" = true), extend("enum" = ["balance-rr", "active-backup", "balance-xor", "broadcast", "balance-tlb", "balance-alb", "802.3ad"]))]
     pub bond_mode: String,
-    /// How packets are spread.
+    /// How packets are spread over the links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["layer2", "layer3+4", "layer2+3"]))]
     pub bond_xmit_hash_policy: Option<String>,
@@ -97,7 +97,7 @@ pub struct BondLink {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 512), inner(length(min = 1, max = 512)), extend("x-kubernetes-list-type" = "set"))]
     pub bond_links: Vec<String>,
-    /// Further parameters of the bond.
+    /// Further parameters of the bond, such as `miimon`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub parameters: Vec<BondParameter>,
@@ -125,15 +125,15 @@ pub struct VlanLink {
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub id: String,
-    /// Interface name on the node.
+    /// Interface name on the node; absent means that the node chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 15), regex(pattern = r"^[a-zA-Z][a-zA-Z0-9._-]*$"))]
     pub name: Option<String>,
-    /// MTU.
+    /// Largest packet, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1280, max = 9000), extend("default" = 1500))]
     pub mtu: Option<i32>,
-    /// MAC address of the link.
+    /// MAC address of the link; absent leaves it to the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac_address: Option<MacAddress>,
     /// VLAN number.
@@ -154,7 +154,7 @@ pub struct MacAddress {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub string: Option<String>,
-    /// Name of an interface of the host.
+    /// Name of an interface of the host, as the host operator reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub from_host_interface: Option<String>,
@@ -181,11 +181,11 @@ pub struct FromAnnotation {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Networks {
-    /// Static IPv4 addresses.
+    /// Static IPv4 addresses, each from a pool or a range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]), transform = schema::ipv4)]
     pub ipv4: Vec<StaticNetwork>,
-    /// Static IPv6 addresses.
+    /// Static IPv6 addresses, each from a pool or a range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]), transform = schema::ipv6)]
     pub ipv6: Vec<StaticNetwork>,
@@ -207,11 +207,11 @@ pub struct Networks {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StaticNetwork {
-    /// Id of the network.
+    /// Id of the network, unique among the networks of its list.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub id: String,
-    /// Id of the link.
+    /// Id of the link that gets the address.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub link: String,
@@ -243,11 +243,11 @@ pub struct StaticNetwork {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicNetwork {
-    /// Id of the network.
+    /// Id of the network, unique among the networks of its list.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub id: String,
-    /// Id of the link.
+    /// Id of the link that gets the address.
     #[serde(default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 512))]
     pub link: String,
@@ -287,7 +287,7 @@ pub struct Route {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub network: String,
-    /// Prefix length of the destination.
+    /// Prefix length of the destination; absent means 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 128))]
     pub prefix: Option<i32>,
@@ -295,7 +295,7 @@ pub struct Route {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub gateway: Gateway,
-    /// Services of the route.
+    /// DNS servers that are reached by the route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub services: Option<NetworkServices>,
 }
@@ -323,11 +323,11 @@ pub struct Gateway {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkServices {
-    /// DNS servers.
+    /// DNS servers, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "set"))]
     pub dns: Vec<String>,
-    /// Name of the IPPool that gives DNS servers.
+    /// Name of the IPPool whose DNS servers follow the listed ones.
     #[serde(rename = "dnsFromIPPool", default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub dns_from_ip_pool: Option<String>,
