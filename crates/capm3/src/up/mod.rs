@@ -3,21 +3,23 @@
 mod example;
 mod explain;
 mod kubeconfig;
+mod lines;
 mod once;
+mod problems;
 mod serve;
 mod table;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
-use capm3_engine::clock::Stopwatch;
-use capm3_lab::{
-    Lab, Options, Progress,
-    manifests::{self, Manifest, ManifestError},
-    report::Report,
+use capm3_engine::{
+    clock::Stopwatch,
+    manifests::{self, Reading, one_a_line},
 };
+use capm3_lab::{Lab, Options, Progress, report::Report};
 use capm3_world::Profile;
 use clap::{Args, ValueEnum};
 
+use self::lines::Lines;
 use crate::exit::Failure;
 
 /// Bring a cluster up on simulated racks.
@@ -98,17 +100,6 @@ impl UpArgs {
     }
 }
 
-/// Prints steps to stderr with the time that has passed, simulated or real.
-struct Lines {
-    started: tokio::time::Instant,
-}
-
-impl Progress for Lines {
-    fn step(&self, line: &str) {
-        eprintln!("{:>8.1}s  {line}", self.started.elapsed().as_secs_f64());
-    }
-}
-
 /// Runs the command.
 pub fn run(args: &UpArgs) -> Result<(), Failure> {
     if args.speed <= 0.0 || !args.speed.is_finite() {
@@ -119,27 +110,31 @@ pub fn run(args: &UpArgs) -> Result<(), Failure> {
     if args.once { once::run(args, &manifests, stopwatch) } else { serve::run(args, &manifests, stopwatch) }
 }
 
-fn read(args: &UpArgs) -> Result<Vec<Manifest>, Failure> {
+fn read(args: &UpArgs) -> Result<Reading, Failure> {
     if args.files.is_empty() {
-        return example::three_racks().map_err(|e| Failure::CouldNotRun(e.to_string()));
+        return Ok(example::three_racks());
     }
-    let mut all = Vec::new();
-    for path in &args.files {
-        all.extend(manifests::read(path).map_err(|error: ManifestError| match error.is_usage() {
-            true => Failure::Usage(error.to_string()),
-            false => Failure::Invalid(error.to_string()),
-        })?);
-    }
-    Ok(all)
+    manifests::read(&args.files).map_err(|error| match error.is_usage() {
+        true => Failure::Usage(error.to_string()),
+        false => Failure::CouldNotRun(error.to_string()),
+    })
 }
 
-/// A lab that tells its steps and in which the manifests were applied.
-async fn start(args: &UpArgs, manifests: &[Manifest]) -> Result<Lab, Failure> {
+/// A lab that tells its steps and in which the manifests were applied; or every problem of the manifests.
+async fn start(args: &UpArgs, manifests: &Reading) -> Result<Lab, Failure> {
     let lab = Lab::start(&args.options()).await.map_err(|e| Failure::CouldNotRun(e.to_string()))?;
-    let lines: Arc<dyn Progress> = Arc::new(Lines { started: tokio::time::Instant::now() });
-    lab.report_progress(&lines);
-    lab.apply(manifests).await.map_err(|e| Failure::Invalid(e.to_string()))?;
-    Ok(lab)
+    let lines = Arc::new(Lines::held());
+    let progress: Arc<dyn Progress> = lines.clone();
+    lab.report_progress(&progress);
+    let mut problems = manifests.problems.clone();
+    problems.extend(lab.put_documents(&manifests.documents).await);
+    if problems.is_empty() {
+        lines.let_go();
+        return Ok(lab);
+    }
+    problems.sort();
+    eprintln!("{}", one_a_line(&problems));
+    Err(Failure::Invalid(problems::summary(&problems)))
 }
 
 fn print(output: Output, report: &Report) -> Result<(), Failure> {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use capm3_engine::clock::Stopwatch;
-use capm3_lab::{Settled, manifests::Manifest, report::report};
+use capm3_engine::{clock::Stopwatch, manifests::Reading};
+use capm3_lab::{Settled, report::report};
 
 use super::{UpArgs, explain, print, start};
 use crate::exit::Failure;
@@ -12,7 +12,7 @@ use crate::exit::Failure;
 const LONGEST_RUN: Duration = Duration::from_secs(6 * 3600);
 
 /// Brings everything up and ends.
-pub fn run(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Result<(), Failure> {
+pub fn run(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(), Failure> {
     // Time passes when nobody has anything to do, so even realistic hosts are ready at once.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use capm3_apiserver::https::{self, ListenError, ListenOptions, Listener};
-use capm3_engine::clock::Stopwatch;
-use capm3_lab::{Lab, Settled, manifests::Manifest, report::report};
+use capm3_engine::{clock::Stopwatch, manifests::Reading};
+use capm3_lab::{Lab, Settled, report::report};
 
 use super::{UpArgs, explain, kubeconfig::KubeconfigFile, print, start};
 use crate::{exit::Failure, stop::stop_signal};
@@ -13,7 +13,7 @@ use crate::{exit::Failure, stop::stop_signal};
 const FIRST_RESULT: Duration = Duration::from_secs(3600);
 
 /// Brings everything up and serves until Ctrl-C or SIGTERM.
-pub fn run(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Result<(), Failure> {
+pub fn run(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
     let result = runtime.block_on(serve(args, manifests, stopwatch));
@@ -21,7 +21,7 @@ pub fn run(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Resul
     result
 }
 
-async fn serve(args: &UpArgs, manifests: &[Manifest], stopwatch: Stopwatch) -> Result<(), Failure> {
+async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
     tokio::pin!(stop);
     let lab = start(args, manifests).await?;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     node::Node,
+    path,
     place::{Inside, Place},
     problem::Problem,
 };
@@ -49,6 +50,11 @@ impl Document {
     /// nearest parent in the file if the field itself is not there.
     pub fn line_of(&self, field: &str) -> usize {
         self.place.of_path(field).line
+    }
+
+    /// The value of a field, written as for [`Document::line_of`].
+    pub fn value_at(&self, field: &str) -> Option<&Value> {
+        path::value_at(&self.value, field)
     }
 
     /// A problem of this document, at a field.

@@ -69,6 +69,23 @@ fn every_field_has_its_line_and_what_is_not_there_that_of_its_parent() {
 }
 
 #[test]
+fn values_are_found_by_the_same_paths() {
+    let document = parse("f.yaml", TWO).documents.remove(1);
+    let table = [
+        ("metadata.labels.app", Some(json!("a"))),
+        ("metadata.labels.app.kubernetes.io/name", Some(json!("b"))),
+        ("metadata.labels[app.kubernetes.io/name]", Some(json!("b"))),
+        ("spec.networkData.links.vlans[1].vlanID", Some(json!(2))),
+        ("spec.networkData.links.vlans[2]", None),
+        ("spec.networkData.nothing", None),
+        ("kind.more", None),
+    ];
+    for (field, value) in table {
+        assert_eq!(document.value_at(field), value.as_ref(), "{field}");
+    }
+}
+
+#[test]
 fn a_problem_is_told_with_file_line_object_and_field() {
     let document = parse("f.yaml", TWO).documents.remove(1);
     let problem = document.problem("spec.networkData.links.vlans[1].vlanID", "too large");

@@ -6,6 +6,7 @@
 
 mod document;
 mod node;
+mod path;
 mod place;
 mod problem;
 mod text;

@@ -1,5 +1,7 @@
 //! Where each field of a document stands in its file.
 
+use super::path;
+
 /// Lines of a value and of everything in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -23,12 +25,18 @@ pub(crate) enum Inside {
 
 impl Place {
     /// The place of a field, or of its nearest parent that is in the file.
-    ///
-    /// Keys may hold dots and slashes themselves (`metadata.labels.example.com/role`), so the longest key that fits
-    /// is taken; keys in brackets (`metadata.labels[example.com/role]`) are understood as well.
     pub fn of_path(&self, path: &str) -> &Self {
         let path = path.strip_prefix('.').unwrap_or(path);
-        self.step(path).map_or(self, |(inner, rest)| inner.of_path(rest))
+        let step = match &self.inside {
+            Inside::Nothing => None,
+            Inside::Members(members) => {
+                path::longest(members.iter().map(|(key, place)| (key.as_str(), place)), path)
+            }
+            Inside::Items(items) => {
+                path::item(path).and_then(|(number, rest)| Some((items.get(number)?, rest)))
+            }
+        };
+        step.map_or(self, |(inner, rest)| inner.of_path(rest))
     }
 
     /// Moves everything down by some lines.
@@ -40,29 +48,4 @@ impl Place {
             Inside::Items(items) => items.iter_mut().for_each(|place| place.move_down(lines)),
         }
     }
-
-    fn step<'a>(&self, path: &'a str) -> Option<(&Self, &'a str)> {
-        match &self.inside {
-            Inside::Nothing => None,
-            Inside::Members(members) => members
-                .iter()
-                .filter_map(|(key, place)| Some((key.len(), place, after_key(path, key)?)))
-                .max_by_key(|(length, _, _)| *length)
-                .map(|(_, place, rest)| (place, rest)),
-            Inside::Items(items) => {
-                let (number, rest) = path.strip_prefix('[')?.split_once(']')?;
-                Some((items.get(number.parse::<usize>().ok()?)?, rest))
-            }
-        }
-    }
-}
-
-/// What is left of a path when its first part is this key.
-fn after_key<'a>(path: &'a str, key: &str) -> Option<&'a str> {
-    let bracketed =
-        path.strip_prefix('[').and_then(|p| p.strip_prefix(key)).and_then(|p| p.strip_prefix(']'));
-    bracketed.or_else(|| {
-        let rest = path.strip_prefix(key)?;
-        (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
-    })
 }

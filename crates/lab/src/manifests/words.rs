@@ -1,0 +1,208 @@
+//! A server's refusal in the words of one who looks into a file: what was expected, and what is there.
+
+use serde_json::Value;
+
+use super::served::nearest;
+
+/// A field and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Complaint {
+    pub field: String,
+    pub message: String,
+}
+
+/// Fields that strict decoding does not know, from the server's message.
+pub(super) fn unknown_fields(message: &str) -> Vec<String> {
+    let fields = message.split("unknown field \"").skip(1);
+    fields.filter_map(|rest| rest.split_once('"')).map(|(field, _)| field.to_owned()).collect()
+}
+
+/// An unknown field, with those that its parent knows by the schema.
+pub(super) fn of_unknown_field(field: &str, schema: Option<&Value>) -> Complaint {
+    let (parent, name) = field.rsplit_once('.').unwrap_or(("", field));
+    let known = schema.map(|schema| properties(schema, parent)).unwrap_or_default();
+    let message = match nearest(name, known.iter().map(String::as_str)) {
+        Some(meant) => format!("unknown field; did you mean {meant}?"),
+        None if known.is_empty() => "unknown field".to_owned(),
+        None => format!("unknown field; expected one of {}", known.join(", ")),
+    };
+    Complaint { field: field.to_owned(), message }
+}
+
+/// Names of the fields at a path of a schema.
+fn properties(schema: &Value, path: &str) -> Vec<String> {
+    let mut at = schema;
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let (name, index) = part.split_once('[').unwrap_or((part, ""));
+        let Some(inner) = at.pointer(&format!("/properties/{name}")) else { return Vec::new() };
+        at = inner;
+        if !index.is_empty() {
+            let Some(items) = at.get("items") else { return Vec::new() };
+            at = items;
+        }
+    }
+    at.get("properties").and_then(Value::as_object).map(|p| p.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// A cause that the server names, with the value that the document has at the field.
+pub(super) fn of_cause(field: &str, message: &str, value: Option<&Value>) -> Complaint {
+    let in_body = format!("{field} in body ");
+    let message = message.replace(&in_body, "");
+    let expected = if message == "Required value" || message.starts_with("Required value: ") {
+        message.replacen("Required value", "required, but missing", 1)
+    } else if let Some((got, supported)) =
+        message.strip_prefix("Unsupported value: ").and_then(|m| m.split_once(": supported values: "))
+    {
+        format!("expected one of {supported}, got {got}")
+    } else if let Some((got, rest)) = message.strip_prefix("Invalid value: ").and_then(split_value) {
+        let got = value.map_or_else(|| got.to_owned(), short);
+        format!("{}, got {got}", expectation(rest))
+    } else {
+        message
+    };
+    Complaint { field: field.to_owned(), message: expected }
+}
+
+/// Divides `VALUE: COMPLAINT`, where the value may be quoted text with colons.
+fn split_value(message: &str) -> Option<(&str, &str)> {
+    if !message.starts_with('"') {
+        return message.split_once(": ");
+    }
+    let mut is_escaped = false;
+    let end = message.char_indices().skip(1).find_map(|(position, letter)| {
+        let ends = letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        ends.then_some(position + 1)
+    })?;
+    let (value, rest) = message.split_at_checked(end)?;
+    Some((value, rest.strip_prefix(": ")?))
+}
+
+/// What would have been right, from the words of schema validation.
+fn expectation(complaint: &str) -> String {
+    // Names are explained with examples and a long pattern, which the words before them say already.
+    if let Some((rule, _)) = complaint.split_once(" (e.g. ") {
+        return rule.to_owned();
+    }
+    // `must be of type X: "Y"` names what was found once more.
+    if let Some(kind) = complaint.strip_prefix("must be of type ") {
+        return format!("expected {}", kind.split_once(": ").map_or(kind, |(kind, _)| kind));
+    }
+    let table = [
+        ("should be less than or equal to ", "expected at most "),
+        ("should be greater than or equal to ", "expected at least "),
+        ("should be less than ", "expected less than "),
+        ("should be greater than ", "expected more than "),
+        ("should match ", "expected text that matches "),
+        ("should have ", "expected "),
+        ("should be ", "expected "),
+        ("must be ", "expected "),
+    ];
+    let found = table
+        .into_iter()
+        .find_map(|(theirs, ours)| Some(format!("{ours}{}", complaint.strip_prefix(theirs)?)));
+    found.unwrap_or_else(|| complaint.to_owned())
+}
+
+/// A value in a line.
+fn short(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(_) => "an object".to_owned(),
+        scalar => scalar.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn causes_say_what_was_expected_and_what_is_there() {
+        let table = [
+            ("spec.a", "Required value", None, "required, but missing"),
+            ("spec.a", "Required value: name or id", None, "required, but missing: name or id"),
+            (
+                "spec.a",
+                "Invalid value: \"string\": spec.a in body must be of type boolean: \"string\"",
+                Some(json!("maybe")),
+                "expected boolean, got \"maybe\"",
+            ),
+            (
+                "spec.a",
+                "Invalid value: \"object\": spec.a in body must be of type string: \"object\"",
+                Some(json!({})),
+                "expected string, got an object",
+            ),
+            (
+                "spec.a",
+                "Invalid value: 20000: spec.a in body should be less than or equal to 4096",
+                Some(json!(20000)),
+                "expected at most 4096, got 20000",
+            ),
+            (
+                "spec.a",
+                "Invalid value: 0: spec.a in body should be greater than or equal to 1",
+                None,
+                "expected at least 1, got 0",
+            ),
+            (
+                "spec.a",
+                "Invalid value: 0: spec.a in body should have at least 1 items",
+                Some(json!([])),
+                "expected at least 1 items, got a list of 0",
+            ),
+            (
+                "spec.a",
+                "Invalid value: \"x: \\\"y\": spec.a in body should match '^a$'",
+                None,
+                "expected text that matches '^a$', got \"x: \\\"y\"",
+            ),
+            (
+                "spec.a",
+                "Unsupported value: \"x\": supported values: \"p\", \"q\"",
+                None,
+                "expected one of \"p\", \"q\", got \"x\"",
+            ),
+            (
+                "metadata.name",
+                "Invalid value: \"A\": must be lower case (e.g. 'a', regex used is 'a')",
+                Some(json!("A")),
+                "must be lower case, got \"A\"",
+            ),
+            ("spec.a", "Duplicate value: \"x\"", None, "Duplicate value: \"x\""),
+            (
+                "metadata.name",
+                "Invalid value: \"A\": a lowercase name",
+                Some(json!("A")),
+                "a lowercase name, got \"A\"",
+            ),
+        ];
+        for (field, said, value, expected) in table {
+            assert_eq!(of_cause(field, said, value.as_ref()).message, expected);
+        }
+    }
+
+    #[test]
+    fn unknown_fields_are_told_with_those_that_are_known() {
+        let schema = json!({"properties": {"spec": {"properties": {
+            "pools": {"items": {"properties": {"start": {}, "end": {}}}}}}}});
+        let message =
+            "strict decoding error: unknown field \"spec.pools[0].strat\", unknown field \"spec.colour\"";
+        let told: Vec<String> = unknown_fields(message)
+            .iter()
+            .map(|field| of_unknown_field(field, Some(&schema)))
+            .map(|c| format!("{}: {}", c.field, c.message))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "spec.pools[0].strat: unknown field; did you mean start?",
+                "spec.colour: unknown field; expected one of pools",
+            ]
+        );
+        assert_eq!(of_unknown_field("a.b", None).message, "unknown field");
+    }
+}
