@@ -18,7 +18,11 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
     let stuck = stuck::stuck_machines(lab);
     if is_quiet && short.is_empty() && stuck.is_empty() && twice.is_empty() {
         let ready = report.machines.iter().filter(|m| m.ready).count();
-        eprintln!("{ready} of {} machines are ready after {} ms", report.machines.len(), report.elapsed_ms);
+        eprintln!(
+            "{ready} of {} machines are ready after {}",
+            report.machines.len(),
+            time(report.elapsed_ms)
+        );
         return Ok(());
     }
     eprintln!();
@@ -32,6 +36,14 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
         explain(machine);
     }
     Err(Failure::Problems)
+}
+
+/// Real time as people say it.
+fn time(milliseconds: u128) -> String {
+    match milliseconds {
+        0..1000 => format!("{milliseconds} ms"),
+        _ => format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100),
+    }
 }
 
 fn explain(machine: &StuckMachine) {

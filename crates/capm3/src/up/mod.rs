@@ -2,8 +2,10 @@
 
 mod example;
 mod explain;
+mod feed;
+mod invite;
 mod kubeconfig;
-mod lines;
+mod live;
 mod once;
 mod problems;
 mod serve;
@@ -19,7 +21,7 @@ use capm3_lab::{Lab, Options, Progress, report::Report};
 use capm3_world::Profile;
 use clap::{Args, ValueEnum};
 
-use self::lines::Lines;
+use self::feed::Feed;
 use crate::exit::Failure;
 
 /// Bring a cluster up on simulated racks.
@@ -120,17 +122,21 @@ fn read(args: &UpArgs) -> Result<Reading, Failure> {
     })
 }
 
-/// A lab that tells its steps and in which the manifests were applied; or every problem of the manifests.
-async fn start(args: &UpArgs, manifests: &Reading) -> Result<Lab, Failure> {
+/// A lab with nothing in it yet, and where its steps go.
+async fn start(args: &UpArgs) -> Result<(Lab, Arc<Feed>), Failure> {
     let lab = Lab::start(&args.options()).await.map_err(|e| Failure::CouldNotRun(e.to_string()))?;
-    let lines = Arc::new(Lines::held());
-    let progress: Arc<dyn Progress> = lines.clone();
+    let feed = Arc::new(Feed::held());
+    let progress: Arc<dyn Progress> = feed.clone();
     lab.report_progress(&progress);
+    Ok((lab, feed))
+}
+
+/// Puts the manifests into a lab, or tells every problem of them.
+async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
     let mut problems = manifests.problems.clone();
     problems.extend(lab.put_documents(&manifests.documents).await);
     if problems.is_empty() {
-        lines.let_go();
-        return Ok(lab);
+        return Ok(());
     }
     problems.sort();
     eprintln!("{}", one_a_line(&problems));
@@ -139,7 +145,7 @@ async fn start(args: &UpArgs, manifests: &Reading) -> Result<Lab, Failure> {
 
 fn print(output: Output, report: &Report) -> Result<(), Failure> {
     match output {
-        Output::Table => println!("{}", table::table(report)),
+        Output::Table => println!("{}", table::table(report, live::width_of_stdout())),
         Output::Json => {
             let text = serde_json::to_string_pretty(report);
             println!("{}", text.map_err(|e| Failure::CouldNotRun(e.to_string()))?);

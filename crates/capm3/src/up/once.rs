@@ -5,7 +5,7 @@ use std::time::Duration;
 use capm3_engine::{clock::Stopwatch, manifests::Reading};
 use capm3_lab::{Settled, report::report};
 
-use super::{UpArgs, explain, print, start};
+use super::{UpArgs, explain, live::Live, print, put, start};
 use crate::exit::Failure;
 
 /// Virtual time after which a run that never comes to rest is given up.
@@ -17,8 +17,11 @@ pub fn run(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
     runtime.block_on(async {
-        let lab = start(args, manifests).await?;
+        let (lab, feed) = start(args).await?;
+        put(&lab, manifests).await?;
+        let showing = feed.show(Live::if_terminal(lab.server(), String::new()));
         let settled = lab.settle(LONGEST_RUN).await;
+        drop(showing);
         let report = report(&lab, stopwatch.elapsed().as_millis());
         print(args.output, &report)?;
         explain::judge(&lab, &report, settled == Settled::Quiet)

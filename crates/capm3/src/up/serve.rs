@@ -6,7 +6,7 @@ use capm3_apiserver::https::{self, ListenError, ListenOptions, Listener};
 use capm3_engine::{clock::Stopwatch, manifests::Reading};
 use capm3_lab::{Lab, Settled, report::report};
 
-use super::{UpArgs, explain, kubeconfig::KubeconfigFile, print, start};
+use super::{UpArgs, explain, invite, kubeconfig::KubeconfigFile, live::Live, print, put, start};
 use crate::{exit::Failure, stop::stop_signal};
 
 /// How long the first result is waited for before the table is printed anyway.
@@ -24,22 +24,31 @@ pub fn run(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(
 async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
     tokio::pin!(stop);
-    let lab = start(args, manifests).await?;
+    let (lab, feed) = start(args).await?;
+    // Before anything else, so that a port that is taken is told at once.
     let listener = listen(args, &lab)?;
+    put(&lab, manifests).await?;
     let file = KubeconfigFile::write(listener.local_addr().port(), &listener.kubeconfig());
     let file = file.map_err(|e| Failure::CouldNotRun(format!("cannot write the kubeconfig: {e}")))?;
-    eprintln!("export KUBECONFIG={}", file.path().display());
+    let export = format!("export KUBECONFIG={}", file.path().display());
+    let live = Live::if_terminal(lab.server(), export.clone());
+    if live.is_none() {
+        eprintln!("{export}");
+    }
+    let showing = feed.show(live);
     let settled = tokio::select! {
         biased;
         _ = &mut stop => None,
+        () = feed.keep_drawing() => None,
         settled = lab.settle(FIRST_RESULT) => Some(settled),
     };
+    drop(showing);
     if let Some(settled) = settled {
         let report = report(&lab, stopwatch.elapsed().as_millis());
         print(args.output, &report)?;
         // What is stuck may be put right with kubectl, so this is no reason to end.
-        let stuck = explain::judge(&lab, &report, settled == Settled::Quiet).is_err();
-        invite(&file, stuck);
+        let is_stuck = explain::judge(&lab, &report, settled == Settled::Quiet).is_err();
+        eprintln!("{}", invite::invitation(&lab.server().objects(None), file.path(), is_stuck));
         stop.await;
     }
     listener.stop().await;
@@ -58,14 +67,4 @@ fn listen(args: &UpArgs, lab: &Lab) -> Result<Listener, Failure> {
         }
         other => Failure::CouldNotRun(other.to_string()),
     })
-}
-
-fn invite(file: &KubeconfigFile, stuck: bool) {
-    let advice =
-        if stuck { "kubectl get events -n metal3" } else { "kubectl get baremetalhosts -n metal3 -w" };
-    eprintln!(
-        "\nTry, in another terminal:\n  export KUBECONFIG={}\n  kubectl get cluster,machine,metal3machine -n metal3\n  \
-         kubectl scale machinedeployment my-cluster-workers -n metal3 --replicas=5\n  {advice}\nCtrl-C ends everything.",
-        file.path().display()
-    );
 }

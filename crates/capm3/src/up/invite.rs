@@ -1,0 +1,70 @@
+//! What to try next, with the names that are really there.
+
+use std::{path::Path, sync::Arc};
+
+use serde_json::Value;
+
+/// Lines that say where the kubeconfig is and three commands to try.
+pub fn invitation(objects: &[Arc<Value>], kubeconfig: &Path, is_stuck: bool) -> String {
+    let namespace = find(objects, "Cluster").map_or("default", |object| text(object, "/metadata/namespace"));
+    let third = if is_stuck {
+        format!("kubectl get events -n {namespace}")
+    } else {
+        format!("kubectl get baremetalhosts -n {namespace} -w")
+    };
+    format!(
+        "\nTry, in another terminal:\n  export KUBECONFIG={}\n  kubectl get cluster,machine,metal3machine -n {namespace}\n  \
+         {}\n  {third}\nCtrl-C ends everything.",
+        kubeconfig.display(),
+        change(objects, namespace),
+    )
+}
+
+/// A command that makes something happen, or shows most if there is nothing to scale.
+fn change(objects: &[Arc<Value>], namespace: &str) -> String {
+    let Some(deployment) = find(objects, "MachineDeployment") else {
+        return format!("kubectl describe metal3machine -n {namespace}");
+    };
+    let replicas = deployment.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
+    let name = text(deployment, "/metadata/name");
+    format!("kubectl scale machinedeployment {name} -n {namespace} --replicas={}", replicas + 1)
+}
+
+fn find<'a>(objects: &'a [Arc<Value>], kind: &str) -> Option<&'a Arc<Value>> {
+    objects.iter().find(|object| text(object, "/kind") == kind)
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_name_what_is_there() {
+        let objects = [
+            Arc::new(json!({"kind": "Cluster", "metadata": {"name": "c", "namespace": "site"}})),
+            Arc::new(
+                json!({"kind": "MachineDeployment", "metadata": {"name": "md", "namespace": "site"}, "spec": {"replicas": 3}}),
+            ),
+        ];
+        let text = invitation(&objects, Path::new("/k"), false);
+        for part in [
+            "export KUBECONFIG=/k\n",
+            "kubectl get cluster,machine,metal3machine -n site\n",
+            "kubectl scale machinedeployment md -n site --replicas=4\n",
+            "kubectl get baremetalhosts -n site -w\n",
+        ] {
+            assert!(text.contains(part), "{part} is not in:\n{text}");
+        }
+        let alone = invitation(&objects[..1], Path::new("/k"), true);
+        assert!(
+            alone.contains("kubectl describe metal3machine -n site\n  kubectl get events -n site\n"),
+            "{alone}"
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! What there is to show at one moment: racks with their hosts, how far the machines are, and what happened last.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use capm3_lab::report::{MachineRow, Report, report_of};
+use serde_json::Value;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// When, since the start.
+    pub at: Duration,
+    /// What.
+    pub line: String,
+}
+
+/// One moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scene {
+    /// Time since the start.
+    pub elapsed: Duration,
+    /// Racks by name; hosts without one come last.
+    pub racks: Vec<Rack>,
+    /// Machines that are ready, and that are wanted.
+    pub ready: usize,
+    pub wanted: usize,
+    /// How much of the whole way was gone, in thousandths.
+    pub way: usize,
+    /// The last steps, oldest first.
+    pub steps: Vec<Step>,
+    /// A line for the foot.
+    pub hint: String,
+}
+
+/// A failure domain and its hosts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rack {
+    pub name: String,
+    pub hosts: Vec<Host>,
+}
+
+/// A host and who uses it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Host {
+    pub name: String,
+    pub state: String,
+    /// The machine, without what the names of all machines begin with.
+    pub machine: Option<String>,
+    pub address: Option<String>,
+}
+
+/// Where hosts stand that say nothing of it.
+const NO_RACK: &str = "no rack";
+
+impl Scene {
+    /// What a server holds.
+    pub fn of(objects: &[Arc<Value>], steps: &[Step], elapsed: Duration, hint: &str) -> Self {
+        let report = report_of(objects, 0);
+        let wanted = wanted(objects).max(report.machines.len());
+        Self {
+            elapsed,
+            racks: racks(&report),
+            ready: report.machines.iter().filter(|machine| machine.ready).count(),
+            wanted,
+            way: way(&report, wanted),
+            steps: steps.iter().map(|step| shortened(step, common_prefix(&report.machines))).collect(),
+            hint: hint.to_owned(),
+        }
+    }
+}
+
+/// Machines that control planes and deployments ask for.
+fn wanted(objects: &[Arc<Value>]) -> usize {
+    let is_owner = |object: &&Arc<Value>| {
+        matches!(
+            object.get("kind").and_then(Value::as_str),
+            Some("KubeadmControlPlane" | "MachineDeployment")
+        )
+    };
+    let replicas =
+        |object: &Arc<Value>| object.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
+    let sum: u64 = objects.iter().filter(is_owner).map(replicas).sum();
+    usize::try_from(sum).unwrap_or(usize::MAX)
+}
+
+/// Every machine goes the same five steps.
+fn way(report: &Report, wanted: usize) -> usize {
+    let state = |host: &str| report.hosts.iter().find(|h| h.name == host).map(|h| h.state.as_str());
+    let gone = |machine: &MachineRow| {
+        let is_provisioned = machine.host.as_deref().and_then(state) == Some("provisioned");
+        let marks = [
+            machine.host.is_some(),
+            machine.data.is_some(),
+            is_provisioned,
+            machine.provider_id.is_some(),
+            machine.ready,
+        ];
+        marks.into_iter().filter(|mark| *mark).count()
+    };
+    let gone: usize = report.machines.iter().map(gone).sum();
+    if wanted == 0 { 0 } else { gone * 1000 / (wanted * 5) }
+}
+
+fn racks(report: &Report) -> Vec<Rack> {
+    let prefix = common_prefix(&report.machines);
+    let mut racks: BTreeMap<(bool, String), Vec<Host>> = BTreeMap::new();
+    for row in &report.hosts {
+        let machine = row.consumer.as_ref().and_then(|name| report.machines.iter().find(|m| m.name == *name));
+        let host = Host {
+            name: row.name.clone(),
+            state: if row.state.is_empty() { "new".to_owned() } else { row.state.clone() },
+            machine: row.consumer.as_ref().map(|name| name.strip_prefix(prefix).unwrap_or(name).to_owned()),
+            address: machine.and_then(|machine| machine.addresses.first().cloned()),
+        };
+        let key = match &row.failure_domain {
+            Some(domain) => (false, domain.clone()),
+            None => (true, NO_RACK.to_owned()),
+        };
+        racks.entry(key).or_default().push(host);
+    }
+    racks.into_iter().map(|((_, name), hosts)| Rack { name, hosts }).collect()
+}
+
+/// What all names begin with, up to a dash: the name of the cluster, which says nothing new on each line.
+fn common_prefix(machines: &[MachineRow]) -> &str {
+    let Some(first) = machines.first() else { return "" };
+    let is_common = |prefix: &str| machines.iter().all(|machine| machine.name.starts_with(prefix));
+    let mut ends = first.name.match_indices('-').filter_map(|(at, dash)| first.name.get(..at + dash.len()));
+    ends.rfind(|prefix| is_common(prefix)).filter(|_| machines.len() > 1).unwrap_or("")
+}
+
+fn shortened(step: &Step, prefix: &str) -> Step {
+    let line = match step.line.strip_prefix("machine ").and_then(|rest| rest.strip_prefix(prefix)) {
+        Some(rest) => format!("machine {rest}"),
+        None => step.line.clone(),
+    };
+    Step { at: step.at, line }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn objects() -> Vec<Arc<Value>> {
+        let host = |name: &str, rack: Option<&str>, state: &str, consumer: Option<&str>| {
+            let labels = rack.map(|rack| json!({"infrastructure.cluster.x-k8s.io/failure-domain": rack}));
+            let consumer = consumer.map(|name| json!({"name": name, "kind": "Metal3Machine"}));
+            json!({"kind": "BareMetalHost", "metadata": {"name": name, "namespace": "n", "labels": labels},
+                "spec": {"consumerRef": consumer}, "status": {"provisioning": {"state": state}}})
+        };
+        let machine = |name: &str, host: &str| {
+            json!({"kind": "Metal3Machine", "spec": {}, "status": {}, "metadata": {"name": name, "namespace": "n",
+                "annotations": {"metal3.io/BareMetalHost": format!("n/{host}")}}})
+        };
+        let all = [
+            host("h1", Some("rack2"), "provisioned", Some("c-cp-1")),
+            host("h2", Some("rack1"), "provisioning", Some("c-md-x-2")),
+            host("h3", None, "", None),
+            machine("c-cp-1", "h1"),
+            machine("c-md-x-2", "h2"),
+            json!({"kind": "KubeadmControlPlane", "spec": {"replicas": 3}}),
+            json!({"kind": "MachineDeployment", "spec": {}}),
+        ];
+        all.into_iter().map(Arc::new).collect()
+    }
+
+    #[test]
+    fn hosts_are_grouped_by_rack_with_the_short_names_of_their_machines() {
+        let scene = Scene::of(&objects(), &[], Duration::ZERO, "");
+        let told: Vec<(&str, &str, &str, Option<&str>)> = scene
+            .racks
+            .iter()
+            .flat_map(|r| {
+                r.hosts
+                    .iter()
+                    .map(|h| (r.name.as_str(), h.name.as_str(), h.state.as_str(), h.machine.as_deref()))
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("rack1", "h2", "provisioning", Some("md-x-2")),
+                ("rack2", "h1", "provisioned", Some("cp-1")),
+                ("no rack", "h3", "new", None),
+            ]
+        );
+    }
+
+    #[test]
+    fn steps_name_machines_as_the_hosts_do() {
+        let step = |line: &str| Step { at: Duration::ZERO, line: line.to_owned() };
+        let steps = [step("machine c-cp-1 is metal3://n/h1/c-cp-1"), step("host c-x is available")];
+        let scene = Scene::of(&objects(), &steps, Duration::ZERO, "");
+        let lines: Vec<&str> = scene.steps.iter().map(|step| step.line.as_str()).collect();
+        assert_eq!(lines, ["machine cp-1 is metal3://n/h1/c-cp-1", "host c-x is available"]);
+    }
+
+    #[test]
+    fn the_way_counts_every_step_of_every_machine_that_is_wanted() {
+        let scene = Scene::of(&objects(), &[], Duration::ZERO, "");
+        assert_eq!((scene.ready, scene.wanted), (0, 4));
+        // Two have a host, one of these is provisioned: three steps of twenty.
+        assert_eq!(scene.way, 150);
+        assert_eq!(Scene::of(&[], &[], Duration::ZERO, "").way, 0);
+    }
+}
