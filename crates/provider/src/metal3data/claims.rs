@@ -1,11 +1,11 @@
 //! Address claims of a Metal3Data, of both kinds as one: IPClaims on IPPools, and IPAddressClaims of Cluster API on
 //! pools of any other address manager.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capm3_api::{
     conditions::find,
-    ipam::{IpAddress, IpClaim, IpClaimSpec},
+    ipam::{IpAddress, IpClaim, IpClaimSpec, IpPool},
     metadata::MetadataExt,
     neighbours::{CapiIpAddress, IpAddressClaim, IpAddressClaimSpec, TypedPoolRef},
     reference::WideRef,
@@ -92,9 +92,17 @@ impl AddressClaim {
         }
     }
 
-    /// Gives the address back.
-    pub(super) fn release(&self, plan: &mut Plan) {
-        self.let_go(plan);
+    /// Gives the address back. Without its pool nobody else would take the address manager's finalizer off.
+    pub(super) fn release(&self, plan: &mut Plan, pools: &BTreeMap<String, Arc<IpPool>>) {
+        match self {
+            Self::Metal3(claim) if !pools.contains_key(claim.spec.pool.name_str()) => {
+                let mut released = IpClaim::clone(claim);
+                remove_finalizer(&mut released.metadata, finalizer::DATA);
+                remove_finalizer(&mut released.metadata, finalizer::IP_CLAIM);
+                plan.update_object(claim.as_ref(), &released);
+            }
+            _ => self.let_go(plan),
+        }
         if !self.metadata().is_deleting() {
             match self {
                 Self::Metal3(claim) => plan.delete(claim.as_ref()),
@@ -110,14 +118,18 @@ fn without_finalizer<K: Object>(plan: &mut Plan, claim: &K) {
     plan.update_object(claim, &released);
 }
 
-/// Adds the creation of the claim on a pool.
-pub(super) fn ask(plan: &mut Plan, data: &Metal3Data, pool: &PoolRef) {
+/// Adds the creation of the claim on a pool. If an address manager holds the pool, its finalizer is there from the
+/// start: it would put it there first thing, so this saves a write.
+pub(super) fn ask(plan: &mut Plan, data: &Metal3Data, pool: &PoolRef, held: Option<&IpPool>) {
+    let held = held.filter(|p| p.metadata.has_finalizer(finalizer::IP_POOL) && !p.metadata.is_deleting());
+    let manager = held.filter(|_| pool.is_metal3()).map(|_| finalizer::IP_CLAIM);
+    let finalizers = [finalizer::DATA].into_iter().chain(manager).map(str::to_owned);
     let namespace = data.metadata.namespace_str();
     let metadata = ObjectMeta {
         name: Some(claim_name(data, &pool.name)),
         namespace: Some(namespace.to_owned()),
         labels: data.metadata.labels.clone(),
-        finalizers: Some(vec![finalizer::DATA.to_owned()]),
+        finalizers: Some(finalizers.collect()),
         owner_references: Some(vec![controlled_by(data)]),
         ..ObjectMeta::default()
     };

@@ -232,7 +232,8 @@ impl Pass<'_> {
     /// Makes the claim on a pool, unless a claim of that name is still there.
     fn ask(&mut self, pool: &PoolRef, waiting: &mut Waiting) {
         let Some(namesake) = self.snapshot.namesakes.get(&pool.name) else {
-            ask(&mut self.others, &self.snapshot.data, pool);
+            let held = self.snapshot.pools.get(&pool.name);
+            ask(&mut self.others, &self.snapshot.data, pool, held.map(AsRef::as_ref));
             return waiting.add_pool(self.snapshot, pool);
         };
         if namesake.is_of_predecessor(&self.new) && namesake.metadata().is_deleting() {
@@ -253,7 +254,7 @@ impl Pass<'_> {
         }
         let mut plan = Plan::done();
         for claim in &self.snapshot.ip_claims {
-            claim.claim.release(&mut plan);
+            claim.claim.release(&mut plan, &self.snapshot.pools);
         }
         remove_finalizer(&mut self.new.metadata, finalizer::DATA);
         // The claim is gone, so nobody else will take its finalizer off.

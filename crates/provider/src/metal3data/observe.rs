@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub ip_claims: Vec<PoolClaim>,
     /// Address claims of others that have the name which this data would give, by name of the pool.
     pub namesakes: BTreeMap<String, AddressClaim>,
-    /// The IPPools among the pools of the template.
+    /// The IPPools among the pools of the template and of the claims.
     pub pools: BTreeMap<String, Arc<IpPool>>,
     /// The Secrets of the names that this data uses.
     pub secrets: BTreeMap<&'static str, Arc<SecretMetadata>>,
@@ -81,6 +81,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     // A template that cannot be read for pools is told when it is rendered.
     let wanted = spec.and_then(|spec: Metal3DataTemplateSpec| referenced_pools(&spec, objects).ok());
     let wanted = wanted.unwrap_or_default();
+    let ip_claims = observe_claims(reader, &data);
     Some(Snapshot {
         cluster,
         claim,
@@ -88,9 +89,9 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         metal3_machine,
         machine,
         host,
-        ip_claims: observe_claims(reader, &data),
         namesakes: observe_namesakes(reader, &data, &wanted),
-        pools: observe_pools(reader, &key.namespace, &wanted),
+        pools: observe_pools(reader, &key.namespace, &wanted, &ip_claims),
+        ip_claims,
         secrets,
         data,
     })
@@ -130,11 +131,22 @@ fn observe_namesakes(
     named.filter(|(_, claim)| !claim.metadata().is_owned_by_uid(data.metadata.uid_str())).collect()
 }
 
-fn observe_pools(reader: &impl Reader, namespace: &str, pools: &Pools) -> BTreeMap<String, Arc<IpPool>> {
-    let metal3 = pools.values().filter(|pool| pool.is_metal3());
-    metal3
-        .filter_map(|pool| Some((pool.name.clone(), reader.get(&ObjectKey::new(namespace, &pool.name))?)))
-        .collect()
+fn observe_pools(
+    reader: &impl Reader,
+    namespace: &str,
+    pools: &Pools,
+    claims: &[PoolClaim],
+) -> BTreeMap<String, Arc<IpPool>> {
+    let metal3 = pools.values().filter(|pool| pool.is_metal3()).map(|pool| pool.name.clone());
+    let claimed = claims.iter().filter_map(|claim| match &claim.claim {
+        AddressClaim::Metal3(claim) => Some(claim.spec.pool.name_str().to_owned()),
+        AddressClaim::Capi(_) => None,
+    });
+    let found = |name: String| {
+        let pool = reader.get(&ObjectKey::new(namespace, &name))?;
+        Some((name, pool))
+    };
+    metal3.chain(claimed).filter_map(found).collect()
 }
 
 fn observe_secrets(

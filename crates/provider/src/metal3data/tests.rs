@@ -108,6 +108,37 @@ fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
     assert_eq!(plan.end, End::WaitFor("an address of IPPool pool (pool: 2 of 3 addresses are free)".into()));
 }
 
+fn with_pool(metadata: Value, snapshot: Snapshot) -> Snapshot {
+    Snapshot { pools: [("pool".to_owned(), read(json!({"metadata": metadata})))].into(), ..snapshot }
+}
+
+#[test]
+fn a_claim_on_a_pool_that_is_served_has_the_finalizer_of_the_address_manager_from_the_start() {
+    let created = |metadata: Value| {
+        let plan = decide(&with_pool(metadata, complete()));
+        let Some(Write::Create { object, .. }) = plan.writes.get(1) else { panic!("a create") };
+        object["metadata"]["finalizers"].clone()
+    };
+    let held = json!({"name": "pool", "finalizers": [finalizer::IP_POOL]});
+    assert_eq!(created(held.clone()), json!([finalizer::DATA, finalizer::IP_CLAIM]));
+    assert_eq!(created(json!({"name": "pool"})), json!([finalizer::DATA]), "nobody serves it");
+    let mut going = held;
+    going["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert_eq!(created(going), json!([finalizer::DATA]), "it takes no new claims");
+}
+
+#[test]
+fn a_claim_whose_pool_is_gone_is_let_go_wholly() {
+    let released = |snapshot: Snapshot| {
+        let plan = decide(&deleting(Snapshot { claim: None, ..snapshot }));
+        let Some(Write::Patch { patch, .. }) = plan.writes.first() else { panic!("a patch") };
+        patch["metadata"]["finalizers"].clone()
+    };
+    assert_eq!(released(served()), json!([finalizer::IP_CLAIM]));
+    let gone = Snapshot { pools: BTreeMap::new(), ..served() };
+    assert_eq!(released(gone), json!([]), "nobody is left who would take it off");
+}
+
 #[test]
 fn with_its_addresses_both_secrets_are_made_and_the_data_is_ready() {
     let plan = decide(&served());
