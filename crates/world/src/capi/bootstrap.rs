@@ -94,7 +94,11 @@ fn decide(s: &Snapshot, left: impl FnOnce() -> Duration) -> Plan {
     }
     let mut plan = Plan::done();
     if !s.has_secret {
-        plan.create_value(ResourceKind::of::<Secret>(), old.key(), secret(old, machine, s.is_first));
+        plan.create_value(
+            ResourceKind::of::<Secret>(),
+            old.key(),
+            secret(old, machine, !cluster.control_plane_is_initialized()),
+        );
     }
     let mut new = KubeadmConfig::clone(old);
     let status = new.status.get_or_insert_default();
@@ -116,7 +120,10 @@ fn decide(s: &Snapshot, left: impl FnOnce() -> Duration) -> Plan {
 fn secret(config: &KubeadmConfig, machine: &Machine, first: bool) -> Value {
     let command = if first { "init" } else { "join" };
     let format = config.spec.get("format").and_then(Value::as_str).unwrap_or("cloud-config");
-    let body = serde_json::to_string_pretty(&config.spec).unwrap_or_default();
+    // Servers differ in the order of keys; the text must not.
+    let mut spec = Value::Object(config.spec.clone());
+    spec.sort_all_objects();
+    let body = serde_json::to_string_pretty(&spec).unwrap_or_default();
     let text = format!("## template: jinja\n#cloud-config\n# kubeadm {command}\n{body}\n");
     let key = config.key();
     json!({
