@@ -4,35 +4,92 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{generate, readme, repo};
+use crate::{conformance, e2e, generate, kubectl_script, readme, real, repo};
+
+/// Why a test is ignored that a plain `cargo test` cannot run: `#[ignore = "needs Go: run by cargo xtask ci"]`.
+const NEEDS_GO: &str = "needs Go";
 
 /// Runs every stage and prints its seconds; the first failing one ends it.
 pub fn run() -> Result<()> {
-    let mut seconds = Vec::new();
-    stage(&mut seconds, "fmt", || command("cargo fmt --all --check"))?;
-    stage(&mut seconds, "clippy", || {
-        command("cargo clippy --workspace --all-targets --locked -- -D warnings")
-    })?;
-    stage(&mut seconds, "generated files", || generate::run(true))?;
+    let mut stages = Stages::default();
+    let outcome = all(&mut stages);
+    stages.print();
+    outcome
+}
+
+fn all(stages: &mut Stages) -> Result<()> {
+    stages.run("fmt", || command("cargo fmt --all --check"))?;
+    stages.run("clippy", || command("cargo clippy --workspace --all-targets --locked -- -D warnings"))?;
+    stages.run("generated files", || generate::run(true))?;
     // `up` without `--once` runs until Ctrl-C; a test starts and stops it.
     let ends = |line: &String| line.starts_with("cargo ") && !line.ends_with(" up");
     for line in readme::commands()?.into_iter().filter(ends) {
-        stage(&mut seconds, &line.clone(), || command(&line))?;
+        stages.run(&line.clone(), || command(&line))?;
     }
-    println!("\nstages:");
-    for (name, took) in seconds {
-        println!("{took:>7.1} s  {name}");
+    against_the_real_server(stages)
+}
+
+/// Where Go is, nothing that needs it may be left out.
+fn against_the_real_server(stages: &mut Stages) -> Result<()> {
+    if let Err(cause) = real::can_build() {
+        println!("\nleft out: everything on a real API server: {cause}");
+        return Ok(());
+    }
+    stages.run("build the real API server", real::build_all)?;
+    stages.run("real run", || conformance::run(&conformance::Args::default()))?;
+    stages.run("real e2e", e2e::run)?;
+    stages.run("real script", || kubectl_script::run(kubectl_script::Args::default()))?;
+    stages.run("tests that need Go", tests_that_need_go)
+}
+
+/// Runs the ignored tests if there are any, and fails unless each one ran.
+fn tests_that_need_go() -> Result<()> {
+    let mut expected = 0;
+    for file in repo::rust_files(&repo::root().join("crates"))? {
+        expected += count_ignored(&std::fs::read_to_string(file)?);
+    }
+    println!("{expected} tests are ignored because they need Go");
+    if expected == 0 {
+        return Ok(());
+    }
+    let line = "cargo test --workspace --locked -- --ignored";
+    let output =
+        Command::new("cargo").args(line.split_whitespace().skip(1)).current_dir(repo::root()).output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    let ran = said.lines().filter(|line| line.starts_with("test ") && line.ends_with(" ... ok")).count();
+    if !output.status.success() || ran < expected {
+        let cause = String::from_utf8_lossy(&output.stderr);
+        bail!("`{line}` ran {ran} of {expected} tests that need Go ({}):\n{cause}", output.status);
     }
     Ok(())
 }
 
-fn stage(seconds: &mut Vec<(String, f64)>, name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
-    println!("\n== {name}");
-    #[expect(clippy::disallowed_methods, reason = "a chore reports how long it took")]
-    let start = std::time::Instant::now();
-    work()?;
-    seconds.push((name.to_owned(), start.elapsed().as_secs_f64()));
-    Ok(())
+fn count_ignored(source: &str) -> usize {
+    source.lines().filter(|line| line.trim().starts_with(&format!("#[ignore = \"{NEEDS_GO}"))).count()
+}
+
+/// Stages so far and how long they took.
+#[derive(Default)]
+struct Stages(Vec<(String, f64)>);
+
+impl Stages {
+    fn run(&mut self, name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        println!("\n== {name}");
+        #[expect(clippy::disallowed_methods, reason = "a chore reports how long it took")]
+        let start = std::time::Instant::now();
+        let outcome = work();
+        self.0.push((name.to_owned(), start.elapsed().as_secs_f64()));
+        outcome
+    }
+
+    fn print(&self) {
+        println!("\nstages:");
+        for (name, took) in &self.0 {
+            println!("{took:>7.1} s  {name}");
+        }
+        println!("{:>7.1} s  together", self.0.iter().map(|(_, took)| took).sum::<f64>());
+    }
 }
 
 fn command(line: &str) -> Result<()> {
@@ -43,4 +100,15 @@ fn command(line: &str) -> Result<()> {
         bail!("`{line}` failed: {status}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tests_that_are_ignored_for_want_of_go_are_counted() {
+        let source = "    #[ignore = \"needs Go: run by cargo xtask ci\"]\n#[ignore = \"slow\"]\n// #[ignore = \"needs Go\"]\n";
+        assert_eq!(count_ignored(source), 1);
+    }
 }

@@ -3,13 +3,18 @@
 mod acceptance;
 mod bench;
 mod ci;
+mod compare;
+mod conformance;
 mod e2e;
+mod embedded;
 mod generate;
 mod kubectl_script;
+mod memory;
 mod parity;
 mod readme;
 mod real;
 mod repo;
+mod requests;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -1,27 +1,43 @@
 //! `cargo xtask bench`: what a machine costs. Figures are counted at the server, by who asked.
 
+mod figures;
 mod machines;
+mod real;
+
+use std::time::Duration;
 
 use anyhow::Result;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+
+/// How long a benchmark looks whether anything is written at rest.
+const REST: Duration = Duration::from_secs(60);
 
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     /// A fleet comes up in process: requests and memory per machine (run it with `cargo run --release -p xtask`)
-    Machines {
-        /// How many workers
-        #[arg(long, default_value_t = 100)]
-        size: usize,
-        /// Print one JSON line with every figure and its budget
-        #[arg(long)]
-        json: bool,
-    },
+    Machines(Fleet),
+    /// The same on a real API server, with `capm3 manager` as a process (needs Go)
+    Real(Fleet),
+}
+
+/// How large, and how it is told.
+#[derive(Debug, Args)]
+pub struct Fleet {
+    /// How many workers
+    #[arg(long, default_value_t = 100)]
+    size: usize,
+    /// Print one JSON line with every figure and its budget
+    #[arg(long)]
+    json: bool,
 }
 
 /// Measures and prints.
 pub fn run(what: &Bench) -> Result<()> {
-    match what {
-        Bench::Machines { size, json } => machines::run(*size, *json),
-    }
+    let (figures, fleet) = match what {
+        Bench::Machines(fleet) => (machines::run(fleet.size)?, fleet),
+        Bench::Real(fleet) => (real::run(fleet.size)?, fleet),
+    };
+    figures.print(fleet.json);
+    Ok(())
 }

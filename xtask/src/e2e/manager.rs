@@ -8,7 +8,8 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{real::Cluster, repo};
+use super::server::Server;
+use crate::{memory, repo};
 
 /// Name under which the server sees the manager.
 pub const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
@@ -18,22 +19,25 @@ pub struct Manager(Child);
 
 /// Builds the binary and says where it is.
 pub fn build() -> Result<PathBuf> {
-    let status =
-        Command::new("cargo").args(["build", "--quiet", "-p", "capm3"]).current_dir(repo::root()).status()?;
+    // As this program was built, so that nothing is built twice.
+    let (folder, profile) = if cfg!(debug_assertions) { ("debug", "dev") } else { ("release", "release") };
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "--package", "capm3", "--profile", profile]);
+    let status = cargo.current_dir(repo::root()).status().context("starting cargo")?;
     ensure!(status.success(), "building capm3 failed");
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repo::root().join("target"), PathBuf::from);
-    Ok(target.join("debug/capm3"))
+    Ok(target.join(folder).join("capm3"))
 }
 
 impl Manager {
-    /// Starts a manager for the cluster; its logs go to the cluster's folder.
-    pub fn start(binary: &Path, cluster: &Cluster) -> Result<Self> {
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(cluster.log("manager"))?;
+    /// Starts a manager for the server; its logs go to the server's folder.
+    pub fn start(binary: &Path, server: &Server) -> Result<Self> {
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(server.log("manager"))?;
         let child = Command::new(binary)
             .arg("manager")
             .arg("--kubeconfig")
-            .arg(cluster.kubeconfig())
+            .arg(server.kubeconfig())
             .args(["--enable-ipam", "--logging-format=json", "--health-addr"])
             .arg(format!("127.0.0.1:{}", free_port()?))
             .stdin(Stdio::null())
@@ -44,11 +48,16 @@ impl Manager {
         Ok(Self(child))
     }
 
+    /// Most memory that it has had, in megabytes.
+    pub fn peak_rss_mb(&self) -> Result<u64> {
+        memory::peak_mb(&self.0.id().to_string())
+    }
+
     /// Ends it without a word, as a crash would, and starts another.
-    pub fn kill_and_restart(&mut self, binary: &Path, cluster: &Cluster) -> Result<()> {
+    pub fn kill_and_restart(&mut self, binary: &Path, server: &Server) -> Result<()> {
         self.0.kill()?;
         self.0.wait()?;
-        *self = Self::start(binary, cluster)?;
+        *self = Self::start(binary, server)?;
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
-//! The world and a user, both clients of the real API server.
+//! The world and a user, both clients of an API server.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use capm3_api::vocabulary::annotation;
 use capm3_engine::{ApiClient, Clock, Detail, ObjectKey, ResourceKind, client::over_network};
 use capm3_lab::{
     manifests::Manifest,
@@ -11,11 +12,12 @@ use capm3_lab::{
 use capm3_world::{Options, WorkloadApis, World};
 use serde_json::{Value, json};
 
-use super::{audit, manager};
-
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(250);
+/// Nothing may change for so many looks before everything counts as still.
+const STILL_LOOKS: u32 = 12;
+const NAMESPACE: &str = "metal3";
 
 /// The Nodes of the workload cluster live in the same API server: the cluster manages itself.
 struct SelfHosted {
@@ -38,6 +40,8 @@ impl WorkloadApis for SelfHosted {
 /// What plays around the manager.
 pub struct Stage {
     client: ApiClient,
+    /// Every kind that matters, by name.
+    kinds: BTreeMap<String, ResourceKind>,
     _world: World,
 }
 
@@ -47,26 +51,47 @@ impl Stage {
         let client = over_network(kubeconfig, None, "capm3-e2e").await?;
         let crds = capm3_lab::crds();
         capm3_lab::apply(&client, &crds).await?;
+        let mut kinds = BTreeMap::new();
         for crd in &crds {
-            until_served(&client, crd).await?;
+            let kind = served(crd).context("a CRD without names")?;
+            until_served(&client, &kind).await?;
+            kinds.insert(kind.kind.clone(), kind);
+        }
+        for (kind, plural) in [("Secret", "secrets"), ("Node", "nodes")] {
+            let (group, version, plural) = (String::new(), "v1".to_owned(), plural.to_owned());
+            kinds.insert(kind.to_owned(), ResourceKind { group, version, kind: kind.to_owned(), plural });
         }
         let world_client = over_network(kubeconfig, None, "capm3-world").await?;
         let apis = SelfHosted { client: world_client.clone(), kubeconfig: kubeconfig.to_owned() };
         let world = World::start(world_client, Arc::new(apis), Clock::system(), &Options::default());
-        Ok(Self { client, _world: world })
+        Ok(Self { client, kinds, _world: world })
     }
 
     pub async fn apply(&self, manifests: &[Manifest]) -> Result<()> {
         Ok(capm3_lab::apply(&self.client, manifests).await?)
     }
 
-    async fn list(&self, kind: &ResourceKind) -> Result<Vec<Value>> {
-        let page = self.client.list_page::<Value>(kind, "", Detail::Whole, None).await;
-        let mut items = page.with_context(|| format!("listing {kind}"))?.items;
+    fn kind(&self, kind: &str) -> Result<&ResourceKind> {
+        self.kinds.get(kind).with_context(|| format!("no CRD of {kind}"))
+    }
+
+    async fn list(&self, kind: &str) -> Result<Vec<Value>> {
+        let resource = self.kind(kind)?;
+        let (mut items, mut next) = (Vec::new(), None);
+        loop {
+            let page = self.client.list_page::<Value>(resource, "", Detail::Whole, next.as_deref()).await;
+            let page = page.with_context(|| format!("listing {kind}"))?;
+            items.extend(page.items);
+            next = page.metadata.continue_.filter(|token| !token.is_empty());
+            if next.is_none() {
+                break;
+            }
+        }
         for item in &mut items {
-            // Items of a list do not say their kind.
+            // Items of a list need not say their kind.
             if let Some(item) = item.as_object_mut() {
-                item.insert("kind".to_owned(), json!(kind.kind));
+                item.insert("apiVersion".to_owned(), json!(resource.api_version()));
+                item.insert("kind".to_owned(), json!(kind));
             }
         }
         Ok(items)
@@ -76,18 +101,34 @@ impl Stage {
     pub async fn report(&self) -> Result<Report> {
         let mut objects = Vec::new();
         for kind in KINDS {
-            objects.extend(self.list(&resource(kind)?).await?.into_iter().map(Arc::new));
+            objects.extend(self.list(kind).await?.into_iter().map(Arc::new));
         }
         Ok(report_of(&objects, 0))
     }
 
-    /// Waits until control plane and workers have that many ready machines.
+    /// Every object of every kind that matters, once none has changed for a while.
+    pub async fn until_still(&self) -> Result<Vec<Value>> {
+        let (mut before, mut still) = (Vec::new(), 0);
+        self.until("nothing changes any more", async || {
+            let mut now = Vec::new();
+            for kind in self.kinds.keys() {
+                now.extend(self.list(kind).await?);
+            }
+            still = if now == before { still + 1 } else { 0 };
+            before = now;
+            Ok(still == STILL_LOOKS)
+        })
+        .await?;
+        Ok(before)
+    }
+
+    /// Waits until control plane and workers have that many ready machines and no others are there.
     pub async fn until_ready(&self, control_plane: i64, workers: i64) -> Result<()> {
         let ready =
             |object: &Value| object.pointer("/status/readyReplicas").and_then(Value::as_i64).unwrap_or(0);
         self.until(&format!("{control_plane} and {workers} machines are ready"), async || {
-            let planes = self.list(&resource("KubeadmControlPlane")?).await?;
-            let deployments = self.list(&resource("MachineDeployment")?).await?;
+            let planes = self.list("KubeadmControlPlane").await?;
+            let deployments = self.list("MachineDeployment").await?;
             Ok(planes.iter().map(ready).sum::<i64>() == control_plane
                 && deployments.iter().map(ready).sum::<i64>() == workers
                 && self.report().await?.machines.iter().all(|m| m.ready))
@@ -98,28 +139,53 @@ impl Stage {
     /// Waits until that many Metal3Machines exist.
     pub async fn until_machines(&self, count: usize) -> Result<()> {
         self.until(&format!("{count} Metal3Machines exist"), async || {
-            Ok(self.list(&resource("Metal3Machine")?).await?.len() == count)
-        })
-        .await
-    }
-
-    /// Waits until the manager has not written for a while.
-    pub async fn until_quiet(&self, log: &Path) -> Result<()> {
-        self.until("the manager is quiet", async || {
-            Ok(audit::writes_during(log, manager::USER_AGENT, Duration::from_secs(5)).await? == 0)
+            Ok(self.list("Metal3Machine").await?.len() == count)
         })
         .await
     }
 
     pub async fn scale_workers(&self, replicas: u32) -> Result<()> {
-        let key = ObjectKey::new("metal3", "my-cluster-workers");
         let patch = json!({"spec": {"replicas": replicas}});
-        self.client.merge_patch(&resource("MachineDeployment")?, &key, None, &patch).await?;
+        self.patch("MachineDeployment", "my-cluster-workers", &patch).await
+    }
+
+    /// Says what hosts are good for.
+    pub async fn label_hosts(&self, hosts: &[&str], role: &str) -> Result<()> {
+        for host in hosts {
+            let patch = json!({"metadata": {"labels": {"cluster-role": role}}});
+            self.patch("BareMetalHost", host, &patch).await?;
+        }
+        Ok(())
+    }
+
+    /// The machines on these hosts go first when there are too many.
+    pub async fn mark_for_deletion(&self, hosts: &[&str]) -> Result<()> {
+        for host in hosts {
+            let machines = self.list("Metal3Machine").await?;
+            let key = format!("{NAMESPACE}/{host}");
+            let is_on_it = |m: &&Value| {
+                let annotations = m.pointer("/metadata/annotations");
+                annotations.and_then(|all| all.get(annotation::HOST)) == Some(&json!(key))
+            };
+            let name = machines.iter().find(is_on_it).and_then(|m| m.pointer("/metadata/name"));
+            let name = name.and_then(Value::as_str).with_context(|| format!("no machine is on {host}"))?;
+            let patch = json!({"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": "yes"}}});
+            self.patch("Machine", name, &patch).await?;
+        }
+        Ok(())
+    }
+
+    async fn patch(&self, kind: &str, name: &str, patch: &Value) -> Result<()> {
+        let key = ObjectKey::new(NAMESPACE, name);
+        let answer = self.client.merge_patch(self.kind(kind)?, &key, None, patch).await;
+        answer.with_context(|| format!("patching {kind} {name}"))?;
         Ok(())
     }
 
     pub async fn delete_cluster(&self) -> Result<()> {
-        self.client.delete(&resource("Cluster")?, &ObjectKey::new("metal3", "my-cluster"), None).await?;
+        let key = ObjectKey::new(NAMESPACE, "my-cluster");
+        let left = self.client.delete(self.kind("Cluster")?, &key, None).await?;
+        ensure!(left.is_some(), "a Cluster with machines went at once");
         Ok(())
     }
 
@@ -137,11 +203,11 @@ impl Stage {
         ];
         self.until("nothing is left", async || {
             for kind in kinds {
-                if !self.list(&resource(kind)?).await?.is_empty() {
+                if !self.list(kind).await?.is_empty() {
                     return Ok(false);
                 }
             }
-            let secrets = self.list(&resource("Secret")?).await?;
+            let secrets = self.list("Secret").await?;
             let rendered = |s: &Value| s["type"] == "infrastructure.cluster.x-k8s.io/secret";
             let hosts = self.report().await?.hosts;
             Ok(!secrets.iter().any(rendered) && hosts.iter().all(|h| h.state == "available"))
@@ -161,22 +227,6 @@ impl Stage {
     }
 }
 
-/// Where a kind is served.
-fn resource(kind: &str) -> Result<ResourceKind> {
-    if kind == "Secret" {
-        return Ok(ResourceKind {
-            group: String::new(),
-            version: "v1".into(),
-            kind: kind.into(),
-            plural: "secrets".into(),
-        });
-    }
-    let crds = capm3_lab::crds();
-    let crd =
-        crds.iter().find(|crd| crd.object.pointer("/spec/names/kind").and_then(Value::as_str) == Some(kind));
-    served(crd.with_context(|| format!("no CRD of {kind}"))?).with_context(|| format!("CRD of {kind}"))
-}
-
 fn served(crd: &Manifest) -> Option<ResourceKind> {
     let text = |pointer: &str| crd.object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     Some(ResourceKind {
@@ -188,10 +238,9 @@ fn served(crd: &Manifest) -> Option<ResourceKind> {
 }
 
 /// A real server needs a moment before it serves a new kind.
-async fn until_served(client: &ApiClient, crd: &Manifest) -> Result<()> {
-    let kind = served(crd).context("a CRD without names")?;
+async fn until_served(client: &ApiClient, kind: &ResourceKind) -> Result<()> {
     for _ in 0..120 {
-        if client.list_page::<Value>(&kind, "", Detail::Whole, None).await.is_ok() {
+        if client.list_page::<Value>(kind, "", Detail::Whole, None).await.is_ok() {
             return Ok(());
         }
         tokio::time::sleep(LOOK).await;

@@ -32,7 +32,7 @@ fn folder() -> PathBuf {
 }
 
 /// How the script is run.
-#[derive(Debug, Clone, Copy, clap::Args)]
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct Args {
     /// Write what the real server answers as what is expected
     #[arg(long)]

@@ -30,6 +30,19 @@ pub fn ensure(binary: Binary) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Whether this machine can build them; says what is missing if not.
+pub fn can() -> Result<()> {
+    go::command().map(|_| ())
+}
+
+/// Builds every binary that is not in the cache.
+pub fn all() -> Result<()> {
+    for binary in [Binary::Etcd, Binary::ApiServer, Binary::ControllerManager, Binary::Kubectl] {
+        ensure(binary)?;
+    }
+    Ok(())
+}
+
 fn cache() -> PathBuf {
     match env::var_os("CAPM3_KUBE_CACHE") {
         Some(named) => std::path::absolute(&named).unwrap_or_else(|_| named.into()),

@@ -43,7 +43,9 @@ pub enum Real {
         #[arg(long)]
         dir: Option<PathBuf>,
     },
-    /// Bring the three racks up, scale and delete them, with manager and world as clients
+    /// Ask the embedded server and a real one the same with raw requests, and compare the answers
+    Run(crate::conformance::Args),
+    /// Bring the three racks up, scale and delete them on both servers, with manager and world as clients
     E2e,
     /// Ask the embedded server and a real one the same with kubectl, and compare the answers
     Script(crate::kubectl_script::Args),
@@ -59,6 +61,7 @@ pub enum Real {
 pub fn run(what: Real) -> Result<ExitCode> {
     match what {
         Real::Up { dir } => up(&folder(dir)),
+        Real::Run(args) => crate::conformance::run(&args),
         Real::E2e => crate::e2e::run(),
         Real::Script(args) => crate::kubectl_script::run(args),
         Real::Down { dir, when_input_ends: false } => down(&folder(dir)),

@@ -19,6 +19,7 @@ mod state;
 pub mod wait;
 
 pub use self::{
+    build::{all as build_all, can as can_build},
     cli::{Real, kubectl, kubectl_path, run},
     cluster::Cluster,
     crds::print as print_crds,

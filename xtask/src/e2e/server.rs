@@ -1,0 +1,54 @@
+//! The two servers that the scenario runs on, as far as the scenario can tell them apart: by name.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Result;
+
+use super::manager;
+use crate::{embedded::Embedded, real::Cluster, requests::Counts};
+
+/// A running API server.
+pub enum Server {
+    Real(Cluster),
+    Embedded(Embedded),
+}
+
+impl Server {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Real(_) => "real",
+            Self::Embedded(_) => "embedded",
+        }
+    }
+
+    /// The kubeconfig of its administrator.
+    pub fn kubeconfig(&self) -> PathBuf {
+        match self {
+            Self::Real(cluster) => cluster.kubeconfig(),
+            Self::Embedded(embedded) => embedded.kubeconfig(),
+        }
+    }
+
+    /// Where a process that belongs to it logs.
+    pub fn log(&self, process: &str) -> PathBuf {
+        match self {
+            Self::Real(cluster) => cluster.log(process),
+            Self::Embedded(embedded) => embedded.folder().join(format!("{process}.log")),
+        }
+    }
+
+    /// Requests of the manager so far.
+    pub fn manager_requests(&self) -> Result<Counts> {
+        match self {
+            Self::Real(cluster) => Counts::audited(&cluster.audit_log(), manager::USER_AGENT),
+            Self::Embedded(embedded) => Ok(Counts::embedded(&embedded.requests(), manager::USER_AGENT)),
+        }
+    }
+
+    /// How often the manager writes within a time from now.
+    pub async fn manager_writes_during(&self, time: Duration) -> Result<u64> {
+        let before = self.manager_requests()?.writes;
+        tokio::time::sleep(time).await;
+        Ok(self.manager_requests()?.writes - before)
+    }
+}

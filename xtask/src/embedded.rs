@@ -1,0 +1,49 @@
+//! The embedded server as a server of its own: behind its HTTPS door, with a kubeconfig file, so that a client cannot
+//! tell how it differs from a real one.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::Result;
+use capm3_apiserver::{
+    ApiServer, Options, RequestCount,
+    https::{self, ListenOptions, Listener},
+};
+use capm3_engine::Clock;
+use tempfile::TempDir;
+
+/// A running server; dropping it stops it.
+pub struct Embedded {
+    server: ApiServer,
+    _listener: Listener,
+    folder: TempDir,
+}
+
+impl Embedded {
+    /// Starts one; must be called on a runtime.
+    pub fn start() -> Result<Self> {
+        let clock = Clock::system();
+        let server = ApiServer::new(Options::new(Arc::new(move || clock.now()), 1));
+        let listener = https::serve(server.clone(), ListenOptions::default())?;
+        let folder = tempfile::tempdir()?;
+        fs::write(folder.path().join("kubeconfig"), listener.kubeconfig())?;
+        Ok(Self { server, _listener: listener, folder })
+    }
+
+    /// Where its clients' files may be.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// Requests so far, by who asked for what.
+    pub fn requests(&self) -> Vec<RequestCount> {
+        self.server.requests()
+    }
+}

@@ -1,0 +1,113 @@
+//! How often a client asked, as a server counted it: the embedded one in memory, the real one in its audit log.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
+
+use anyhow::{Context, Result};
+use capm3_apiserver::RequestCount;
+use serde::Deserialize;
+
+/// Requests of one client. Events are not counted, nor are watches and the lists with which a client starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub writes: u64,
+    pub reads: u64,
+}
+
+impl Counts {
+    fn add(&mut self, verb: &str, resource: &str, count: u64) {
+        match verb {
+            _ if resource == "events" => {}
+            "watch" | "list" => {}
+            "get" => self.reads += count,
+            _ => self.writes += count,
+        }
+    }
+
+    /// From the counters of the embedded server.
+    pub fn embedded(requests: &[RequestCount], user_agent: &str) -> Self {
+        let mut counts = Self::default();
+        for request in requests.iter().filter(|request| request.user_agent == user_agent) {
+            let resource = request.resource.rsplit('/').next().unwrap_or_default();
+            counts.add(&request.verb, resource, request.count);
+        }
+        counts
+    }
+
+    /// From the audit log of a real server.
+    pub fn audited(log: &Path, user_agent: &str) -> Result<Self> {
+        let file = File::open(log).with_context(|| format!("reading {}", log.display()))?;
+        let mut counts = Self::default();
+        for line in BufReader::new(file).lines() {
+            // The last line may be half written.
+            let Ok(line) = serde_json::from_str::<Line>(&line?) else { continue };
+            if line.user_agent == user_agent {
+                counts.add(&line.verb, &line.object_ref.resource, 1);
+            }
+        }
+        Ok(counts)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    verb: String,
+    #[serde(default)]
+    user_agent: String,
+    #[serde(default)]
+    object_ref: ObjectRef,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ObjectRef {
+    resource: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_log_is_counted_by_client_without_events_watches_and_the_half_line_at_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("audit.log");
+        fs::write(
+            &log,
+            r#"{"verb":"patch","userAgent":"a","objectRef":{"resource":"machines"}}
+{"verb":"create","userAgent":"a","objectRef":{"resource":"events"}}
+{"verb":"get","userAgent":"a"}
+{"verb":"watch","userAgent":"a"}
+{"verb":"create","userAgent":"b"}
+{"verb":"del"#,
+        )
+        .unwrap();
+        assert_eq!(Counts::audited(&log, "a").unwrap(), Counts { writes: 1, reads: 1 });
+    }
+
+    #[test]
+    fn the_embedded_server_is_counted_alike() {
+        let request = |user_agent: &str, verb: &str, resource: &str| RequestCount {
+            user_agent: user_agent.to_owned(),
+            verb: verb.to_owned(),
+            resource: resource.to_owned(),
+            subresource: String::new(),
+            code: 200,
+            count: 2,
+        };
+        let requests = [
+            request("a", "patch", "metal3.io/baremetalhosts"),
+            request("a", "create", "/events"),
+            request("a", "get", "/secrets"),
+            request("a", "list", "/secrets"),
+            request("b", "create", "/secrets"),
+        ];
+        assert_eq!(Counts::embedded(&requests, "a"), Counts { writes: 2, reads: 2 });
+    }
+}
