@@ -27,6 +27,7 @@ mod event;
 mod field;
 mod gc;
 mod handler;
+mod history;
 pub mod https;
 mod ids;
 mod meta;
@@ -58,6 +59,7 @@ mod write;
 
 pub use admission::{Admission, AdmissionRequest, Denial, Operation};
 pub use conversion::{Conversion, RewriteApiVersion};
+pub use history::Revision;
 pub use object_schema::{ObjectSchema, SchemaError};
 pub use options::Options;
 pub use record::{RequestCount, WriteRecord};

@@ -23,8 +23,10 @@ use crate::{
     conversion::Conversion,
     env::Env,
     handler,
+    history::Revision,
     options::Options,
     record::RequestCount,
+    resource::ResourceKey,
     response::{self, ResponseBody},
     status::ApiError,
 };
@@ -95,11 +97,20 @@ impl ApiServer {
 
     /// Every stored object of a cluster (`None`: the management API), ordered by resource, namespace and name.
     pub fn objects(&self, cluster: Option<&str>) -> Vec<Arc<Value>> {
-        let found = match cluster {
+        self.named(cluster).map(|cluster| cluster.objects()).unwrap_or_default()
+    }
+
+    /// Every change of a resource of a cluster (`None`: the management API), oldest first. `None` if the resource is
+    /// not served, or if more changes happened than [`Options::log_capacity`] keeps.
+    pub fn history(&self, cluster: Option<&str>, group: &str, plural: &str) -> Option<Vec<Revision>> {
+        self.named(cluster)?.history(&ResourceKey::new(group, plural))
+    }
+
+    fn named(&self, cluster: Option<&str>) -> Option<Arc<Cluster>> {
+        match cluster {
             None => Some(Arc::clone(&self.shared.management)),
             Some(id) => self.shared.workload.read().get(id).cloned(),
-        };
-        found.map(|cluster| cluster.objects()).unwrap_or_default()
+        }
     }
 
     /// The cluster a path belongs to, and the rest of the path.

@@ -223,3 +223,21 @@ async fn removing_a_cluster_ends_its_watches_and_makes_it_unreachable() {
     let (code, status) = get(&server, "/clusters/metal3/one/api/v1/nodes").await;
     assert_eq!((code, &status["reason"]), (503, &json!("ServiceUnavailable")));
 }
+
+#[tokio::test]
+async fn the_history_tells_every_revision_until_it_forgets() {
+    let server = with_widgets(ApiServer::new(Options { log_capacity: 3, ..options() })).await;
+    let history = || server.history(None, "test.io", "widgets");
+    call(&server, "POST", WIDGETS, Some(widget("w", 1))).await;
+    let path = format!("{WIDGETS}/w");
+    merge_patch(&server, &path, json!({"spec": {"size": 2}})).await;
+    call(&server, "DELETE", &path, None).await;
+    let told: Vec<(Value, bool)> =
+        history().unwrap().into_iter().map(|r| (r.object["spec"]["size"].clone(), r.removed)).collect();
+    assert_eq!(told, [(json!(1), false), (json!(2), false), (json!(2), true)]);
+    let numbers: Vec<u64> = history().unwrap().iter().map(|r| r.number).collect();
+    assert!(numbers.is_sorted(), "{numbers:?}");
+    call(&server, "POST", WIDGETS, Some(widget("x", 1))).await;
+    assert_eq!(history(), None, "a fourth change does not fit");
+    assert_eq!(server.history(None, "test.io", "gadgets"), None);
+}
