@@ -94,11 +94,9 @@ fn decide(s: &Snapshot, left: impl FnOnce() -> Duration) -> Plan {
     }
     let mut plan = Plan::done();
     if !s.has_secret {
-        plan.create_value(
-            ResourceKind::of::<Secret>(),
-            old.key(),
-            secret(old, machine, !cluster.control_plane_is_initialized()),
-        );
+        // Two machines of the same second look equally old, but only one of them can come before the control plane.
+        let initialises = s.is_first && !cluster.control_plane_is_initialized();
+        plan.create_value(ResourceKind::of::<Secret>(), old.key(), secret(old, machine, initialises));
     }
     let mut new = KubeadmConfig::clone(old);
     let status = new.status.get_or_insert_default();
