@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::{
     admission::InProcess,
+    faults::{Faults, Faulty, NoFaults},
     manifests::Manifest,
     workload_apis::{ConnectInProcess, Embedded},
 };
@@ -50,11 +51,24 @@ pub struct Options {
     pub real_time: bool,
     /// Called for every write in the server's order.
     pub observer: Option<Observer>,
+    /// What befalls the calls of the providers; nothing, unless somebody wants trouble.
+    pub faults: Arc<dyn Faults>,
+    /// How many changes of each resource the server remembers; `None`: as many as usual.
+    pub remembered: Option<usize>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 1, profile: Profile::Instant, speed: 1.0, workers: 4, real_time: false, observer: None }
+        Self {
+            seed: 1,
+            profile: Profile::Instant,
+            speed: 1.0,
+            workers: 4,
+            real_time: false,
+            observer: None,
+            faults: Arc::new(NoFaults),
+            remembered: None,
+        }
     }
 }
 
@@ -91,13 +105,14 @@ pub enum Settled {
     Busy,
 }
 
-/// Server, world and provider in one process.
+/// Server, world and providers in one process.
 pub struct Lab {
     server: ApiServer,
     client: ApiClient,
     clock: Clock,
     world: World,
-    provider: Option<Provider>,
+    providers: Vec<Provider>,
+    faults: Arc<dyn Faults>,
     workers: usize,
     patience: Patience,
 }
@@ -109,6 +124,7 @@ impl Lab {
         let clock = if options.real_time { Clock::system() } else { Clock::starting_at(start) };
         let mut server_options = capm3_apiserver::Options::new(Arc::new(move || clock.now()), options.seed);
         server_options.observer.clone_from(&options.observer);
+        server_options.log_capacity = options.remembered.unwrap_or(server_options.log_capacity);
         let server = ApiServer::new(server_options);
         server.set_admission(Arc::new(InProcess));
         server.set_conversion(Arc::new(InProcess));
@@ -124,19 +140,39 @@ impl Lab {
         };
         let patience = if options.real_time { REAL } else { VIRTUAL };
         let world = World::start(world_client, apis, clock, &world_options);
-        let mut lab =
-            Self { server, client, clock, world, provider: None, workers: options.workers, patience };
-        lab.start_provider();
+        let faults = Arc::clone(&options.faults);
+        let mut lab = Self {
+            server,
+            client,
+            clock,
+            world,
+            providers: Vec::new(),
+            faults,
+            workers: options.workers,
+            patience,
+        };
+        lab.add_provider();
         Ok(lab)
     }
 
-    /// Starts a provider with empty caches in place of the present one.
+    /// Starts a provider with empty caches in place of the present ones.
     pub fn start_provider(&mut self) {
-        self.provider = None;
-        let client = client_of(&self.server, "capm3");
+        self.stop_providers();
+        self.add_provider();
+    }
+
+    /// Starts one more provider with empty caches: a replica beside the others, without an election among them.
+    pub fn add_provider(&mut self) {
+        let service = Faulty::new(self.server.clone(), Arc::clone(&self.faults));
+        let client = ApiClient::new(kube::Client::new(service, "default"), "capm3");
         let connect = ConnectInProcess::new(client.clone());
         let options = capm3_provider::Options { workers: self.workers, ..capm3_provider::Options::default() };
-        self.provider = Some(Provider::start(client, connect, self.clock, &options));
+        self.providers.push(Provider::start(client, connect, self.clock, &options));
+    }
+
+    /// Stops every provider in the middle of whatever it does.
+    pub fn stop_providers(&mut self) {
+        self.providers.clear();
     }
 
     /// Creates what is not there and merges what is, in order.
@@ -160,7 +196,7 @@ impl Lab {
 
     /// Whether nothing goes on at this moment.
     pub fn is_quiet(&self) -> bool {
-        self.world.is_idle() && self.provider.as_ref().is_none_or(Provider::is_idle)
+        self.world.is_idle() && self.providers.iter().all(Provider::is_idle)
     }
 
     /// The server.
@@ -178,9 +214,9 @@ impl Lab {
         &self.world
     }
 
-    /// The provider, if one is running.
+    /// The provider, or the first of several, if one is running.
     pub fn provider(&self) -> Option<&Provider> {
-        self.provider.as_ref()
+        self.providers.first()
     }
 
     /// Every object of a kind in the management API, by namespace and name.
@@ -209,7 +245,7 @@ impl Lab {
 
 impl std::fmt::Debug for Lab {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lab").field("provider", &self.provider).finish_non_exhaustive()
+        f.debug_struct("Lab").field("providers", &self.providers).finish_non_exhaustive()
     }
 }
 

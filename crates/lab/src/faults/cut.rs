@@ -1,0 +1,113 @@
+//! The provider is cut off at one write: dead from then on, as if its machine had lost power.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::{Call, Fault, Faults};
+
+/// On which side of a write the provider dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The write does not reach the server.
+    Before,
+    /// The write is done, and the provider never learns of it.
+    After,
+}
+
+/// Counts writes once it is armed, and cuts the provider off at one of them.
+#[derive(Debug, Default)]
+pub struct Cut {
+    at: Option<(u64, Side)>,
+    armed: AtomicBool,
+    writes: AtomicU64,
+    victim: Mutex<Option<Call>>,
+    happened: Notify,
+}
+
+impl Cut {
+    /// Only counts.
+    pub fn never() -> Self {
+        Self::default()
+    }
+
+    /// Cuts at the `write`-th write, counted from 1, after [`Self::arm`].
+    pub fn at(write: u64, side: Side) -> Self {
+        Self { at: Some((write, side)), ..Self::default() }
+    }
+
+    /// Starts to count.
+    pub fn arm(&self) {
+        self.armed.store(true, Ordering::SeqCst);
+    }
+
+    /// Writes that were counted.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::SeqCst)
+    }
+
+    /// The write at which the provider was cut off, if it came so far.
+    pub fn victim(&self) -> Option<Call> {
+        self.victim.lock().clone()
+    }
+
+    /// Waits until the provider is cut off, and is over once it was told: calls pass again.
+    pub async fn happened(&self) {
+        self.happened.notified().await;
+    }
+
+    /// The provider is replaced: the next one's calls pass.
+    pub fn over(&self) {
+        self.armed.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Faults for Cut {
+    fn befall(&self, call: &Call) -> Fault {
+        if !self.armed.load(Ordering::SeqCst) {
+            return Fault::None;
+        }
+        let mut victim = self.victim.lock();
+        if victim.is_some() {
+            return Fault::NeverAsked;
+        }
+        if !call.is_write() {
+            return Fault::None;
+        }
+        let write = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
+        match self.at {
+            Some((at, side)) if at == write => {
+                *victim = Some(call.clone());
+                self.happened.notify_one();
+                if side == Side::Before { Fault::NeverAsked } else { Fault::NeverAnswered }
+            }
+            _ => Fault::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::*;
+
+    fn call(method: Method) -> Call {
+        Call { method, path: "/x".to_owned() }
+    }
+
+    #[test]
+    fn the_named_write_and_everything_after_it_is_cut_off() {
+        let cut = Cut::at(2, Side::After);
+        assert_eq!(cut.befall(&call(Method::POST)), Fault::None, "not armed: not counted");
+        cut.arm();
+        let befalls = [Method::POST, Method::GET, Method::PATCH, Method::GET, Method::POST]
+            .map(|method| cut.befall(&call(method)));
+        let expected = [Fault::None, Fault::None, Fault::NeverAnswered, Fault::NeverAsked, Fault::NeverAsked];
+        assert_eq!(befalls, expected);
+        assert_eq!((cut.writes(), cut.victim()), (2, Some(call(Method::PATCH))));
+        cut.over();
+        assert_eq!(cut.befall(&call(Method::POST)), Fault::None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Weather: every so many calls something goes wrong, which and what by a seed.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::Duration,
+};
+
+use capm3_engine::rng::Rng;
+
+use super::{Call, Fault, Faults, Refusal};
+
+/// Troubles of a call that is not a watch; those of the second half need a write.
+const TROUBLES: [Fault; 7] = [
+    Fault::Refused(Refusal::Internal),
+    Fault::Refused(Refusal::Unavailable),
+    Fault::Refused(Refusal::TooMany),
+    Fault::RequestLost,
+    Fault::ReplyLost,
+    Fault::ReplyLost,
+    Fault::Refused(Refusal::Conflict),
+];
+
+/// Troubles of a watch.
+const WATCH_TROUBLES: [Fault; 4] = [
+    Fault::Closed,
+    Fault::Refused(Refusal::Expired),
+    Fault::Refused(Refusal::Unavailable),
+    Fault::Late(Duration::from_secs(3)),
+];
+
+/// One call of `every`, on average, goes wrong until the storm is over.
+#[derive(Debug)]
+pub struct Storm {
+    every: u64,
+    rng: Rng,
+    over: AtomicBool,
+    hits: AtomicU64,
+}
+
+impl Storm {
+    /// One call of `every` goes wrong.
+    pub fn new(seed: u64, every: u64) -> Self {
+        Self { every, rng: Rng::seeded(seed), over: AtomicBool::new(false), hits: AtomicU64::new(0) }
+    }
+
+    /// From now on nothing goes wrong.
+    pub fn over(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    /// How many calls went wrong.
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::SeqCst)
+    }
+}
+
+impl Faults for Storm {
+    fn befall(&self, call: &Call) -> Fault {
+        if self.over.load(Ordering::SeqCst) || self.rng.below(self.every) != 0 {
+            return Fault::None;
+        }
+        self.hits.fetch_add(1, Ordering::SeqCst);
+        let pick = |from: &[Fault]| {
+            let at = usize::try_from(self.rng.below(from.len() as u64)).unwrap_or(0);
+            from.get(at).copied().unwrap_or(Fault::None)
+        };
+        match (call.is_watch(), call.is_write()) {
+            (true, _) => pick(&WATCH_TROUBLES),
+            (false, true) => pick(&TROUBLES),
+            // A read without an answer is the same whether it was asked or not, and never conflicts.
+            (false, false) => pick(TROUBLES.split_at(4).0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::*;
+
+    #[test]
+    fn about_one_call_of_ten_goes_wrong_the_same_way_for_the_same_seed() {
+        let call = Call { method: Method::POST, path: "/x".to_owned() };
+        let run = |seed| {
+            let storm = Storm::new(seed, 10);
+            let faults: Vec<Fault> = (0..1000).map(|_| storm.befall(&call)).collect();
+            (storm.hits(), faults)
+        };
+        let (hits, faults) = run(1);
+        assert!((70..130).contains(&hits), "{hits}");
+        assert_eq!(run(1).1, faults);
+        assert_ne!(run(2).1, faults);
+        assert!(faults.contains(&Fault::ReplyLost) && faults.contains(&Fault::RequestLost));
+    }
+
+    #[test]
+    fn after_the_storm_nothing_goes_wrong() {
+        let storm = Storm::new(1, 1);
+        let call = Call { method: Method::GET, path: "/x?watch=1".to_owned() };
+        assert_ne!(storm.befall(&call), Fault::None);
+        storm.over();
+        assert_eq!(storm.befall(&call), Fault::None);
+    }
+}

@@ -1,0 +1,42 @@
+//! What must hold whatever happens to the provider, looked at from outside: only objects, none of its rules.
+//!
+//! [`mix_ups`] reads every revision that the server remembers, [`leaks`] what is there at the end.
+
+mod history;
+mod leaks;
+
+use serde_json::Value;
+
+pub use history::{judge, mix_ups};
+pub use leaks::leaks;
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Namespace and name.
+fn key(object: &Value) -> String {
+    format!("{}/{}", text(object, "/metadata/namespace"), text(object, "/metadata/name"))
+}
+
+fn is_deleting(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some()
+}
+
+/// A name in the namespace of an object.
+fn beside(object: &Value, name: &str) -> String {
+    format!("{}/{name}", text(object, "/metadata/namespace"))
+}
+
+/// The host that a machine has recorded.
+fn recorded_host(machine: &Value) -> Option<String> {
+    let value = machine.pointer("/metadata/annotations/metal3.io~1BareMetalHost")?.as_str()?;
+    let name = value.split_once('/').map_or(value, |(_, name)| name);
+    Some(beside(machine, name))
+}
+
+/// The machine that a host names as its consumer.
+fn consuming_machine(host: &Value) -> Option<String> {
+    let is_machine = text(host, "/spec/consumerRef/kind") == "Metal3Machine";
+    is_machine.then(|| beside(host, text(host, "/spec/consumerRef/name")))
+}

@@ -1,0 +1,75 @@
+//! What the provider does when calls fail, replies get lost, and another provider works beside it.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+mod common;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use capm3_lab::{
+    Lab, Options, Settled,
+    faults::{Faults, NoFaults, Storm},
+    fleet::fleet,
+    invariants::{leaks, mix_ups},
+    report::report,
+};
+use common::*;
+
+/// Hosts and machines: one control-plane machine and as many workers as make this number.
+const MACHINES: usize = 200;
+
+/// Two providers without an election between them, and as many machines as hosts, all wanted at once.
+async fn two_replicas(faults: Arc<dyn Faults>) -> Lab {
+    let options = Options { faults, remembered: Some(usize::MAX), ..Options::default() };
+    let mut lab = Lab::start(&options).await.unwrap();
+    lab.add_provider();
+    lab.apply(&fleet(MACHINES - 1)).await.unwrap();
+    assert_eq!(lab.settle(Duration::from_secs(6 * 3600)).await, Settled::Quiet, "never came to rest");
+    lab
+}
+
+/// Every machine has one host and every host one machine, now and at every revision before.
+fn assert_one_to_one(lab: &Lab) {
+    assert_eq!(mix_ups(lab.server()), Vec::<String>::new());
+    let report = report(lab, 0);
+    assert_eq!(report.duplicates(), Vec::<String>::new());
+    let unready: Vec<&str> = report.machines.iter().filter(|m| !m.ready).map(|m| m.name.as_str()).collect();
+    assert_eq!(unready, Vec::<&str>::new(), "not ready");
+    let consumers: BTreeMap<&str, &str> =
+        report.hosts.iter().filter_map(|h| Some((h.consumer.as_deref()?, h.name.as_str()))).collect();
+    assert_eq!(consumers.len(), MACHINES, "every host has a machine of its own");
+    for machine in &report.machines {
+        assert_eq!(machine.host.as_deref(), consumers.get(machine.name.as_str()).copied());
+    }
+    assert_eq!(leaks(&lab.server().objects(None), &BTreeSet::new()), Vec::<String>::new());
+}
+
+/// Hosts are claimed by compare and swap on the host itself, so replicas need no election to be safe.
+#[tokio::test(start_paused = true)]
+async fn two_replicas_give_two_hundred_machines_one_host_each() {
+    let lab = two_replicas(Arc::new(NoFaults)).await;
+    assert_one_to_one(&lab);
+}
+
+/// The same while every tenth call fails, its reply gets lost, or a watch breaks.
+#[tokio::test(start_paused = true)]
+async fn two_replicas_in_a_storm_give_two_hundred_machines_one_host_each() {
+    let storm = Arc::new(Storm::new(7, 10));
+    let lab = two_replicas(Arc::clone(&storm) as Arc<dyn Faults>).await;
+    assert!(storm.hits() > 500, "only {} calls went wrong", storm.hits());
+    storm.over();
+    rest(&lab).await;
+    assert_one_to_one(&lab);
+    let before = writes(&lab);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(writes(&lab), before, "nothing is written once the storm is over");
+}
+
+fn writes(lab: &Lab) -> u64 {
+    let requests = lab.server().requests();
+    let writes = requests.iter().filter(|r| !matches!(r.verb.as_str(), "get" | "list" | "watch"));
+    writes.map(|r| r.count).sum()
+}
