@@ -26,6 +26,7 @@ fn all(stages: &mut Stages) -> Result<()> {
     for line in readme::commands()?.into_iter().filter(ends) {
         stages.run(&line.clone(), || command(&line))?;
     }
+    stages.run("crash sweep, a sample", || command("cargo xtask sweep --every 61"))?;
     against_the_real_server(stages)
 }
 

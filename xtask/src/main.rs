@@ -7,6 +7,7 @@ mod compare;
 mod conformance;
 mod e2e;
 mod embedded;
+mod full;
 mod generate;
 mod kubectl_script;
 mod memory;
@@ -15,6 +16,7 @@ mod readme;
 mod real;
 mod repo;
 mod requests;
+mod sweep;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -42,6 +44,10 @@ enum Chore {
     /// Measure what a machine costs
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Cut the provider off before and after every write of a few stories; the end must be the same
+    Sweep(sweep::Options),
+    /// The long counts of every sweep, property and benchmark, with a summary at the end
+    Full,
     /// A real Kubernetes API server on this machine, built from pinned sources (needs Go)
     #[command(subcommand)]
     Real(real::Real),
@@ -72,6 +78,8 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Generate { check } => generate::run(check)?,
         Chore::Ci => ci::run()?,
         Chore::Bench(what) => bench::run(&what)?,
+        Chore::Sweep(options) => return sweep::run(&options),
+        Chore::Full => return full::run(),
         Chore::Real(what) => return real::run(what),
         Chore::Kubectl { arguments } => return real::kubectl(&arguments),
         Chore::Crds => real::print_crds()?,
