@@ -97,6 +97,15 @@ pub const HOSTS_BY_CONSUMER: Index<BareMetalHost> = Index {
     },
 };
 
+/// Hosts by the Secret with the credentials of their management controller.
+pub const HOSTS_BY_BMC_SECRET: Index<BareMetalHost> = Index {
+    name: "by-bmc-secret",
+    values: |host| {
+        let secret = host.spec.bmc.credentials_name.as_deref().filter(|name| !name.is_empty());
+        secret.map(|name| in_namespace(&host.metadata, name)).into_iter().collect()
+    },
+};
+
 /// Hosts by uid.
 pub const HOSTS_BY_UID: Index<BareMetalHost> =
     Index { name: "by-uid", values: |host| host.metadata.uid.clone().into_iter().collect() };
@@ -326,6 +335,7 @@ pub fn register(caches: &mut Caches) {
     caches.add::<BareMetalHost>(&[
         HOSTS_BY_CONSUMER,
         HOSTS_BY_NAMESPACE,
+        HOSTS_BY_BMC_SECRET,
         HOSTS_BY_UID,
         BOOKED_HOSTS_BY_CLUSTER,
         BOOKED_HOSTS_BY_LABEL,

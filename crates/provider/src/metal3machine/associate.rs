@@ -188,7 +188,7 @@ fn none_available(pass: &mut Pass<'_>, choice: &HostChoice) -> End {
 /// Takes nothing and says why.
 fn hold(pass: &mut Pass<'_>, message: String) -> End {
     if pass.status().said_of_host() != message {
-        pass.warning(event::HOST_REFUSED, message.clone());
+        pass.event_with_status(true, event::HOST_REFUSED, message.clone());
     }
     pass.status().host_failed(&message);
     End::WaitFor(message)

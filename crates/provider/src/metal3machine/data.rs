@@ -192,7 +192,7 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
         return not_yet(pass, format!("Metal3Data {name} to be rendered{problem}"));
     }
     if !is_true(&pass.new.status.conditions, condition::DATA_READY) {
-        pass.event(event::DATA_READY, format!("Metal3Data {name} is rendered"));
+        pass.event_with_status(false, event::DATA_READY, format!("Metal3Data {name} is rendered"));
     }
     pass.status().data_ready(reason::DATA_SECRETS_READY);
     let given = |secret: &Option<SecretRef>| secret_of(&data, secret.as_ref());

@@ -55,6 +55,8 @@ pub(super) struct Pass<'a> {
     /// Whether the status is written although the look goes on at once: what it says is not known any more later.
     pub(super) say_now: bool,
     pub(super) waits_for_host: bool,
+    /// Events about what only the status tells apart from the last look: recorded when the status is written.
+    pub(super) with_status: Vec<EventNote>,
 }
 
 /// A step passes, or ends the look.
@@ -73,6 +75,7 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
         best_effort: Plan::done(),
         say_now: false,
         waits_for_host: false,
+        with_status: Vec::new(),
     };
     let end = if pass.new.metadata.is_deleting() { delete::run(&mut pass) } else { run(&mut pass) };
     pass.finish(end.err().unwrap_or(End::Done))
@@ -107,6 +110,12 @@ impl<'a> Pass<'a> {
     /// Records an event on the machine.
     pub(super) fn event(&mut self, reason: &'static str, message: String) {
         self.others.event(EventNote::normal(self.snapshot.metal3_machine.as_ref(), reason, message));
+    }
+
+    /// Records an event when the status is written.
+    pub(super) fn event_with_status(&mut self, warning: bool, reason: &'static str, message: String) {
+        let note = EventNote::normal(self.snapshot.metal3_machine.as_ref(), reason, message);
+        self.with_status.push(EventNote { warning, ..note });
     }
 
     /// Records an event that somebody should look at.
@@ -251,6 +260,7 @@ impl<'a> Pass<'a> {
         }
         self.new.status.last_updated = Some(self.now.to_owned());
         plan.update_status(old, &self.new);
+        plan.events.append(&mut self.with_status);
         end
     }
 }

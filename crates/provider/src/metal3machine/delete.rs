@@ -128,7 +128,8 @@ fn step(snapshot: &Snapshot, host: &BareMetalHost, booking: Option<Booking>) -> 
 fn unlabel_bmc_secret(pass: &mut Pass<'_>) {
     let Some(secret) = pass.snapshot.bmc_secret.clone() else { return };
     let cluster = pass.snapshot.metal3_machine.metadata.label(label::CLUSTER_NAME);
-    if cluster.is_none() || secret.metadata.label(label::CLUSTER_NAME) != cluster {
+    let is_ours = cluster.is_some() && secret.metadata.label(label::CLUSTER_NAME) == cluster;
+    if !is_ours || pass.snapshot.bmc_secret_is_shared {
         return;
     }
     let mut new = secret.as_ref().clone();

@@ -18,7 +18,7 @@ use capm3_engine::{Object, ObjectKey, Reader};
 
 use super::live::Live;
 use crate::{
-    indexes::{HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE},
+    indexes::{HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE},
     workload::{NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID, Workload},
 };
 
@@ -45,6 +45,8 @@ pub struct Snapshot {
     pub surplus: Vec<Arc<BareMetalHost>>,
     /// The Secret with the credentials of the host's management controller, if it is there.
     pub bmc_secret: Option<Arc<SecretMetadata>>,
+    /// Whether another host of the same cluster uses that Secret too; looked at only when the machine goes.
+    pub bmc_secret_is_shared: bool,
     /// Every host of the namespace, where one must be chosen.
     pub candidates: Vec<Arc<BareMetalHost>>,
     /// The claim of this machine's name.
@@ -129,7 +131,10 @@ pub fn observe(
     };
     candidates.retain(|host| !surplus.iter().any(|other| other.key() == host.key()));
     let bmc_secret = host.as_ref().and_then(|host| host.spec.bmc.credentials_name.as_deref());
-    let bmc_secret = bmc_secret.filter(|name| !name.is_empty()).and_then(|name| reader.get(&here(name)));
+    let bmc_secret: Option<Arc<SecretMetadata>> =
+        bmc_secret.filter(|name| !name.is_empty()).and_then(|name| reader.get(&here(name)));
+    let bmc_secret_is_shared = metal3_machine.metadata.is_deleting()
+        && bmc_secret.as_ref().is_some_and(|secret| is_shared(reader, secret, host.as_deref()));
     let claim = reader.get::<Metal3DataClaim>(key);
     let data = rendered_data(&metal3_machine, claim.as_deref())
         .and_then(|name| reader.get::<Metal3Data>(&here(&name)));
@@ -144,6 +149,7 @@ pub fn observe(
         host,
         surplus,
         bmc_secret,
+        bmc_secret_is_shared,
         candidates,
         missing_data_template: claim.as_deref().and_then(|claim| missing_data_template(reader, claim)),
         claim,
@@ -191,6 +197,16 @@ fn find_hosts(
 fn find_template(reader: &impl Reader, machine: &Metal3Machine) -> Option<Arc<Metal3MachineTemplate>> {
     let name = machine_template_name(machine)?;
     reader.get(&ObjectKey::new(machine.metadata.namespace_str(), name))
+}
+
+/// Whether another host that carries the label of the same cluster uses the Secret.
+fn is_shared(reader: &impl Reader, secret: &SecretMetadata, host: Option<&BareMetalHost>) -> bool {
+    let cluster = |host: &BareMetalHost| host.metadata.label(label::CLUSTER_NAME).map(str::to_owned);
+    let others = reader.by_index(&HOSTS_BY_BMC_SECRET, &secret.key().to_string());
+    let others = others.iter().filter(|other| host.is_none_or(|host| host.key() != other.key()));
+    others
+        .into_iter()
+        .any(|other| other.spec.consumer_ref.is_some() && cluster(other) == host.and_then(cluster))
 }
 
 /// The template that a claim waits for, if there is none of that name.

@@ -72,6 +72,7 @@ fn ready_to_choose() -> Snapshot {
         host: None,
         surplus: vec![],
         bmc_secret: None,
+        bmc_secret_is_shared: false,
         candidates: vec![read(host("h", json!({})))],
         missing_data_template: None,
         claim: None,

@@ -1,0 +1,110 @@
+//! Waiting for a host without a stampede.
+
+use std::time::Duration;
+
+use capm3_lab::{Settled, fleet::fleet};
+use serde_json::json;
+
+use crate::{common::*, support::*};
+
+const WAITING: usize = 1000;
+
+#[tokio::test(start_paused = true)]
+async fn of_a_thousand_waiting_machines_one_takes_the_freed_host_and_the_others_stay_quiet() {
+    let mut manifests = fleet(WAITING + 1);
+    let is_spare = |m: &capm3_lab::manifests::Manifest| {
+        m.kind() == "BareMetalHost" && m.key().name > "host-00001".to_owned()
+    };
+    let spare = manifests.iter().find(|m| is_spare(m)).unwrap().clone();
+    manifests.retain(|m| !is_spare(m));
+    let (lab, writes) = Writes::lab().await;
+    lab.apply(&manifests).await.unwrap();
+    assert_eq!(lab.settle(Duration::from_secs(3600)).await, Settled::Quiet);
+    let waiting = || {
+        let machines = lab.objects("Metal3Machine");
+        machines.iter().filter(|m| condition(m, "AssociateBareMetalHost").0 == "False").count()
+    };
+    assert_eq!(waiting(), WAITING);
+    writes.clear();
+    lab.apply(&[spare]).await.unwrap();
+    assert_eq!(lab.settle(Duration::from_secs(3600)).await, Settled::Quiet);
+    assert_eq!(waiting(), WAITING - 1, "one machine takes the host");
+    let consumer = text(&get(&lab, "BareMetalHost", "host-00002"), "/spec/consumerRef/name");
+    let of_others: Vec<_> =
+        writes.of_provider("/metal3machines").into_iter().filter(|w| w.name != consumer).collect();
+    assert!(of_others.len() <= 5, "{} writes beyond the winner's: {of_others:?}", of_others.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_machine_that_asks_for_the_hosts_domain_goes_first_and_then_the_longest_waiting() {
+    let mut manifests = three_racks();
+    manifests.retain(|m| m.kind() != "BareMetalHost" || m.key().name == "rack1-host-1");
+    let hosts: Vec<_> = three_racks().into_iter().filter(|m| m.kind() == "BareMetalHost").collect();
+    machine_spec(&mut manifests, "my-cluster-cp", json!({"hostSelector": null}));
+    machine_spec(&mut manifests, "my-cluster-workers", json!({"hostSelector": null}));
+    let lab = settled(&manifests).await;
+    // One control-plane machine waits for rack2 or rack3, three workers wait anywhere and longer or as long.
+    let assigned = machines(&lab, "my-cluster-cp").into_iter().find(|m| text(m, HOST).is_empty()).unwrap();
+    let rack = text(&assigned, "/spec/failureDomain");
+    let in_rack = hosts.iter().find(|h| text(&h.object, DOMAIN) == rack).unwrap();
+    lab.apply(std::slice::from_ref(in_rack)).await.unwrap();
+    rest(&lab).await;
+    let winner = text(&get(&lab, "BareMetalHost", &in_rack.key().name), "/spec/consumerRef/name");
+    assert_eq!(winner, name(&assigned));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_the_first_in_line_cannot_use_goes_to_the_next() {
+    let mut manifests = three_racks();
+    manifests.retain(|m| m.kind() != "BareMetalHost" || m.key().name == "rack1-host-1");
+    let lab = settled(&manifests).await;
+    let worker_host = three_racks().into_iter().find(|m| m.key().name == "rack3-host-2").unwrap();
+    lab.apply(&[worker_host]).await.unwrap();
+    rest(&lab).await;
+    let consumer = text(&get(&lab, "BareMetalHost", "rack3-host-2"), "/spec/consumerRef/name");
+    assert!(consumer.starts_with("my-cluster-workers"), "{consumer}");
+}
+
+/// A machine waits when no host matches its selector, and each host is listed with the requirement that failed.
+#[tokio::test(start_paused = true)]
+async fn s65_a_machine_without_a_matching_host_waits_and_every_host_is_listed() {
+    let mut manifests = control_plane(1);
+    machine_spec(
+        &mut manifests,
+        "my-cluster-cp",
+        json!({"hostSelector": {"matchLabels": {"cluster-role": "gpu"}}}),
+    );
+    let lab = settled(&manifests).await;
+    let stuck = capm3_lab::stuck::stuck_machines(&lab);
+    assert_eq!(stuck.len(), 1);
+    assert_eq!(stuck[0].hosts.len(), 12);
+    assert!(
+        stuck[0].hosts.iter().all(|h| h.contains("does not match hostSelector: cluster-role")),
+        "{stuck:?}"
+    );
+    let machine = &lab.objects("Metal3Machine")[0];
+    let said = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(said.contains("12 hosts: 12 label mismatch"), "{said}");
+}
+
+/// A control plane of three on three hosts with maxSurge 1: during an upgrade the fourth machine waits for a host with a
+/// clear condition, and nothing fails.
+#[tokio::test(start_paused = true)]
+async fn s23_a_fourth_machine_without_host_waits_with_a_clear_condition() {
+    let lab = settled(&control_plane(3)).await;
+    patch(
+        &lab,
+        "controlplane.cluster.x-k8s.io/v1beta2",
+        "KubeadmControlPlane",
+        "my-cluster-cp",
+        json!({"spec": {"version": "v1.31.0"}}),
+    )
+    .await;
+    rest(&lab).await;
+    let machines = machines(&lab, "my-cluster-cp");
+    assert_eq!(machines.len(), 4);
+    let waiting = machines.iter().find(|m| text(m, HOST).is_empty()).unwrap();
+    let said = waiting.pointer("/status/conditions").unwrap().to_string();
+    assert!(said.contains("no host is available: 12 hosts: 3 consumed, 9 label mismatch"), "{said}");
+    assert_eq!(waiting.pointer("/status/deprecated/v1beta1/failureReason"), None);
+}

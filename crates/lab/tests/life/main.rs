@@ -1,0 +1,16 @@
+//! From Machine to host and back: the whole life of a Metal3Machine, end to end, by topic.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod events;
+mod herd;
+mod left_behind;
+mod moving;
+mod racks;
+mod release;
+mod reuse;
+mod seed;
+mod support;
+mod workload;

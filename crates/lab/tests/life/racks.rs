@@ -1,0 +1,191 @@
+//! Data templates per failure domain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capm3_lab::report::report;
+use serde_json::{Value, json};
+
+use crate::{common::*, support::*};
+
+/// The three data templates are accepted, their clusterName included.
+#[tokio::test(start_paused = true)]
+async fn s197_three_data_templates_are_accepted_with_their_cluster_name() {
+    let lab = settled(&racks_without_machines()).await;
+    let templates = lab.objects("Metal3DataTemplate");
+    assert_eq!(templates.len(), 3);
+    assert!(templates.iter().all(|t| text(t, "/spec/clusterName") == "my-cluster"));
+}
+
+/// The template of the control plane is accepted with its list of domains, and the list is stored as given.
+#[tokio::test(start_paused = true)]
+async fn s199_a_template_keeps_its_list_of_domains() {
+    let lab = settled(&racks_without_machines()).await;
+    let template = get(&lab, "Metal3MachineTemplate", "my-cluster-cp");
+    let list = template.pointer("/spec/failureDomainDataTemplates").and_then(Value::as_array).unwrap();
+    let pairs: Vec<_> =
+        list.iter().map(|e| (text(e, "/failureDomain"), text(e, "/dataTemplate/name"))).collect();
+    assert_eq!(pairs, (1..=3).map(|n| (format!("rack{n}"), format!("m3dt-rack{n}"))).collect::<Vec<_>>());
+}
+
+/// The control plane has three machines over three racks.
+#[tokio::test(start_paused = true)]
+async fn s200_three_machines_stand_in_three_racks() {
+    let lab = settled(&control_plane(3)).await;
+    let racks: BTreeSet<String> =
+        machines(&lab, "my-cluster-cp").iter().map(|m| text(&host(&lab, m), DOMAIN)).collect();
+    assert_eq!(racks.len(), 3);
+}
+
+/// The resulting machines carry failure domain, data template and network data as printed.
+#[tokio::test(start_paused = true)]
+async fn s201_the_machines_are_as_printed() {
+    let lab = settled(&control_plane(3)).await;
+    let machines = machines(&lab, "my-cluster-cp");
+    assert_eq!(machines.len(), 3);
+    for machine in machines {
+        let rack = text(&machine, "/spec/failureDomain");
+        assert_eq!(
+            machine.pointer("/spec/dataTemplate"),
+            Some(&json!({"name": format!("m3dt-{rack}"), "namespace": "metal3"}))
+        );
+        assert_eq!(text(&machine, "/status/networkData/name"), format!("{}-networkdata", name(&machine)));
+    }
+}
+
+/// Kubelets that ask for an external cloud provider work with `cloudProviderEnabled: true`.
+#[tokio::test(start_paused = true)]
+async fn s202_an_external_cloud_provider_gives_the_ids() {
+    let lab = settled(&control_plane(3)).await;
+    let nodes = lab.server().objects(Some("metal3/my-cluster"));
+    let ids: BTreeSet<String> =
+        nodes.iter().map(|n| text(n, "/spec/providerID")).filter(|id| !id.is_empty()).collect();
+    let of_machines: BTreeSet<String> =
+        lab.objects("Metal3Machine").iter().map(|m| text(m, "/spec/providerID")).collect();
+    assert_eq!(ids, of_machines);
+    assert_eq!(ids.len(), 3);
+}
+
+/// Without a default an unmapped machine has no data template and is provisioned without; a mapped one gets its
+/// template before anything is put on the host.
+#[tokio::test(start_paused = true)]
+async fn s207_without_default_only_mapped_domains_have_a_data_template() {
+    let mut manifests = control_plane(3);
+    machine_spec(&mut manifests, "my-cluster-cp", json!({"dataTemplate": null}));
+    let only_rack2 = json!({"spec": {"failureDomainDataTemplates": [
+        {"failureDomain": "rack2", "dataTemplate": {"name": "m3dt-rack2", "namespace": "metal3"}}]}});
+    change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &only_rack2);
+    let lab = settled(&manifests).await;
+    for machine in machines(&lab, "my-cluster-cp") {
+        let host = host(&lab, &machine);
+        let mapped = text(&host, DOMAIN) == "rack2";
+        assert_eq!(machine.pointer("/spec/dataTemplate").is_some(), mapped);
+        assert_eq!(host.pointer("/spec/networkData").is_some(), mapped, "written only after the lookup");
+        assert_eq!(condition(&machine, "Ready").0, "True");
+    }
+}
+
+/// Once a claim exists, changes of map or domain change nothing for that machine.
+#[tokio::test(start_paused = true)]
+async fn s210_a_claim_freezes_the_choice() {
+    let lab = settled(&control_plane(3)).await;
+    let before = report(&lab, 0);
+    let other = json!({"spec": {"failureDomainDataTemplates": [
+        {"failureDomain": "rack1", "dataTemplate": {"name": "m3dt-rack3", "namespace": "metal3"}}]}});
+    patch(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3MachineTemplate", "my-cluster-cp", other)
+        .await;
+    for host in lab.objects("BareMetalHost") {
+        patch_host(
+            &lab,
+            &name(&host),
+            json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/failure-domain": "rack1"}}}),
+        )
+        .await;
+    }
+    rest(&lab).await;
+    let after = report(&lab, 0);
+    for (old, new) in before.machines.iter().zip(&after.machines) {
+        assert_eq!(
+            (&old.data_template, &old.addresses, &old.index),
+            (&new.data_template, &new.addresses, &new.index)
+        );
+    }
+}
+
+/// A machine on a host of another rack than assigned, or without an assigned domain, gets the template of the host's
+/// rack, and an event says so.
+#[tokio::test(start_paused = true)]
+async fn s211_the_rack_of_the_host_decides_and_is_told() {
+    let mut manifests = control_plane(3);
+    manifests.retain(|m| m.key().name != "rack3-host-1");
+    let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
+    change(&mut manifests, "BareMetalHost", "rack1-host-2", &role);
+    let lab = settled(&manifests).await;
+    let fallen = machines(&lab, "my-cluster-cp").into_iter().find(|m| host_of(m) == "rack1-host-2").unwrap();
+    assert_eq!(text(&fallen, "/spec/failureDomain"), "rack3");
+    assert_eq!(text(&fallen, "/spec/dataTemplate/name"), "m3dt-rack1");
+    let told = events(&lab, "DataTemplateChanged");
+    assert!(told.iter().any(|e| e.starts_with(&name(&fallen)) && e.contains("\"m3dt-rack1\"")), "{told:?}");
+}
+
+/// A mapped template that is missing is waited for with a reason; no other template is taken instead.
+#[tokio::test(start_paused = true)]
+async fn s213_a_missing_template_is_waited_for() {
+    let mut manifests = control_plane(1);
+    let template = manifests
+        .iter()
+        .position(|m| m.key().name == "m3dt-rack1" && m.kind() == "Metal3DataTemplate")
+        .unwrap();
+    let template = manifests.remove(template);
+    let lab = settled(&manifests).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    assert_eq!(condition(&machine, "Metal3DataReady"), ("False".into(), "WaitingForMetal3Data".into()));
+    let said = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(said.contains("there is none of this name in namespace metal3"), "{said}");
+    lab.apply(&[template]).await.unwrap();
+    rest(&lab).await;
+    assert_eq!(condition(&get(&lab, "Metal3Machine", &name(&machine)), "Ready").0, "True");
+}
+
+/// Without the field nothing differs from before: every machine has the template's one data template.
+#[tokio::test(start_paused = true)]
+async fn s214_without_the_field_every_machine_has_the_one_template() {
+    let mut manifests = control_plane(3);
+    change(
+        &mut manifests,
+        "Metal3MachineTemplate",
+        "my-cluster-cp",
+        &json!({"spec": {"failureDomainDataTemplates": null}}),
+    );
+    let lab = settled(&manifests).await;
+    let rows: BTreeMap<_, _> =
+        report(&lab, 0).machines.into_iter().map(|m| (m.index, m.data_template)).collect();
+    assert_eq!(rows.len(), 3, "indexes 0 to 2 of one template");
+    assert!(rows.values().all(|t| t.as_deref() == Some("m3dt-rack1")), "{rows:?}");
+    assert!(events(&lab, "DataTemplateChanged").is_empty());
+}
+
+/// A MachineDeployment with a failure domain works like the control plane.
+#[tokio::test(start_paused = true)]
+async fn s215_a_deployment_with_a_failure_domain_works_too() {
+    let mut manifests = three_racks();
+    let rack2 = json!({"spec": {"template": {"spec": {"failureDomain": "rack2"}}}});
+    change(&mut manifests, "MachineDeployment", "my-cluster-workers", &rack2);
+    let lab = settled(&manifests).await;
+    for machine in machines(&lab, "my-cluster-workers") {
+        assert_eq!(text(&machine, "/spec/failureDomain"), "rack2");
+        assert_eq!(text(&machine, "/spec/dataTemplate/name"), "m3dt-rack2");
+        assert_eq!(text(&host(&lab, &machine), DOMAIN), "rack2");
+    }
+}
+
+/// Claims, data and Secrets know nothing of failure domains: the pipeline is the same with and without them.
+#[test]
+fn s216_the_data_pipeline_knows_no_failure_domains() {
+    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../provider/src");
+    for folder in ["metal3data", "metal3datatemplate"] {
+        for file in std::fs::read_dir(sources.join(folder)).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap().to_lowercase();
+            assert!(!text.contains("failure_domain") && !text.contains("failuredomain"), "{folder}");
+        }
+    }
+}

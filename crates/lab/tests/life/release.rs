@@ -1,0 +1,180 @@
+//! What a host looks like when a machine has given it back.
+
+use serde_json::{Value, json};
+
+use crate::{common::*, support::*};
+
+async fn released() -> (capm3_lab::Lab, Vec<String>) {
+    let mut manifests = three_racks();
+    for rack in 1..=3 {
+        let patch = json!({"spec": {"metaData": {"indexes": [{"key": "index"}]}}});
+        change(&mut manifests, "Metal3DataTemplate", &format!("m3dt-rack{rack}"), &patch);
+    }
+    let lab = settled(&manifests).await;
+    let used: Vec<String> = machines(&lab, "my-cluster-workers").iter().map(|m| host_of(m)).collect();
+    for host in &used {
+        assert!(!text(&get(&lab, "BareMetalHost", host), "/spec/metaData/name").is_empty());
+    }
+    scale_workers(&lab, 0).await;
+    rest(&lab).await;
+    (lab, used)
+}
+
+/// A released host has no metadata, network data or user data any more, though the Secrets were rendered for it.
+#[tokio::test(start_paused = true)]
+async fn o1_a_released_host_points_to_no_secret() {
+    let (lab, used) = released().await;
+    for host in used.iter().map(|name| get(&lab, "BareMetalHost", name)) {
+        for field in ["metaData", "networkData", "userData", "image"] {
+            assert!(host.pointer(&format!("/spec/{field}")).is_none_or(Value::is_null), "{host}");
+        }
+    }
+}
+
+/// The same after a move, when the status of the machine no longer knows what it has put on the host.
+#[tokio::test(start_paused = true)]
+async fn o1_a_host_released_after_a_loss_of_status_points_to_no_secret() {
+    let mut lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    let (name, host) = (name(&machine), host_of(&machine));
+    lab.stop_providers();
+    let wiped =
+        json!({"status": {"userData": null, "metaData": null, "networkData": null, "renderedData": null}});
+    lab.client().merge_patch(&metal3("Metal3Machine"), &key(&name), Some("status"), &wiped).await.unwrap();
+    delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name).await;
+    lab.start_provider();
+    rest(&lab).await;
+    let host = get(&lab, "BareMetalHost", &host);
+    for field in ["metaData", "networkData", "userData"] {
+        assert!(host.pointer(&format!("/spec/{field}")).is_none_or(Value::is_null), "{host}");
+    }
+}
+
+/// A released host does not hold up a move, and neither does one that an older release has left so.
+#[tokio::test(start_paused = true)]
+async fn o2_a_released_host_does_not_hold_up_a_move() {
+    let block = "/metadata/annotations/clusterctl.cluster.x-k8s.io~1block-move";
+    let (lab, used) = released().await;
+    for host in used.iter().map(|name| get(&lab, "BareMetalHost", name)) {
+        assert_eq!(host.pointer(block), None, "{host}");
+    }
+    for host in machines(&lab, "my-cluster-cp").iter().map(|m| host_of(m)) {
+        assert!(get(&lab, "BareMetalHost", &host).pointer(block).is_some(), "a host in use is held back");
+    }
+    let note = json!({"metadata": {"annotations": {"clusterctl.cluster.x-k8s.io/block-move": ""}}});
+    patch_host(&lab, &used[0], note).await;
+    rest(&lab).await;
+    assert_eq!(get(&lab, "BareMetalHost", &used[0]).pointer(block), None);
+}
+
+/// The indexes of a template show no entry of a deleted claim once its machine is gone.
+#[tokio::test(start_paused = true)]
+async fn o5_indexes_of_deleted_claims_are_gone_with_them() {
+    let (lab, _) = released().await;
+    let claims: Vec<String> = lab.objects("Metal3DataClaim").iter().map(|c| name(c)).collect();
+    for template in lab.objects("Metal3DataTemplate") {
+        for entry in template.pointer("/status/indexes").and_then(Value::as_array).into_iter().flatten() {
+            assert!(claims.contains(&text(entry, "/name")), "{template}");
+        }
+    }
+}
+
+/// A changed cleaning mode of a template reaches every machine in one write each, without a conflict.
+#[tokio::test(start_paused = true)]
+async fn o7_a_changed_cleaning_mode_costs_one_write_a_machine() {
+    let (lab, writes) = Writes::lab().await;
+    lab.apply(&three_racks()).await.unwrap();
+    rest(&lab).await;
+    writes.clear();
+    let mode = json!({"spec": {"template": {"spec": {"automatedCleaningMode": "disabled"}}}});
+    patch(
+        &lab,
+        "infrastructure.cluster.x-k8s.io/v1beta2",
+        "Metal3MachineTemplate",
+        "my-cluster-workers",
+        mode,
+    )
+    .await;
+    rest(&lab).await;
+    let specs = writes.of_provider("/metal3machines").into_iter().filter(|w| w.subresource.is_none());
+    assert_eq!(specs.count(), 3);
+    for machine in machines(&lab, "my-cluster-workers") {
+        assert_eq!(text(&machine, "/spec/automatedCleaningMode"), "disabled");
+        assert_eq!(text(&host(&lab, &machine), "/spec/automatedCleaningMode"), "disabled");
+    }
+    let requests = lab.server().requests();
+    let refused = |r: &&capm3_apiserver::RequestCount| {
+        r.user_agent == "capm3" && r.code == 409 && r.resource.ends_with("/metal3machines")
+    };
+    assert_eq!(requests.iter().find(refused), None);
+}
+
+/// Where a machine really stands is reported, and Cluster API shows it on the Machine.
+#[tokio::test(start_paused = true)]
+async fn o8_the_real_placement_is_reported() {
+    let lab = settled(&three_racks()).await;
+    for machine in lab.objects("Metal3Machine") {
+        let rack = text(&host(&lab, &machine), DOMAIN);
+        assert_eq!(text(&machine, "/status/failureDomain"), rack);
+        assert_eq!(text(&get(&lab, "Machine", &name(&machine)), "/status/failureDomain"), rack);
+    }
+}
+
+/// A change of the cleaning mode of a Metal3MachineTemplate reaches all its machines and their hosts.
+#[tokio::test(start_paused = true)]
+async fn s51_a_cleaning_mode_reaches_machines_and_hosts() {
+    let lab = settled(&three_racks()).await;
+    let mode = json!({"spec": {"template": {"spec": {"automatedCleaningMode": "disabled"}}}});
+    patch(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3MachineTemplate", "my-cluster-cp", mode)
+        .await;
+    rest(&lab).await;
+    for machine in machines(&lab, "my-cluster-cp") {
+        assert_eq!(text(&host(&lab, &machine), "/spec/automatedCleaningMode"), "disabled");
+    }
+    for machine in machines(&lab, "my-cluster-workers") {
+        assert_ne!(text(&host(&lab, &machine), "/spec/automatedCleaningMode"), "disabled");
+    }
+}
+
+/// Deletion goes on when Machine, Cluster, template, Metal3Cluster and the credentials of the host are gone.
+#[tokio::test(start_paused = true)]
+async fn a_machine_is_deleted_though_everything_around_it_is_gone() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    let (name, host) = (name(&machine), host_of(&machine));
+    patch_machine(&lab, &name, json!({"metadata": {"ownerReferences": null}})).await;
+    delete(&lab, "v1", "Secret", "bmc-credentials").await;
+    delete(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3MachineTemplate", "my-cluster-workers")
+        .await;
+    patch(
+        &lab,
+        "cluster.x-k8s.io/v1beta2",
+        "Machine",
+        &name,
+        json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}),
+    )
+    .await;
+    delete(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3Machine", &name).await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name).is_none());
+    let host = get(&lab, "BareMetalHost", &host);
+    assert!(host.pointer("/spec/consumerRef").is_none_or(Value::is_null), "{host}");
+}
+
+/// While a host is held up the machine's condition says by what.
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_cannot_go_says_what_holds_up_its_host() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    let (name, host) = (name(&machine), host_of(&machine));
+    patch_host(&lab, &host, json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": "mine"}}}))
+        .await;
+    delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name).await;
+    rest(&lab).await;
+    let said = get(&lab, "Metal3Machine", &name).pointer("/status/conditions").unwrap().to_string();
+    assert!(said.contains("the host is paused by annotation baremetalhost.metal3.io/paused"), "{said}");
+    patch_host(&lab, &host, json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": null}}}))
+        .await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name).is_none());
+}

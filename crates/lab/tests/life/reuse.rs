@@ -1,0 +1,179 @@
+//! Hosts that are kept for the next machine of the same owner.
+
+use std::collections::BTreeSet;
+
+use capm3_lab::{Lab, manifests::Manifest};
+use serde_json::{Value, json};
+
+use crate::{common::*, support::*};
+
+/// The example with nodeReuse on, cleaning off, and a control plane that replaces one machine at a time.
+fn with_reuse() -> Vec<Manifest> {
+    let mut manifests = three_racks();
+    for template in ["my-cluster-cp", "my-cluster-workers"] {
+        change(&mut manifests, "Metal3MachineTemplate", template, &json!({"spec": {"nodeReuse": true}}));
+        machine_spec(&mut manifests, template, json!({"automatedCleaningMode": "disabled"}));
+    }
+    let in_place = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}}});
+    change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &in_place);
+    manifests
+}
+
+fn hosts_of(lab: &Lab, prefix: &str) -> BTreeSet<String> {
+    machines(lab, prefix).iter().map(|m| host_of(m)).collect()
+}
+
+async fn upgrade(lab: &Lab) {
+    patch(
+        lab,
+        "controlplane.cluster.x-k8s.io/v1beta2",
+        "KubeadmControlPlane",
+        "my-cluster-cp",
+        json!({"spec": {"version": "v1.31.0"}}),
+    )
+    .await;
+    rest(lab).await;
+}
+
+/// With nodeReuse, a released host carries the label that names its MachineDeployment.
+#[tokio::test(start_paused = true)]
+async fn s74_a_released_host_names_the_owner_it_is_kept_for() {
+    let lab = settled(&with_reuse()).await;
+    let used = hosts_of(&lab, "my-cluster-workers");
+    scale_workers(&lab, 2).await;
+    rest(&lab).await;
+    let left = hosts_of(&lab, "my-cluster-workers");
+    let released = used.difference(&left).next().unwrap();
+    assert_eq!(text(&get(&lab, "BareMetalHost", released), BOOKING), "md-my-cluster-workers");
+}
+
+/// A released host keeps a consumer of kind Cluster until it is used again, so that others see it as taken.
+#[tokio::test(start_paused = true)]
+async fn nr47_a_kept_host_is_consumed_by_its_cluster() {
+    let lab = settled(&with_reuse()).await;
+    let used = hosts_of(&lab, "my-cluster-workers");
+    scale_workers(&lab, 2).await;
+    rest(&lab).await;
+    let left = hosts_of(&lab, "my-cluster-workers");
+    let host = get(&lab, "BareMetalHost", used.difference(&left).next().unwrap());
+    assert_eq!(
+        host.pointer("/spec/consumerRef"),
+        Some(
+            &json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "my-cluster", "namespace": "metal3"})
+        )
+    );
+    scale_workers(&lab, 3).await;
+    rest(&lab).await;
+    assert_eq!(hosts_of(&lab, "my-cluster-workers"), used, "the next machine takes the kept host");
+    let again = get(&lab, "BareMetalHost", &name(&host));
+    assert_eq!(again.pointer(BOOKING), None);
+    let reused =
+        machines(&lab, "my-cluster-workers").into_iter().find(|m| host_of(m) == name(&host)).unwrap();
+    assert_eq!(condition(&reused, "AssociateBareMetalHost").1, "AssociateBareMetalHostViaNodeReuseSuccess");
+}
+
+/// With nodeReuse and cleaning off a whole upgrade uses the same hosts, and none is cleaned in between.
+#[tokio::test(start_paused = true)]
+async fn s77_an_upgrade_uses_the_same_hosts_and_cleans_none() {
+    let lab = settled(&with_reuse()).await;
+    let before = hosts_of(&lab, "my-cluster-cp");
+    let names: BTreeSet<String> = machines(&lab, "my-cluster-cp").iter().map(|m| name(m)).collect();
+    upgrade(&lab).await;
+    assert_eq!(hosts_of(&lab, "my-cluster-cp"), before);
+    for machine in machines(&lab, "my-cluster-cp") {
+        assert!(!names.contains(&name(&machine)), "every machine is a new one");
+        assert_eq!(condition(&machine, "Ready").0, "True");
+        assert_eq!(text(&host(&lab, &machine), "/spec/automatedCleaningMode"), "disabled");
+    }
+}
+
+/// nodeReuse and cleaning mode may be edited on a live template before the upgrade, and take effect.
+#[tokio::test(start_paused = true)]
+async fn s78_reuse_is_switched_on_on_a_live_template() {
+    let mut manifests = three_racks();
+    let in_place = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}}});
+    change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &in_place);
+    // A second host in each rack, so that another one could be taken.
+    for rack in 1..=3 {
+        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
+        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
+    }
+    let lab = settled(&manifests).await;
+    let before = hosts_of(&lab, "my-cluster-cp");
+    let live =
+        json!({"spec": {"nodeReuse": true, "template": {"spec": {"automatedCleaningMode": "disabled"}}}});
+    patch(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3MachineTemplate", "my-cluster-cp", live)
+        .await;
+    rest(&lab).await;
+    upgrade(&lab).await;
+    assert_eq!(hosts_of(&lab, "my-cluster-cp"), before);
+}
+
+/// A machine that remediation gives up is replaced on the same host under nodeReuse.
+#[tokio::test(start_paused = true)]
+async fn s79_a_replaced_machine_uses_the_same_hosts() {
+    let mut manifests = with_reuse();
+    for rack in 1..=3 {
+        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
+        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
+    }
+    let lab = settled(&manifests).await;
+    let before = hosts_of(&lab, "my-cluster-cp");
+    let victim = name(&machines(&lab, "my-cluster-cp")[0]);
+    delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &victim).await;
+    rest(&lab).await;
+    assert!(!machines(&lab, "my-cluster-cp").iter().any(|m| name(m) == victim));
+    assert_eq!(hosts_of(&lab, "my-cluster-cp"), before);
+}
+
+/// No host is kept when the whole Cluster is being deleted or the template is gone.
+#[tokio::test(start_paused = true)]
+async fn nr52_no_host_is_kept_for_a_cluster_or_template_that_goes() {
+    let lab = settled(&with_reuse()).await;
+    delete(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3MachineTemplate", "my-cluster-workers")
+        .await;
+    scale_workers(&lab, 2).await;
+    rest(&lab).await;
+    let kept =
+        |lab: &Lab| lab.objects("BareMetalHost").iter().filter(|h| h.pointer(BOOKING).is_some()).count();
+    assert_eq!(kept(&lab), 0, "the template is gone");
+    delete_cluster(&lab).await;
+    rest(&lab).await;
+    assert_eq!(kept(&lab), 0, "the Cluster goes");
+}
+
+fn are_free(lab: &Lab) -> bool {
+    lab.objects("BareMetalHost").iter().all(|host| {
+        host.pointer(BOOKING).is_none() && host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
+    })
+}
+
+/// Hosts that are kept for a deployment that was scaled down are free again when the Cluster is deleted.
+#[tokio::test(start_paused = true)]
+async fn o3_kept_hosts_are_free_again_when_the_cluster_is_gone() {
+    let lab = settled(&with_reuse()).await;
+    scale_workers(&lab, 0).await;
+    rest(&lab).await;
+    let kept = lab
+        .objects("BareMetalHost")
+        .iter()
+        .filter(|h| text(h, "/spec/consumerRef/kind") == "Cluster")
+        .count();
+    assert_eq!(kept, 3);
+    delete_cluster(&lab).await;
+    rest(&lab).await;
+    assert!(are_free(&lab));
+}
+
+/// Hosts that are kept for a MachineDeployment are free again when it is deleted, though the Cluster stays.
+#[tokio::test(start_paused = true)]
+async fn kept_hosts_are_free_again_when_their_deployment_is_gone() {
+    let lab = settled(&with_reuse()).await;
+    scale_workers(&lab, 0).await;
+    rest(&lab).await;
+    delete(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "my-cluster-workers").await;
+    rest(&lab).await;
+    let kept = lab.objects("BareMetalHost").iter().filter(|h| h.pointer(BOOKING).is_some()).count();
+    assert_eq!(kept, 0);
+    assert_eq!(events(&lab, "BookingEnded").len(), 3);
+}

@@ -1,0 +1,395 @@
+//! A cluster as the API description prints it: kubeadm, uuid labels, no cloud provider.
+
+use std::collections::BTreeSet;
+
+use capm3_lab::{Lab, manifests::Manifest};
+use serde_json::{Value, json};
+
+use crate::{common::*, support::*};
+
+const MACHINES: &str = r#"
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3DataTemplate
+metadata: {name: nodepool-1, namespace: metal3}
+spec:
+  metaData:
+    strings: [{key: rack, value: "1"}]
+    indexes: [{key: name, prefix: "node-"}]
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: md-0, namespace: metal3}
+spec:
+  template:
+    spec:
+      preKubeadmCommands: [echo joining]
+      joinConfiguration:
+        nodeRegistration:
+          name: "{{ ds.meta_data.name }}"
+          kubeletExtraArgs: [{name: node-labels, value: "metal3.io/uuid={{ ds.meta_data.uuid }}"}]
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3MachineTemplate
+metadata: {name: m3mt-0, namespace: metal3}
+spec:
+  template:
+    spec:
+      image: {url: "http://192.0.2.1/image.qcow2", checksum: "http://192.0.2.1/image.sum", checksumType: md5, diskFormat: qcow2}
+      hostSelector: {matchExpressions: [{key: cluster-role, operator: in, values: [worker]}]}
+      dataTemplate: {name: nodepool-1}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: md-0, namespace: metal3}
+spec:
+  clusterName: my-cluster
+  replicas: 1
+  selector: {matchLabels: {cluster.x-k8s.io/cluster-name: my-cluster, nodepool: nodepool-0}}
+  template:
+    metadata: {labels: {cluster.x-k8s.io/cluster-name: my-cluster, nodepool: nodepool-0}}
+    spec:
+      clusterName: my-cluster
+      version: v1.34.0
+      bootstrap: {configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfigTemplate, name: md-0}}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: m3mt-0}
+"#;
+
+/// Three control-plane machines and one worker, whose Nodes are known by the uid of their host.
+fn seed() -> Vec<Manifest> {
+    let mut manifests = control_plane(3);
+    change(
+        &mut manifests,
+        "Metal3Cluster",
+        "my-cluster",
+        &json!({"spec": {"cloudProviderEnabled": false, "failureDomains": null}}),
+    );
+    change(
+        &mut manifests,
+        "Metal3MachineTemplate",
+        "my-cluster-cp",
+        &json!({"spec": {"failureDomainDataTemplates": null}}),
+    );
+    machine_spec(&mut manifests, "my-cluster-cp", json!({"dataTemplate": null}));
+    let registration = json!({"nodeRegistration": {"name": "{{ ds.meta_data.name }}",
+        "kubeletExtraArgs": [{"name": "node-labels", "value": "metal3.io/uuid={{ ds.meta_data.uuid }}"}]}});
+    let config = json!({"spec": {"kubeadmConfigSpec": {"initConfiguration": registration, "joinConfiguration": registration}}});
+    change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &config);
+    manifests.extend(yaml(MACHINES));
+    manifests
+}
+
+fn nodes(lab: &Lab) -> Vec<std::sync::Arc<Value>> {
+    let mut all = lab.server().objects(Some("metal3/my-cluster"));
+    all.retain(|o| o["kind"] == "Node");
+    all
+}
+
+fn given(lab: &Lab, machine: &Value) -> capm3_world::NodeData {
+    lab.world().node_data(&key(&host_of(machine))).unwrap()
+}
+
+/// Cluster, Metal3Cluster, control plane of three and a MachineDeployment of one from start to end: Nodes carry the names
+/// and uuid labels of the bootstrap text and get provider IDs.
+#[tokio::test(start_paused = true)]
+async fn s1_the_printed_cluster_becomes_ready() {
+    let lab = settled(&seed()).await;
+    assert_eq!(lab.objects("Metal3Machine").len(), 4);
+    for machine in lab.objects("Metal3Machine") {
+        assert_eq!(condition(&machine, "Ready").0, "True", "{machine}");
+        let host = host(&lab, &machine);
+        let id = format!("metal3://metal3/{}/{}", name(&host), name(&machine));
+        assert_eq!(text(&machine, "/spec/providerID"), id);
+        let node = nodes(&lab).into_iter().find(|n| text(n, "/spec/providerID") == id).unwrap();
+        assert_eq!(text(&node, "/metadata/labels/metal3.io~1uuid"), text(&host, "/metadata/uid"));
+    }
+}
+
+/// The host operator reads each Secret by the key of its name, else by `value`, and gives the node what is in it.
+#[tokio::test(start_paused = true)]
+async fn s5_a_node_gets_user_data_and_metadata_from_the_secrets() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    let data = given(&lab, &machine);
+    let user_data = secret(&lab, &text(&machine, "/status/userData/name"), "value").unwrap();
+    assert_eq!(data.user_data.as_deref(), Some(user_data.as_str()), "verbatim, by the key `value`");
+    assert_eq!(data.text("rack").as_deref(), Some("1"), "by the key of its own");
+}
+
+/// Without a metadata Secret `uuid` is the uid of the host.
+#[tokio::test(start_paused = true)]
+async fn s6_the_uuid_is_the_uid_of_the_host() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    assert_eq!(given(&lab, &machine).text("uuid").unwrap(), text(&host(&lab, &machine), "/metadata/uid"));
+}
+
+/// Without a metadata Secret `metal3-namespace` is the namespace of the host.
+#[tokio::test(start_paused = true)]
+async fn s7_the_namespace_is_that_of_the_host() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    assert_eq!(given(&lab, &machine).text("metal3-namespace").as_deref(), Some("metal3"));
+}
+
+/// Without a metadata Secret `metal3-name` and `local-hostname` are the name of the host.
+#[tokio::test(start_paused = true)]
+async fn s8_the_name_is_that_of_the_host() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    for key in ["metal3-name", "local-hostname"] {
+        assert_eq!(given(&lab, &machine).text(key).unwrap(), host_of(&machine));
+    }
+}
+
+/// Without a metadata Secret `local_hostname` is the name of the host.
+#[tokio::test(start_paused = true)]
+async fn s9_the_older_key_of_the_host_name_is_the_name_too() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    assert_eq!(given(&lab, &machine).text("local_hostname").unwrap(), host_of(&machine));
+}
+
+/// A metadata Secret wins for the keys that it has; the other defaults stay.
+#[tokio::test(start_paused = true)]
+async fn s10_a_secret_wins_key_by_key() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    let data = given(&lab, &machine);
+    assert_eq!(data.text("name").as_deref(), Some("node-0"));
+    assert_eq!(data.text("metal3-name").unwrap(), host_of(&machine));
+}
+
+/// A user's metadata Secret without `uuid` leaves it in place.
+#[tokio::test(start_paused = true)]
+async fn s11_the_uuid_is_there_with_a_secret_of_the_user() {
+    let mut manifests = seed();
+    manifests.extend(yaml("apiVersion: v1\nkind: Secret\nmetadata: {name: mine, namespace: metal3}\nstringData: {metaData: 'a: b'}\n"));
+    machine_spec(&mut manifests, "m3mt-0", json!({"metaData": {"name": "mine"}}));
+    let lab = settled(&manifests).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    let data = given(&lab, &machine);
+    assert_eq!(data.text("a").as_deref(), Some("b"));
+    assert_eq!(data.text("uuid").unwrap(), text(&host(&lab, &machine), "/metadata/uid"));
+}
+
+/// Without a cloud provider the Node with the uuid label gets its provider ID, and the Machine goes on.
+#[tokio::test(start_paused = true)]
+async fn s16_a_labelled_node_gets_its_provider_id() {
+    let lab = settled(&seed()).await;
+    assert_eq!(nodes(&lab).len(), 4);
+    assert!(nodes(&lab).iter().all(|n| text(n, "/spec/providerID").starts_with("metal3://metal3/")));
+    for machine in lab.objects("Machine") {
+        assert_eq!(text(&machine, "/status/phase"), "Running");
+    }
+}
+
+/// With a cloud provider the Node is never written; its ID is copied.
+#[tokio::test(start_paused = true)]
+async fn s17_with_a_cloud_provider_no_node_is_written() {
+    let (lab, writes) = Writes::lab().await;
+    lab.apply(&control_plane(3)).await.unwrap();
+    rest(&lab).await;
+    assert!(lab.objects("Metal3Machine").iter().all(|m| !text(m, "/spec/providerID").is_empty()));
+    assert!(writes.of_provider("/nodes").is_empty());
+}
+
+/// The bootstrap text reaches the host's user data byte for byte.
+#[tokio::test(start_paused = true)]
+async fn s24_the_bootstrap_text_reaches_the_node_unchanged() {
+    let lab = settled(&seed()).await;
+    for machine in lab.objects("Metal3Machine") {
+        let made = secret(&lab, &text(&machine, "/status/userData/name"), "value").unwrap();
+        assert_eq!(given(&lab, &machine).user_data, Some(made));
+    }
+}
+
+/// The kubelet's label `metal3.io/uuid` has the uid of the host, and the Node is matched by it.
+#[tokio::test(start_paused = true)]
+async fn s25_the_uuid_label_matches_node_and_host() {
+    let lab = settled(&seed()).await;
+    let uids: BTreeSet<String> =
+        lab.objects("Metal3Machine").iter().map(|m| text(&host(&lab, m), "/metadata/uid")).collect();
+    let labels: BTreeSet<String> =
+        nodes(&lab).iter().map(|n| text(n, "/metadata/labels/metal3.io~1uuid")).collect();
+    assert_eq!(uids, labels);
+}
+
+/// A Node has the name that the metadata gives under `name`, else that of the host.
+#[tokio::test(start_paused = true)]
+async fn s26_a_node_has_the_name_of_its_metadata() {
+    let lab = settled(&seed()).await;
+    let names: BTreeSet<String> = nodes(&lab).iter().map(|n| name(n)).collect();
+    let mut expected: BTreeSet<String> = machines(&lab, "my-cluster-cp").iter().map(|m| host_of(m)).collect();
+    expected.insert("node-0".into());
+    assert_eq!(names, expected);
+}
+
+/// A Machine with a bootstrap object takes no host before its data is ready.
+#[tokio::test(start_paused = true)]
+async fn s30_no_host_is_taken_before_the_bootstrap_data_is_ready() {
+    let (lab, moments) = Moments::lab("/metal3dataclaims", |server, machine| {
+        stored(server, "Machine", machine, "/spec/bootstrap/dataSecretName")
+    })
+    .await;
+    lab.apply(&three_racks()).await.unwrap();
+    rest(&lab).await;
+    assert_eq!(moments.seen().len(), 6);
+    assert!(moments.seen().iter().all(|secret| !secret.is_empty()), "{:?}", moments.seen());
+}
+
+/// With maxSurge 1 and maxUnavailable 0 the new worker is up before the old host is released.
+#[tokio::test(start_paused = true)]
+async fn s32_the_new_worker_is_up_before_the_old_host_goes() {
+    let mut manifests = three_racks();
+    change(&mut manifests, "MachineDeployment", "my-cluster-workers", &json!({"spec": {"replicas": 1}}));
+    let lab = settled(&manifests).await;
+    let old = host_of(&machines(&lab, "my-cluster-workers")[0]);
+    let version = json!({"spec": {"template": {"spec": {"version": "v1.31.0"}}}});
+    patch(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "my-cluster-workers", version).await;
+    let mut both = 0;
+    while lab.settle(std::time::Duration::from_millis(2)).await != capm3_lab::Settled::Quiet {
+        let released = text(&get(&lab, "BareMetalHost", &old), "/spec/image/url").is_empty();
+        let ready =
+            machines(&lab, "my-cluster-workers").iter().filter(|m| condition(m, "Ready").0 == "True").count();
+        assert!(!released || ready >= 1, "the old host was released with no worker up");
+        both = both.max(ready);
+    }
+    let new = machines(&lab, "my-cluster-workers");
+    assert_eq!(new.len(), 1);
+    assert_ne!(host_of(&new[0]), old);
+}
+
+/// Each clone of a KubeadmConfigTemplate carries its join configuration and commands.
+#[tokio::test(start_paused = true)]
+async fn s33_clones_carry_join_configuration_and_commands() {
+    let lab = settled(&seed()).await;
+    let configs: Vec<_> =
+        lab.objects("KubeadmConfig").into_iter().filter(|c| name(c).starts_with("md-0")).collect();
+    assert_eq!(configs.len(), 1);
+    assert_eq!(configs[0].pointer("/spec/preKubeadmCommands"), Some(&json!(["echo joining"])));
+    assert_eq!(text(&configs[0], "/spec/joinConfiguration/nodeRegistration/name"), "{{ ds.meta_data.name }}");
+}
+
+/// URL, checksum, type and format of the image are on the host, written once.
+#[tokio::test(start_paused = true)]
+async fn s37_the_image_is_on_the_host() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    let image = json!({"url": "http://192.0.2.1/image.qcow2", "checksum": "http://192.0.2.1/image.sum", "checksumType": "md5", "format": "qcow2"});
+    assert_eq!(host(&lab, &machine).pointer("/spec/image"), Some(&image));
+    patch_machine(&lab, &name(&machine), json!({"spec": {"image": {"url": "http://192.0.2.1/other"}}})).await;
+    rest(&lab).await;
+    assert_eq!(
+        host(&lab, &machine).pointer("/spec/image"),
+        Some(&image),
+        "a running node is never written over"
+    );
+}
+
+/// The Machine's bootstrap Secret wins over `spec.userData`.
+#[tokio::test(start_paused = true)]
+async fn s40_the_bootstrap_secret_wins_over_the_own_field() {
+    let mut manifests = seed();
+    machine_spec(&mut manifests, "m3mt-0", json!({"userData": {"name": "mine"}}));
+    let lab = settled(&manifests).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    let wanted = text(&get(&lab, "Machine", &name(&machine)), "/spec/bootstrap/dataSecretName");
+    assert_eq!(text(&host(&lab, &machine), "/spec/userData/name"), wanted);
+}
+
+/// Secrets that the user names are named in the machine's status and on the host.
+#[tokio::test(start_paused = true)]
+async fn s42_secrets_of_the_user_are_named_in_status_and_on_the_host() {
+    let mut manifests = seed();
+    manifests.extend(yaml("apiVersion: v1\nkind: Secret\nmetadata: {name: mine, namespace: metal3}\nstringData: {metaData: 'a: b', networkData: 'links: []'}\n"));
+    let own = json!({"dataTemplate": null, "metaData": {"name": "mine"}, "networkData": {"name": "mine"}});
+    machine_spec(&mut manifests, "m3mt-0", own);
+    let lab = settled(&manifests).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    for field in ["metaData", "networkData"] {
+        assert_eq!(text(&machine, &format!("/status/{field}/name")), "mine");
+        assert_eq!(text(&host(&lab, &machine), &format!("/spec/{field}/name")), "mine");
+    }
+}
+
+/// The status shows which Secrets are used, the spec only what the user asked for.
+#[tokio::test(start_paused = true)]
+async fn s45_the_spec_holds_only_what_the_user_asked_for() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    for field in ["userData", "metaData", "networkData"] {
+        assert_eq!(machine.pointer(&format!("/spec/{field}")), None);
+    }
+    assert_eq!(text(&machine, "/status/metaData/name"), format!("{}-metadata", name(&machine)));
+}
+
+/// A data template without namespace is that of the machine's own namespace.
+#[tokio::test(start_paused = true)]
+async fn s41_a_data_template_without_namespace_is_of_the_own() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    assert_eq!(text(&machine, "/spec/dataTemplate/namespace"), "metal3");
+    let claim = get(&lab, "Metal3DataClaim", &name(&machine));
+    assert_eq!(claim.pointer("/spec/template"), Some(&json!({"name": "nodepool-1", "namespace": "metal3"})));
+}
+
+/// The host gets the machine's cleaning mode.
+#[tokio::test(start_paused = true)]
+async fn s50_the_host_gets_the_cleaning_mode() {
+    for mode in ["disabled", "metadata"] {
+        let mut manifests = seed();
+        machine_spec(&mut manifests, "m3mt-0", json!({"automatedCleaningMode": mode}));
+        let lab = settled(&manifests).await;
+        assert_eq!(text(&host(&lab, &machines(&lab, "md-0")[0]), "/spec/automatedCleaningMode"), mode);
+    }
+}
+
+/// Each clone of a Metal3MachineTemplate gets image, selector and data template.
+#[tokio::test(start_paused = true)]
+async fn s72_clones_get_image_selector_and_data_template() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    let template = get(&lab, "Metal3MachineTemplate", "m3mt-0");
+    for field in ["image", "hostSelector"] {
+        assert_eq!(
+            machine.pointer(&format!("/spec/{field}")),
+            template.pointer(&format!("/spec/template/spec/{field}"))
+        );
+    }
+    assert_eq!(text(&machine, "/spec/dataTemplate/name"), "nodepool-1");
+}
+
+/// A MachineDeployment of one makes one worker.
+#[tokio::test(start_paused = true)]
+async fn s31_a_deployment_of_one_makes_one_worker() {
+    let lab = settled(&seed()).await;
+    assert_eq!(machines(&lab, "md-0").len(), 1);
+    assert_eq!(get(&lab, "MachineDeployment", "md-0").pointer("/status/readyReplicas"), Some(&json!(1)));
+}
+
+/// A control plane of another kind in the group books hosts like kubeadm's.
+#[tokio::test(start_paused = true)]
+async fn s76_a_foreign_control_plane_books_hosts_alike() {
+    let mut manifests = control_plane(1);
+    change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &json!({"spec": {"nodeReuse": true}}));
+    let mut lab = settled(&manifests).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    lab.stop_providers();
+    let foreign = json!({"metadata": {"ownerReferences": [{"apiVersion": "controlplane.cluster.x-k8s.io/v1alpha1",
+        "kind": "TalosControlPlane", "name": "talos", "uid": "f0"}],
+        "annotations": {"cluster.x-k8s.io/paused": ""}}});
+    patch(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name(&machine), foreign).await;
+    // The booking is judged by the control plane that the Cluster names.
+    patch(
+        &lab,
+        "cluster.x-k8s.io/v1beta2",
+        "Cluster",
+        "my-cluster",
+        json!({"spec": {"controlPlaneRef": {"kind": "TalosControlPlane", "name": "talos"}}}),
+    )
+    .await;
+    delete(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3Machine", &name(&machine)).await;
+    lab.start_provider();
+    rest(&lab).await;
+    assert_eq!(text(&host(&lab, &machine), BOOKING), "cp-talos");
+}
