@@ -24,7 +24,7 @@ fn control_plane_with_meta_data() -> Vec<capm3_lab::manifests::Manifest> {
 async fn s35_a_machine_without_owner_takes_nothing_and_says_so() {
     let mut manifests = racks_without_machines();
     manifests.extend(yaml(
-        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3Machine\nmetadata: {name: lonely, namespace: metal3}\nspec: {image: {url: 'http://192.0.2.1/i'}}\n",
+        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3Machine\nmetadata: {name: lonely, namespace: metal3}\nspec: {customDeploy: {method: install}}\n",
     ));
     let lab = settled(&manifests).await;
     let machine = get(&lab, "Metal3Machine", "lonely");
@@ -149,7 +149,8 @@ async fn s155_the_lowest_free_index_is_given() {
 
 /// A Metal3Machine without a Machine, and a claim of its name.
 async fn claim_for(lab: &capm3_lab::Lab, machine: &str) {
-    let object = json!({"metadata": {"name": machine, "namespace": "metal3"}, "spec": {}});
+    let object = json!({"metadata": {"name": machine, "namespace": "metal3"},
+        "spec": {"customDeploy": {"method": "install"}}});
     let owner = lab.client().create(&metal3("Metal3Machine"), "metal3", object).await.unwrap();
     let claim = json!({"metadata": {"name": machine, "namespace": "metal3", "ownerReferences": [{
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": machine,

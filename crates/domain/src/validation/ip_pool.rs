@@ -10,14 +10,15 @@ use super::{FieldError, findings::Findings, inline_range::Family, node::Node};
 use crate::address::{Address, Range};
 
 const NO_ADDRESS: &str = "is not a valid IP address";
+const OUT_OF_BOUNDS: &str = "is out of bounds of the pools given";
 
 pub(super) fn check_new(object: &Node<'_>, findings: &mut Findings) {
-    check_spec(&object.at("spec"), "is out of bonds of the pools given", findings);
+    check_spec(&object.at("spec"), findings);
 }
 
 pub(super) fn check_changed(old: &Node<'_>, new: &Node<'_>, findings: &mut Findings) {
     let spec = new.at("spec");
-    check_spec(&spec, "is out of bounds of the pools given", findings);
+    check_spec(&spec, findings);
     let bounds = bounds(&spec);
     for (claim, address) in old.at("status").at("indexes").members() {
         let in_bounds =
@@ -45,14 +46,14 @@ pub(super) fn check_changed(old: &Node<'_>, new: &Node<'_>, findings: &mut Findi
     }
 }
 
-fn check_spec(spec: &Node<'_>, out_of_bounds: &str, findings: &mut Findings) {
+fn check_spec(spec: &Node<'_>, findings: &mut Findings) {
     check_services(spec, findings);
     let is_random = spec.at("allocationStrategy").text() == Some("random");
     for range in spec.at("pools").items() {
         check_services(&range, findings);
         check_range(&range, is_random, findings);
     }
-    check_reservations(spec, out_of_bounds, findings);
+    check_reservations(spec, findings);
 }
 
 /// Gateway and DNS servers, of the pool or of one range.
@@ -97,7 +98,7 @@ fn check_range(range: &Node<'_>, is_random: bool, findings: &mut Findings) {
 }
 
 /// Every reservation must be an address, of one claim only, and one that the pool gives out.
-fn check_reservations(spec: &Node<'_>, out_of_bounds: &str, findings: &mut Findings) {
+fn check_reservations(spec: &Node<'_>, findings: &mut Findings) {
     let reservations: BTreeMap<&str, Node<'_>> = spec.at("preAllocations").members().collect();
     let bounds = bounds(spec);
     let ranges: Vec<Range> = spec.at("pools").items().filter_map(|range| as_range(&range)).collect();
@@ -106,7 +107,7 @@ fn check_reservations(spec: &Node<'_>, out_of_bounds: &str, findings: &mut Findi
         let refuse = |path: &str, detail: String| FieldError::invalid(path, node.shown(), detail);
         let Some(address) = read_address(node) else {
             findings.errors.push(refuse(node.path(), NO_ADDRESS.to_owned()));
-            findings.errors.push(refuse("spec.preAllocations", out_of_bounds.to_owned()));
+            findings.errors.push(refuse("spec.preAllocations", OUT_OF_BOUNDS.to_owned()));
             continue;
         };
         if let Some(other) = holders.insert(address, claim) {
@@ -114,7 +115,7 @@ fn check_reservations(spec: &Node<'_>, out_of_bounds: &str, findings: &mut Findi
             findings.errors.push(refuse(node.path(), detail));
         }
         if !bounds.iter().any(|bounds| bounds.contains(address)) {
-            let detail = format!("{out_of_bounds}: it is reserved for {claim:?}; widen a range or remove it");
+            let detail = format!("{OUT_OF_BOUNDS}: it is reserved for {claim:?}; widen a range or remove it");
             findings.errors.push(refuse("spec.preAllocations", detail));
         } else if !ranges.iter().any(|range| range.contains(address)) {
             let detail = format!("is never given out by the pools given, so {claim:?} would wait for ever");
