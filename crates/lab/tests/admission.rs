@@ -1,0 +1,304 @@
+//! What the embedded server lets pass, refuses and warns of, on the wire.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+#[path = "common/wire.rs"]
+mod wire;
+
+use capm3_lab::{Lab, Options};
+use serde_json::{Value, json};
+use wire::{create, patch, read_as, try_create};
+
+const NEW: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
+const OLD: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
+
+async fn lab() -> Lab {
+    Lab::start(&Options::default()).await.unwrap()
+}
+
+fn object(api_version: &str, kind: &str, spec: Value) -> Value {
+    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "default"}, "spec": spec})
+}
+
+fn machine(more: Value) -> Value {
+    let mut spec = json!({"image": {"url": "http://h/i.qcow2", "checksum": "abc"}});
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    object(NEW, "Metal3Machine", spec)
+}
+
+fn ethernet(id: &str, mac: &str) -> Value {
+    json!({"id": id, "type": "phy", "macAddress": {"string": mac}})
+}
+
+/// A Metal3Cluster of v1beta1 is taken as printed, with a warning that the version is deprecated, and stored as v1beta2.
+#[tokio::test(start_paused = true)]
+async fn s14_an_older_cluster_is_accepted_with_a_warning_and_stored_anew() {
+    let lab = lab().await;
+    let cluster = object(
+        OLD,
+        "Metal3Cluster",
+        json!({"controlPlaneEndpoint": {"host": "192.168.111.249", "port": 6443}}),
+    );
+    let answer = create(&lab, &cluster).await;
+    assert_eq!(answer.code, 201, "{}", answer.message());
+    assert!(
+        answer.warns_of("infrastructure.cluster.x-k8s.io/v1beta1 Metal3Cluster is deprecated"),
+        "{:?}",
+        answer.warnings
+    );
+    let stored = lab.object("Metal3Cluster", "x").unwrap();
+    assert_eq!(
+        (&stored["apiVersion"], &stored["spec"]["cloudProviderEnabled"]),
+        (&json!(NEW), &json!(false))
+    );
+}
+
+/// `noCloudProvider` alone, in v1beta1: true means that there is no cloud provider, false that there is one; a warning
+/// says what is taken.
+#[tokio::test(start_paused = true)]
+async fn s18_no_cloud_provider_keeps_its_old_meaning() {
+    for (old, new) in [(true, false), (false, true)] {
+        let lab = lab().await;
+        let spec = json!({"controlPlaneEndpoint": {"host": "h", "port": 6443}, "noCloudProvider": old});
+        let answer = create(&lab, &object(OLD, "Metal3Cluster", spec)).await;
+        assert_eq!(answer.code, 201, "{}", answer.message());
+        assert!(
+            answer.warns_of(&format!("{old} is taken as spec.cloudProviderEnabled: {new}")),
+            "{:?}",
+            answer.warnings
+        );
+        assert_eq!(lab.object("Metal3Cluster", "x").unwrap()["spec"]["cloudProviderEnabled"], json!(new));
+    }
+}
+
+/// An image needs url and checksum; live-iso, OCI images and a custom deploy step do not.
+#[tokio::test(start_paused = true)]
+async fn s36_an_image_without_url_or_checksum_is_refused() {
+    let lab = lab().await;
+    let table = [
+        (json!({}), "Spec.Image: Required value"),
+        (json!({"image": {"url": "http://h/i"}}), "Spec.Image.Checksum: Required value"),
+        (json!({"image": {"url": "http://h/i.iso", "diskFormat": "live-iso"}}), ""),
+        (json!({"image": {"url": "oci://r/i:1"}}), ""),
+        (json!({"customDeploy": {"method": "install"}}), ""),
+    ];
+    for (spec, refusal) in table {
+        let answer = try_create(&lab, &object(NEW, "Metal3Machine", spec.clone())).await;
+        assert_eq!(answer.code == 201, refusal.is_empty(), "{spec}: {}", answer.message());
+        assert!(answer.message().contains(refusal), "{spec}: {}", answer.message());
+    }
+}
+
+/// `image.format` of v1beta1 is `image.diskFormat` of v1beta2, and reads back under its old name.
+#[tokio::test(start_paused = true)]
+async fn s38_the_older_format_is_the_disk_format() {
+    let lab = lab().await;
+    let spec = json!({"image": {"url": "http://h/i", "checksum": "c", "format": "raw"}});
+    let sent = object(OLD, "Metal3Machine", spec);
+    assert_eq!(create(&lab, &sent).await.code, 201);
+    assert_eq!(lab.object("Metal3Machine", "x").unwrap()["spec"]["image"]["diskFormat"], "raw");
+    assert_eq!(read_as(&lab, &sent, OLD).await["spec"]["image"]["format"], "raw");
+}
+
+/// A data template is taken from the machine's own namespace; another one is refused with the reason.
+#[tokio::test(start_paused = true)]
+async fn s41_a_data_template_of_another_namespace_is_refused() {
+    let lab = lab().await;
+    let with = |template: Value| machine(json!({"dataTemplate": template}));
+    for template in [json!({"name": "t"}), json!({"name": "t", "namespace": "default"})] {
+        assert_eq!(try_create(&lab, &with(template)).await.code, 201);
+    }
+    let refused = try_create(&lab, &with(json!({"name": "t", "namespace": "other"}))).await;
+    assert_eq!(refused.code, 422);
+    assert!(refused.message().contains("spec.dataTemplate.namespace: Forbidden"), "{}", refused.message());
+}
+
+/// Cleaning is `metadata` or `disabled`; nothing else is accepted.
+#[tokio::test(start_paused = true)]
+async fn s50_another_cleaning_mode_is_refused() {
+    let lab = lab().await;
+    for (mode, code) in [("metadata", 201), ("disabled", 201), ("full", 422)] {
+        assert_eq!(
+            try_create(&lab, &machine(json!({"automatedCleaningMode": mode}))).await.code,
+            code,
+            "{mode}"
+        );
+    }
+}
+
+/// A Secret name with a capital letter can never exist; the refusal proposes the one that can.
+#[tokio::test(start_paused = true)]
+async fn s54_a_secret_name_that_cannot_exist_is_refused_with_a_proposal() {
+    let refused =
+        try_create(&lab().await, &machine(json!({"networkData": {"name": "machine-1-networkData"}}))).await;
+    assert_eq!(refused.code, 422);
+    assert!(refused.message().contains("did you mean \"machine-1-networkdata\"?"), "{}", refused.message());
+}
+
+/// `=` and `!=` take one value, `gt` and `lt` an integer; the refusal names the expression.
+#[tokio::test(start_paused = true)]
+async fn s59_s61_s64_a_selector_that_cannot_be_used_is_refused() {
+    let lab = lab().await;
+    for (operator, values) in
+        [("=", json!(["a", "b"])), ("!=", json!(["a", "b"])), ("gt", json!(["x"])), ("like", json!(["a"]))]
+    {
+        let expression = json!({"key": "rack", "operator": operator, "values": values});
+        let refused =
+            try_create(&lab, &machine(json!({"hostSelector": {"matchExpressions": [expression]}}))).await;
+        assert_eq!(refused.code, 422, "{operator}");
+        assert!(refused.message().contains("spec.hostSelector.matchExpressions[0]"), "{}", refused.message());
+    }
+}
+
+/// Expressions are a list; one written as a map is refused by the schema.
+#[tokio::test(start_paused = true)]
+async fn s70_an_expression_that_is_no_list_is_refused() {
+    let expressions = json!({"key": "a", "operator": "in", "values": ["b"]});
+    let refused =
+        try_create(&lab().await, &machine(json!({"hostSelector": {"matchExpressions": expressions}}))).await;
+    assert!(refused.code >= 400 && refused.message().contains("matchExpressions"), "{}", refused.message());
+}
+
+/// Cleaning mode and node reuse of a template can be changed while it is in use.
+#[tokio::test(start_paused = true)]
+async fn s78_cleaning_and_node_reuse_of_a_live_template_can_be_changed() {
+    let lab = lab().await;
+    let image = json!({"url": "http://h/i", "checksum": "c"});
+    let template = object(NEW, "Metal3MachineTemplate", json!({"template": {"spec": {"image": image}}}));
+    assert_eq!(create(&lab, &template).await.code, 201);
+    let change =
+        json!({"spec": {"nodeReuse": true, "template": {"spec": {"automatedCleaningMode": "disabled"}}}});
+    assert_eq!(patch(&lab, &template, &change).await.code, 200);
+}
+
+/// An owner reference without uid is refused by any API server.
+#[tokio::test(start_paused = true)]
+async fn s85_an_owner_without_uid_is_refused() {
+    let mut template = object(NEW, "Metal3DataTemplate", json!({}));
+    template["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": NEW, "kind": "Metal3Cluster", "name": "c"}]);
+    let refused = try_create(&lab().await, &template).await;
+    assert!(refused.message().contains("uid"), "{} {}", refused.code, refused.message());
+}
+
+/// `clusterName` is accepted in both versions, with a warning that it is deprecated.
+#[tokio::test(start_paused = true)]
+async fn s87_a_cluster_name_is_accepted_with_a_warning() {
+    let lab = lab().await;
+    for version in [OLD, NEW] {
+        let answer =
+            try_create(&lab, &object(version, "Metal3DataTemplate", json!({"clusterName": "c"}))).await;
+        assert_eq!(answer.code, 201, "{}", answer.message());
+        assert!(answer.warns_of("spec.clusterName is deprecated"), "{:?}", answer.warnings);
+    }
+}
+
+/// A key in two lists of metaData is warned of: the later list wins.
+#[tokio::test(start_paused = true)]
+async fn s100_a_key_in_two_lists_is_warned_of() {
+    let item = json!([{"key": "ip", "name": "pool"}]);
+    let spec = json!({"metaData": {"ipAddressesFromPool": item, "prefixesFromPool": item}});
+    let answer = try_create(&lab().await, &object(NEW, "Metal3DataTemplate", spec)).await;
+    assert!(answer.code == 201 && answer.warns_of("prefixesFromPool wins"), "{:?}", answer.warnings);
+}
+
+/// A placeholder instead of a MAC address is accepted with a warning.
+#[tokio::test(start_paused = true)]
+async fn s110_a_placeholder_mac_is_warned_of() {
+    let links = json!({"ethernets": [ethernet("eno1", "XX:XX:XX:XX:XX:XX")]});
+    let answer = try_create(
+        &lab().await,
+        &object(NEW, "Metal3DataTemplate", json!({"networkData": {"links": links}})),
+    )
+    .await;
+    assert!(answer.code == 201 && answer.warns_of("is not a MAC address"), "{:?}", answer.warnings);
+}
+
+/// A link id that names no link is warned of.
+#[tokio::test(start_paused = true)]
+async fn s119_a_dangling_link_is_warned_of() {
+    let network_data = json!({"links": {"ethernets": [ethernet("eno1", "52:54:00:aa:01:01")]},
+        "networks": {"ipv4DHCP": [{"id": "n", "link": "eno2"}]}});
+    let answer =
+        try_create(&lab().await, &object(NEW, "Metal3DataTemplate", json!({"networkData": network_data})))
+            .await;
+    assert!(answer.code == 201 && answer.warns_of("no link has id"), "{:?}", answer.warnings);
+}
+
+/// Index, claim and template of a Metal3Data cannot be edited.
+#[tokio::test(start_paused = true)]
+async fn s161_what_a_data_object_is_about_cannot_be_edited() {
+    let lab = lab().await;
+    let mut data =
+        object(NEW, "Metal3Data", json!({"index": 3, "template": {"name": "t"}, "claim": {"name": "c"}}));
+    data["metadata"]["name"] = json!("t-3");
+    assert_eq!(create(&lab, &data).await.code, 201);
+    for spec in [json!({"index": 4}), json!({"template": {"name": "u"}}), json!({"claim": {"name": "d"}})] {
+        let refused = patch(&lab, &data, &json!({"spec": spec})).await;
+        assert!(
+            refused.code == 422 && refused.message().contains("cannot be modified"),
+            "{}",
+            refused.message()
+        );
+    }
+}
+
+/// What a template renders, and the key of its index space, are fixed; the message names the way to a change.
+#[tokio::test(start_paused = true)]
+async fn s172_s186_a_template_is_changed_by_another_template() {
+    let lab = lab().await;
+    let spec = json!({"templateReference": "k", "metaData": {"strings": [{"key": "a", "value": "1"}]}});
+    let template = object(NEW, "Metal3DataTemplate", spec);
+    assert_eq!(create(&lab, &template).await.code, 201);
+    let change = json!({"spec": {"metaData": {"strings": [{"key": "a", "value": "2"}]}}});
+    let refused = patch(&lab, &template, &change).await;
+    assert!(refused.code == 422 && refused.message().contains("templateReference"), "{}", refused.message());
+    let refused = patch(&lab, &template, &json!({"spec": {"templateReference": "other"}})).await;
+    assert!(
+        refused.code == 422 && refused.message().contains("spec.templateReference"),
+        "{}",
+        refused.message()
+    );
+}
+
+/// The data templates of failure domains: one a domain, named, and of the same namespace.
+#[tokio::test(start_paused = true)]
+async fn s212_failure_domain_templates_that_cannot_be_used_are_refused() {
+    let lab = lab().await;
+    let entry = |domain: &str, template: Value| json!({"failureDomain": domain, "dataTemplate": template});
+    let table = [
+        (
+            json!([
+                entry("r1", json!({"name": "a"})),
+                entry("r2", json!({"name": "a", "namespace": "default"}))
+            ]),
+            201,
+        ),
+        (json!([entry("r1", json!({"name": "a"})), entry("r1", json!({"name": "b"}))]), 422),
+        (json!([entry("", json!({"name": "a"}))]), 422),
+        (json!([entry("r1", json!({}))]), 422),
+        (json!([entry("r1", json!({"name": "a", "namespace": "other"}))]), 422),
+    ];
+    for version in [OLD, NEW] {
+        for (list, code) in &table {
+            let image = json!({"url": "http://h/i", "checksum": "c"});
+            let spec = json!({"template": {"spec": {"image": image}}, "failureDomainDataTemplates": list});
+            let answer = try_create(&lab, &object(version, "Metal3MachineTemplate", spec)).await;
+            assert_eq!(answer.code, *code, "{version} {list}: {}", answer.message());
+        }
+    }
+}
+
+/// Taking a finalizer off, or touching what is being deleted, is never refused, however wrong the object is.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_goes_is_never_held_by_admission() {
+    let lab = lab().await;
+    let mut template =
+        object(NEW, "Metal3DataTemplate", json!({"metaData": {"strings": [{"key": "a", "value": "1"}]}}));
+    template["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    assert_eq!(create(&lab, &template).await.code, 201);
+    let path = format!("{}/x", wire::path_of(&template));
+    assert_eq!(wire::send(&lab, "DELETE", &path, None).await.code, 200);
+    let change = json!({"spec": {"metaData": null}});
+    assert_eq!(patch(&lab, &template, &change).await.code, 200);
+    assert_eq!(patch(&lab, &template, &json!({"metadata": {"finalizers": []}})).await.code, 200);
+}
