@@ -6,7 +6,7 @@ use crate::{
     crds,
     exit::Failure,
     manager::{self, LogFormat},
-    up,
+    migrate, up,
 };
 
 /// Cluster API Provider Metal3: turns Machines into bare-metal hosts, each with exactly its own metadata, addresses,
@@ -29,6 +29,8 @@ enum Command {
     Manager(manager::ManagerArgs),
     /// Print the CustomResourceDefinitions to install, for `kubectl apply -f -`
     Crds(crds::CrdsArgs),
+    /// Bring older manifests to v1beta2, with a report of every change
+    Migrate(migrate::MigrateArgs),
     /// Print the version
     Version,
 }
@@ -46,6 +48,7 @@ impl Cli {
                 manager::run(&args)
             }
             Command::Crds(args) => crds::run(&args),
+            Command::Migrate(args) => migrate::run(&args),
             Command::Version => {
                 println!("capm3 {}", env!("CARGO_PKG_VERSION"));
                 Ok(())

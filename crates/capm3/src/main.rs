@@ -4,6 +4,7 @@ mod cli;
 mod crds;
 mod exit;
 mod manager;
+mod migrate;
 mod stop;
 mod up;
 

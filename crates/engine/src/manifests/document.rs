@@ -122,12 +122,17 @@ impl fmt::Display for Document {
 pub(super) fn of(file: &str, index: usize, node: Node) -> Result<Vec<Document>, Vec<Problem>> {
     let mut documents = Vec::new();
     let mut problems = Vec::new();
-    for Node { value, place } in unpacked(node) {
-        let document = Document { file: file.to_owned(), index, value, place };
+    for document in parts(file, index, node) {
         let wrong = identity_problems(&document);
         if wrong.is_empty() { documents.push(document) } else { problems.extend(wrong) }
     }
     if problems.is_empty() { Ok(documents) } else { Err(problems) }
+}
+
+/// The same, whether or not they say which object they are.
+pub(super) fn parts(file: &str, index: usize, node: Node) -> Vec<Document> {
+    let made = |Node { value, place }| Document { file: file.to_owned(), index, value, place };
+    unpacked(node).into_iter().map(made).collect()
 }
 
 fn unpacked(node: Node) -> Vec<Node> {

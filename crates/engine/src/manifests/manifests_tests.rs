@@ -207,3 +207,13 @@ proptest! {
         prop_assert_eq!(&json.documents[0].value, &object);
     }
 }
+
+#[test]
+fn parts_of_objects_are_read_where_they_are_asked_for() {
+    let text = "spec:\n  a: 1\n---\nkind: A\n---\na: [\n";
+    let reading = parse_parts("f.yaml", text);
+    assert_eq!(reading.documents.len(), 2);
+    assert_eq!(reading.documents[0].line_of("spec.a"), 2);
+    assert_eq!(reading.problems.len(), 1, "{:?}", reading.problems);
+    assert!(parse("f.yaml", text).documents.is_empty());
+}

@@ -74,14 +74,18 @@ impl ReadError {
 /// Reads files, the `.yaml`, `.yml` and `.json` files of folders in order of their names, and standard input for `-`.
 pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Reading, ReadError> {
     let mut reading = Reading::default();
-    for path in paths {
-        for (file, text) in texts(path.as_ref())? {
-            let more = parse(&file, &text);
-            reading.documents.extend(more.documents);
-            reading.problems.extend(more.problems);
-        }
+    for (file, text) in texts(paths)? {
+        let more = parse(&file, &text);
+        reading.documents.extend(more.documents);
+        reading.problems.extend(more.problems);
     }
     Ok(reading)
+}
+
+/// Names and contents of the files that [`read`] reads, for callers that have more to say about the text itself.
+pub fn texts<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(String, String)>, ReadError> {
+    let texts: Result<Vec<_>, _> = paths.iter().map(|path| texts_of(path.as_ref())).collect();
+    Ok(texts?.into_iter().flatten().collect())
 }
 
 /// Reads the documents of one text; `file` is its name in messages.
@@ -96,8 +100,21 @@ pub fn parse(file: &str, text: &str) -> Reading {
     reading
 }
 
+/// Reads the documents of one text, those too that lack a part of what says which object they are: old texts and
+/// parts of objects.
+pub fn parse_parts(file: &str, text: &str) -> Reading {
+    let mut reading = Reading::default();
+    for (index, found) in (1..).zip(text::documents(file, text)) {
+        match found {
+            Ok(node) => reading.documents.extend(document::parts(file, index, node)),
+            Err(problems) => reading.problems.extend(problems),
+        }
+    }
+    reading
+}
+
 /// Names and contents of what a path stands for.
-fn texts(path: &Path) -> Result<Vec<(String, String)>, ReadError> {
+fn texts_of(path: &Path) -> Result<Vec<(String, String)>, ReadError> {
     if path.as_os_str() == STANDARD_INPUT {
         let mut text = String::new();
         let read = io::stdin().read_to_string(&mut text);

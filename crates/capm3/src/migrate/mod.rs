@@ -1,0 +1,68 @@
+//! `capm3 migrate`: older manifests to v1beta2.
+
+mod report;
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use capm3_engine::manifests;
+use capm3_offline::migrate::{self, Migration, Options};
+use clap::{Args, ValueEnum};
+
+use crate::exit::Failure;
+
+/// What `migrate` takes.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub struct MigrateArgs {
+    /// Files or folders of manifests, or - for standard input
+    #[arg(short, long = "filename", required = true, value_name = "FILE")]
+    filename: Vec<PathBuf>,
+    /// Remove members that no version knows, instead of asking
+    #[arg(long)]
+    prune: bool,
+    /// Write only what the reference implementation knows too: an IPPool for each inline range, with the same address
+    /// for each index
+    #[arg(long)]
+    portable: bool,
+    /// What to print: the documents as YAML, with the report on stderr, or both together as JSON
+    #[arg(short, long, value_enum, default_value_t = Output::Yaml)]
+    output: Output,
+}
+
+const HELP: &str = "Reads manifests of any version from v1alpha4 on, with the slips that documents have, and prints them as\n\
+v1beta2. The form of a document decides, not its apiVersion. Every change is reported on stderr with file, line and\n\
+reason. Where two readings would differ in effect, neither is chosen: the command ends with 1 and proposes what to write.";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Yaml,
+    Json,
+}
+
+/// Runs `migrate`.
+pub fn run(args: &MigrateArgs) -> Result<(), Failure> {
+    let texts = manifests::texts(&args.filename).map_err(|error| match error.is_usage() {
+        true => Failure::Usage(error.to_string()),
+        false => Failure::CouldNotRun(error.to_string()),
+    })?;
+    let migration = migrate::migrate_texts(&texts, Options { prune: args.prune, portable: args.portable });
+    print(&migration, args.output).map_err(|error| Failure::CouldNotRun(format!("cannot write: {error}")))?;
+    if migration.has_errors() { Err(Failure::Problems) } else { Ok(()) }
+}
+
+fn print(migration: &Migration, output: Output) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match output {
+        Output::Json => {
+            serde_json::to_writer_pretty(&mut stdout, migration)?;
+            writeln!(stdout)
+        }
+        Output::Yaml => {
+            stdout.write_all(migrate::to_yaml(&migration.documents).as_bytes())?;
+            io::stderr().lock().write_all(report::text(migration).as_bytes())
+        }
+    }
+}

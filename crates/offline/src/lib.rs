@@ -1,0 +1,6 @@
+//! Manifests in, answers out, with no server: functions that take what a user wrote and give data.
+//!
+//! Presentation is the binary's; rules that controllers and webhooks share are `domain`'s.
+
+pub mod migrate;
+mod nearest;

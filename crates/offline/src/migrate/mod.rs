@@ -1,0 +1,93 @@
+//! Older documents in, documents of v1beta2 out, with every change reported.
+//!
+//! Takes documents as they were read, of any version and with the slips that people make; gives the same documents in
+//! the form of v1beta2. The form of a document decides, not its `apiVersion`. Where two readings would differ in
+//! effect it guesses neither: the user is told. Its own output it leaves as it is.
+
+mod cluster_api;
+mod data;
+mod data_template;
+mod draft;
+mod forms;
+mod identity;
+mod infra_cluster;
+mod machine;
+mod names;
+mod owners;
+mod path;
+mod portable;
+mod report;
+mod secret;
+mod shape;
+mod syntax;
+mod tables;
+mod texts;
+mod walk;
+mod yaml;
+
+use capm3_engine::manifests::Document;
+pub use report::{Change, Migration, Place, Problem, Severity};
+pub use texts::migrate_texts;
+pub use yaml::to_yaml;
+
+use self::{draft::Draft, identity::Family, owners::Owners, path::Path, shape::Shapes};
+
+/// What the user wants beyond the form of v1beta2.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Remove members that no version knows instead of asking.
+    pub prune: bool,
+    /// Write only what the reference implementation knows too: pools instead of inline ranges.
+    pub portable: bool,
+}
+
+/// Brings documents to the form of v1beta2.
+pub fn migrate(documents: &[Document], options: Options) -> Migration {
+    let shapes = Shapes::of_own_kinds();
+    let owners = Owners::among(documents);
+    let mut migration = Migration::default();
+    for document in documents {
+        let mut draft = Draft::new(document);
+        one(&mut draft, shapes, &owners, options);
+        let pools = if options.portable { portable::convert(&mut draft, documents) } else { vec![] };
+        draft.changes.sort_by_key(|change| change.place.line);
+        draft.problems.sort_by_key(|problem| problem.place.line);
+        migration.documents.push(draft.value);
+        migration.documents.extend(pools);
+        migration.changes.append(&mut draft.changes);
+        migration.problems.append(&mut draft.problems);
+    }
+    migration
+}
+
+fn one(draft: &mut Draft<'_>, shapes: &Shapes, owners: &Owners, options: Options) {
+    let family = identity::establish(draft, shapes);
+    if family == Family::Foreign {
+        return;
+    }
+    draft.remove(&Path::of("status"), "controllers write it; what is in a file is not used");
+    match family {
+        Family::Foreign => {}
+        Family::ClusterApi => cluster_api::convert(draft),
+        Family::Secret => secret::convert(draft),
+        Family::Own { is_fragment } => own(draft, shapes, options, is_fragment),
+    }
+    owners.repair(draft);
+}
+
+/// One of the provider's kinds.
+fn own(draft: &mut Draft<'_>, shapes: &Shapes, options: Options, is_fragment: bool) {
+    machine::lift_provider_spec(draft);
+    infra_cluster::cloud_provider(draft);
+    let kind = draft.text("kind").to_owned();
+    if let Some(shape) = shapes.of(&kind) {
+        walk::walk(draft, &Path::default(), shape, options.prune);
+    }
+    match kind.as_str() {
+        "Metal3Machine" => machine::check(draft, "spec", is_fragment),
+        "Metal3MachineTemplate" => machine::check(draft, "spec.template.spec", is_fragment),
+        "Metal3Data" => data::complete_and_check(draft),
+        "Metal3DataTemplate" => data_template::check(draft),
+        _ => {}
+    }
+}
