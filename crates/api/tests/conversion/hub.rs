@@ -39,6 +39,20 @@ fn members_that_no_version_knows_survive_a_server_that_prunes_them() {
 }
 
 #[test]
+fn a_converted_object_has_no_member_that_its_new_version_does_not_know() {
+    for kind in KINDS {
+        for (from, to) in [(v1beta2::VERSION, v1beta1::VERSION), (v1beta1::VERSION, v1beta2::VERSION)] {
+            check(kind, from, false, |object| {
+                let converted = if to == v1beta1::VERSION { to_spoke(object)? } else { to_hub(object)? };
+                let mut known = converted.clone();
+                prune(&mut known, crd::schema(kind, to).unwrap());
+                same(&converted, &known)
+            });
+        }
+    }
+}
+
+#[test]
 fn the_annotation_is_not_seen_in_the_stored_version() {
     for kind in KINDS {
         check(kind, v1beta2::VERSION, true, |hub| {
