@@ -49,7 +49,7 @@ const EVENT_FIELDS: &[&str] = &[
     "type",
 ];
 
-const KINDS: [Builtin; 11] = [
+const KINDS: [Builtin; 13] = [
     Builtin {
         kind: "Namespace",
         plural: "namespaces",
@@ -84,6 +84,15 @@ const KINDS: [Builtin; 11] = [
     },
     Builtin { kind: "Service", plural: "services", short_name: "svc", has_status: true, ..CORE },
     Builtin { kind: "ServiceAccount", plural: "serviceaccounts", short_name: "sa", ..CORE },
+    // For `kubectl describe namespace`, which says that there are none; nothing here enforces one.
+    Builtin {
+        kind: "ResourceQuota",
+        plural: "resourcequotas",
+        short_name: "quota",
+        has_status: true,
+        ..CORE
+    },
+    Builtin { kind: "LimitRange", plural: "limitranges", short_name: "limits", ..CORE },
     Builtin { group: "coordination.k8s.io", kind: "Lease", plural: "leases", ..CORE },
     Builtin {
         group: "events.k8s.io",

@@ -145,9 +145,11 @@ mod tests {
 
     #[test]
     fn every_command_of_the_script_has_an_answer_and_every_answer_a_command() {
-        let steps = script::read(&folder()).unwrap();
-        let expected = Expected::read(&folder(), &steps).unwrap();
-        assert_eq!(expected.answers.len(), steps.len());
+        for folder in [folder(), folder().join("up")] {
+            let steps = script::read(&folder).unwrap();
+            let expected = Expected::read(&folder, &steps).unwrap();
+            assert_eq!(expected.answers.len(), steps.len());
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ const RULES: &[(&str, &str)] = &[
     (r"(?m)(  )\d+s$", "${1}<age>"),
     (r"(  )\d+s +", "${1}<age>   "),
     (r"\b(generated-)[a-z0-9]{5}\b", "${1}<suffix>"),
+    // Names that Cluster API's controllers make up.
+    (r"\bmy-cluster-(cp|workers)(-[a-z0-9]{5}){1,2}\b", "my-cluster-${1}-<suffix>"),
     (r"https://127\.0\.0\.1:\d+", "<server>"),
 ];
 
@@ -58,6 +60,10 @@ mod tests {
             ("NAME   AGE\na      5s\nb      15s", "NAME   AGE\na      <age>\nb      <age>"),
             ("a   5s    v1.30.0\nb   15s   v1.30.0", "a   <age>   v1.30.0\nb   <age>   v1.30.0"),
             ("configmap/generated-x7k2p created", "configmap/generated-<suffix> created"),
+            (
+                "machine/my-cluster-cp-h8q24 my-cluster-workers-6mqbz-6b2px",
+                "machine/my-cluster-cp-<suffix> my-cluster-workers-<suffix>",
+            ),
             ("https://127.0.0.1:40123/api", "<server>/api"),
         ] {
             assert_eq!(masked(text), expected);

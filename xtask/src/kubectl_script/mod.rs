@@ -1,7 +1,8 @@
-//! `cargo xtask real script`: one kubectl script, run by the pinned kubectl against the embedded server and against a
-//! real one. What kubectl prints must be the same, command by command, and is checked in.
+//! `cargo xtask real script`: kubectl scripts, run by the pinned kubectl against our server and against a real one. What
+//! kubectl prints must be the same, command by command, and is checked in.
 //!
-//! The script is `xtask/tests/kubectl/script.txt`, the answers of the real server are beside it in `expected/`.
+//! The scripts are `xtask/tests/kubectl/script.txt`, for a server by itself, and `up/script.txt`, for `capm3 up` with
+//! everything at work. The answers of the real server are beside them in `expected/`.
 //! [`script`] reads the one and [`expected`] the other, [`server`] prepares a server, [`kubectl`] runs a command and
 //! [`mask`] takes out what no two runs have in common.
 
@@ -10,6 +11,8 @@ mod kubectl;
 mod mask;
 mod script;
 mod server;
+mod three_racks;
+mod up;
 
 use std::path::{Path, PathBuf};
 
@@ -20,19 +23,84 @@ use self::{
     kubectl::Kubectl,
     script::Step,
     server::Embedded,
+    three_racks::ThreeRacks,
+    up::Up,
 };
 use crate::{
     real::{self, Cluster},
     repo,
 };
 
-/// Where the script, its input and the answers are.
+/// Where the scripts, their input and the answers are.
 fn folder() -> PathBuf {
     repo::root().join("xtask/tests/kubectl")
 }
 
+/// A script and what is at work while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Suite {
+    /// A server with the CRDs and nobody else: every answer is the server's own.
+    Server,
+    /// `capm3 up` as people start it; on the real server the manager and the world.
+    Up,
+}
+
+impl Suite {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Up => "up",
+        }
+    }
+
+    fn folder(self) -> PathBuf {
+        match self {
+            Self::Server => folder(),
+            Self::Up => folder().join("up"),
+        }
+    }
+
+    /// What our own server answers.
+    fn embedded(self, binary: &Path, steps: &[Step]) -> Result<Vec<Answer>> {
+        match self {
+            Self::Server => {
+                let embedded = Embedded::start()?;
+                let kubectl = kubectl_for(binary, embedded.kubeconfig())?;
+                server::install_crds(&kubectl)?;
+                let answers = answers("embedded", &kubectl, steps);
+                embedded.stop();
+                answers
+            }
+            Self::Up => {
+                let up = Up::start()?;
+                answers("capm3 up", &kubectl_for(binary, up.kubeconfig())?, steps)
+            }
+        }
+    }
+
+    /// What a real server answers.
+    fn real(self, binary: &Path, steps: &[Step]) -> Result<Vec<Answer>> {
+        match self {
+            Self::Server => {
+                let cluster = Cluster::start()?;
+                let kubectl = kubectl_for(binary, &cluster.kubeconfig())?;
+                server::install_crds(&kubectl)?;
+                answers("real", &kubectl, steps)
+            }
+            Self::Up => {
+                let racks = ThreeRacks::start()?;
+                answers("real", &kubectl_for(binary, &racks.kubeconfig())?, steps)
+            }
+        }
+    }
+}
+
+fn kubectl_for(binary: &Path, kubeconfig: &Path) -> Result<Kubectl> {
+    Kubectl::new(binary, kubeconfig, &folder().join("input"))
+}
+
 /// How the script is run.
-#[derive(Debug, Clone, Copy, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Args {
     /// Write what the real server answers as what is expected
     #[arg(long)]
@@ -43,29 +111,39 @@ pub struct Args {
     /// Print every difference, also those that are known
     #[arg(long)]
     verbose: bool,
+    /// Run only one of the two: `server` (nobody else at work) or `up` (controllers and world at work)
+    #[arg(long, value_parser = ["server", "up"])]
+    only: Option<String>,
 }
 
-/// Runs the script; fails with the differences.
+/// Runs the scripts; fails with the differences.
 pub fn run(args: Args) -> Result<()> {
-    let steps = script::read(&folder())?;
     let binary = real::kubectl_path()?;
-    let mut real = None;
-    if !args.embedded_only {
-        let cluster = Cluster::start()?;
-        real = Some(answers("real", &binary, &cluster.kubeconfig(), &steps)?);
+    let mut wrong = 0;
+    for suite in [Suite::Server, Suite::Up] {
+        if args.only.as_deref().is_none_or(|only| only == suite.name()) {
+            wrong += run_suite(suite, &args, &binary)?;
+        }
     }
+    ensure!(wrong == 0, "{wrong} answers are not as expected; --bless takes those of the real server");
+    Ok(())
+}
+
+/// How many answers are wrong.
+fn run_suite(suite: Suite, args: &Args, binary: &Path) -> Result<usize> {
+    let steps = script::read(&suite.folder())?;
+    let real = if args.embedded_only { None } else { Some(suite.real(binary, &steps)?) };
     if let (true, Some(real)) = (args.bless, &real) {
-        expected::write(&folder(), real)?;
+        expected::write(&suite.folder(), real)?;
     }
-    let embedded = Embedded::start()?;
-    let answers = answers("embedded", &binary, embedded.kubeconfig(), &steps)?;
-    embedded.stop();
-    let expected = Expected::read(&folder(), &steps)?;
+    let answers = suite.embedded(binary, &steps)?;
+    let expected = Expected::read(&suite.folder(), &steps)?;
     let known = expected.known();
     let ours = judge("embedded", &answers, args.verbose, |name, text| expected.judge(name, text, known));
     let theirs =
         real.map(|real| judge("real", &real, args.verbose, |name, text| expected.judge(name, text, &[])));
-    let mut summary = format!("kubectl script: {} commands, embedded {} ok", steps.len(), ours.ok);
+    let name = suite.name();
+    let mut summary = format!("kubectl script {name}: {} commands, embedded {} ok", steps.len(), ours.ok);
     if ours.known > 0 {
         summary += &format!(" ({} differ as known)", ours.known);
     }
@@ -73,17 +151,13 @@ pub fn run(args: Args) -> Result<()> {
         summary += &format!(", real {} ok", theirs.ok);
     }
     println!("{summary}");
-    let wrong = ours.wrong + theirs.map_or(0, |theirs| theirs.wrong);
-    ensure!(wrong == 0, "{wrong} answers are not as expected; --bless takes those of the real server");
-    Ok(())
+    Ok(ours.wrong + theirs.map_or(0, |theirs| theirs.wrong))
 }
 
 /// A step's name and what kubectl said.
 type Answer = (String, String);
 
-fn answers(server: &str, binary: &Path, kubeconfig: &Path, steps: &[Step]) -> Result<Vec<Answer>> {
-    let kubectl = Kubectl::new(binary, kubeconfig, &folder().join("input"))?;
-    server::install_crds(&kubectl)?;
+fn answers(server: &str, kubectl: &Kubectl, steps: &[Step]) -> Result<Vec<Answer>> {
     let mut answers = Vec::new();
     for step in steps {
         match kubectl.run(step) {
