@@ -55,7 +55,8 @@ pub struct Store<K: Object> {
 
 struct Inner<K> {
     objects: BTreeMap<ObjectKey, Arc<K>>,
-    by_index: Vec<BTreeMap<String, BTreeSet<ObjectKey>>>,
+    /// The objects themselves, so that reading a long answer needs no look-up for each of them.
+    by_index: Vec<BTreeMap<String, BTreeMap<ObjectKey, Arc<K>>>>,
     /// Version at which a key was seen deleted, until a list, a newer object or time settles it.
     deleted: BTreeMap<ObjectKey, u64>,
     /// Version up to which the watch had told everything at the last bookmark.
@@ -98,12 +99,7 @@ impl<K: Object> Store<K> {
         let inner = self.inner.read();
         let position = self.indexes.iter().position(|i| i.name == index.name);
         match position.and_then(|p| inner.by_index.get(p)) {
-            Some(map) => map
-                .get(value)
-                .into_iter()
-                .flatten()
-                .filter_map(|key| inner.objects.get(key).cloned())
-                .collect(),
+            Some(map) => map.get(value).into_iter().flat_map(|found| found.values().cloned()).collect(),
             None => inner
                 .objects
                 .values()
@@ -205,8 +201,9 @@ impl<K: Object> Store<K> {
                     }
                 }
             }
-            for value in new.map(|object| (index.values)(object)).unwrap_or_default() {
-                map.entry(value).or_default().insert(key.clone());
+            let Some(object) = new else { continue };
+            for value in (index.values)(object) {
+                map.entry(value).or_default().insert(key.clone(), Arc::clone(object));
             }
         }
     }
