@@ -1,7 +1,6 @@
 //! `capm3 manager` as a process of its own.
 
 use std::{
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -38,8 +37,8 @@ impl Manager {
             .arg("manager")
             .arg("--kubeconfig")
             .arg(server.kubeconfig())
-            .args(["--enable-ipam", "--logging-format=json", "--health-addr"])
-            .arg(format!("127.0.0.1:{}", free_port()?))
+            // Any free port: nobody asks for its health.
+            .args(["--enable-ipam", "--logging-format=json", "--health-addr=127.0.0.1:0"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -70,9 +69,4 @@ impl Drop for Manager {
             eprintln!("e2e: the manager could not be ended: {error}");
         }
     }
-}
-
-/// A port that is free at this moment.
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
