@@ -11,6 +11,9 @@ use tracing::debug;
 /// How soon to look again at a status that was already written in this second.
 pub(crate) const STATUS_PACE: Duration = Duration::from_millis(250);
 
+/// How long claims are gathered before a pass serves them: one pass costs as much for a hundred as for one.
+pub(crate) const GATHER: Duration = Duration::from_millis(10);
+
 /// Claims whose writes the server refused, by the name given in the batch, with the server's words.
 pub(crate) type Refusals = BTreeMap<String, String>;
 

@@ -10,6 +10,7 @@ use capm3_api::{
 use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
 
 use crate::{
+    batch::GATHER,
     indexes::{POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE, serves},
     watching::{came_or_went, changed_beside_status},
 };
@@ -28,7 +29,10 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
         store.subscribe(move |change| {
             let claim = changed_beside_status(change).or_else(|| lost_its_address(change));
             if let Some(claim) = claim.filter(|claim| claim.spec.pool.name.is_some()) {
-                queue.add(ObjectKey::new(claim.metadata.namespace_str(), claim.spec.pool.name_str()));
+                queue.add_after(
+                    ObjectKey::new(claim.metadata.namespace_str(), claim.spec.pool.name_str()),
+                    GATHER,
+                );
             }
         });
     }
@@ -37,7 +41,10 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
         store.subscribe(move |change| {
             let claim = changed_beside_status(change).or_else(|| lost_its_capi_address(change));
             if let Some(claim) = claim.filter(|claim| serves(&claim.spec.pool_ref)) {
-                queue.add(ObjectKey::new(claim.metadata.namespace_str(), &claim.spec.pool_ref.name));
+                queue.add_after(
+                    ObjectKey::new(claim.metadata.namespace_str(), &claim.spec.pool_ref.name),
+                    GATHER,
+                );
             }
         });
     }
@@ -80,7 +87,7 @@ fn watch_addresses<K: Object>(
         };
         let namespace = address.meta().namespace_str();
         if let Some(pool) = pool_of(address) {
-            queue.add(ObjectKey::new(namespace, pool));
+            queue.add_after(ObjectKey::new(namespace, pool), GATHER);
         }
         // The name is free now: another pool with this prefix may have waited for it.
         let (true, Some(caches)) = (change.new.is_none(), caches.upgrade()) else {

@@ -102,11 +102,12 @@ impl Pass<'_> {
                 (Standing::stopped(stop), End::WaitFor(message.clone()))
             }
         };
-        tell_data(&mut plan, old, &mut self.new, &standing, self.secrets_missing, now);
-        plan.update_status(old, &self.new);
+        // The own status is written last: until it is, the next look says and records the same again.
         if let Some(claim) = self.snapshot.claim.as_deref().filter(|_| self.is_claimed()) {
             tell_claim(&mut plan, claim, &standing, now);
         }
+        tell_data(&mut plan, old, &mut self.new, &standing, self.secrets_missing, now);
+        plan.update_status(old, &self.new);
         plan.ending(end)
     }
 

@@ -70,9 +70,11 @@ pub(super) fn tell_data(
     }
 }
 
-/// Repeats it on the claim, where the machine's owner looks first.
+/// Repeats it on the claim, where the machine's owner looks first. That all is well is said only after something else was:
+/// `renderedData` says as much, and one write a machine counts.
 pub(super) fn tell_claim(plan: &mut Plan, claim: &Metal3DataClaim, standing: &Standing, now: &str) {
-    if claim.metadata.is_deleting() {
+    let was_silent = claim.status.conditions.is_empty() && claim.status.error_message.is_none();
+    if claim.metadata.is_deleting() || standing.ready && was_silent {
         return;
     }
     let mut new = claim.clone();

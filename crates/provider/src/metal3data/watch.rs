@@ -17,7 +17,7 @@ use crate::{
         DATA_BY_CLAIM, DATA_BY_CLUSTER, DATA_BY_SECRET, DATA_BY_TEMPLATE, IP_CLAIMS_BY_POOL,
         MACHINES_BY_OWNER,
     },
-    watching::{Waker, came_or_went, subscribe},
+    watching::{Waker, came_or_went, changed_beside_status, subscribe},
 };
 
 pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
@@ -26,10 +26,7 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     subscribe::<Metal3Data>(context, move |data| w.queue.add(data.key()));
     let w = waker.clone();
     subscribe::<Metal3DataClaim>(context, move |claim| w.by_index(&DATA_BY_CLAIM, &claim.key().to_string()));
-    let w = waker.clone();
-    subscribe::<Metal3DataTemplate>(context, move |template| {
-        w.by_index(&DATA_BY_TEMPLATE, &template.key().to_string());
-    });
+    watch_templates(context, &waker);
     let w = waker.clone();
     subscribe::<Cluster>(context, move |cluster| w.by_index(&DATA_BY_CLUSTER, &cluster.key().to_string()));
     let w = waker.clone();
@@ -72,6 +69,17 @@ fn wake_for_machine(waker: &Waker, machine: &Machine) {
     for owned in caches.by_index(&MACHINES_BY_OWNER, &machine.key().to_string()) {
         waker.by_index(&DATA_BY_CLAIM, &owned.key().to_string());
     }
+}
+
+/// A template wakes its data, but not by its status, which changes with every machine.
+fn watch_templates(context: &Context, waker: &Waker) {
+    let Some(store) = context.caches.store::<Metal3DataTemplate>() else { return };
+    let waker = waker.clone();
+    store.subscribe(move |change| {
+        if let Some(template) = changed_beside_status(change) {
+            waker.by_index(&DATA_BY_TEMPLATE, &template.key().to_string());
+        }
+    });
 }
 
 /// A pool that comes or goes wakes those who ask it: their conditions say whether it is there.

@@ -13,6 +13,7 @@ use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
 use kube::core::ObjectMeta;
 
 use crate::{
+    batch::GATHER,
     indexes::CLAIMS_BY_CLUSTER,
     watching::{came_or_went, changed_beside_status},
 };
@@ -39,7 +40,9 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
         store.subscribe(move |change| {
             if let Some(data) = came_or_went(change) {
                 // Its index is free for every template that counts with it.
-                space_of_data(data).into_iter().for_each(|key| queue.add(space(&data.metadata, key)));
+                space_of_data(data)
+                    .into_iter()
+                    .for_each(|key| queue.add_after(space(&data.metadata, key), GATHER));
                 wake_template(&queue, &caches, &data.metadata, data.spec.template.as_ref());
             }
         });
@@ -77,7 +80,7 @@ fn wake_template(
     let key = ObjectKey::new(metadata.namespace_str(), name);
     let template = caches.upgrade().and_then(|caches| caches.get::<Metal3DataTemplate>(&key));
     if let Some(template) = template {
-        queue.add(space(&template.metadata, space_of_template(&template)));
+        queue.add_after(space(&template.metadata, space_of_template(&template)), GATHER);
     }
 }
 

@@ -6,7 +6,8 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, MachineSet, Node, SecretMetadata},
     v1beta2::{
-        Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate,
+        Initialization, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
+        Metal3MachineTemplate,
     },
     vocabulary::label,
 };
@@ -233,8 +234,10 @@ fn observe_nodes(
     let (Some(host), Some(cluster), true) = (host, cluster_key(metal3_machine), is_provisioned) else {
         return Nodes::NotNeeded;
     };
-    let is_finished =
-        metal3_machine.spec.provider_id.is_some() && machine.and_then(Machine::node_name).is_some();
+    // A status that was lost is found again at the Node.
+    let is_finished = metal3_machine.spec.provider_id.is_some()
+        && Initialization::is_provisioned(&metal3_machine.status.initialization)
+        && machine.and_then(Machine::node_name).is_some();
     if is_finished || metal3_machine.metadata.is_deleting() {
         return Nodes::NotNeeded;
     }
