@@ -17,6 +17,8 @@ use capm3_lab::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+pub mod data;
+
 /// Longest virtual time that a test waits for rest.
 pub const LIMIT: Duration = Duration::from_secs(3600);
 

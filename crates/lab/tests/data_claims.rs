@@ -1,0 +1,269 @@
+//! From claim to index, data and Secret: what is made, what is found again, what happens when a part is lost.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+mod common;
+
+use common::{data::*, *};
+use serde_json::{Value, json};
+
+fn with_index() -> Value {
+    json!({"metaData": {"indexes": [{"key": "index"}], "strings": [{"key": "role", "value": "worker"}]}})
+}
+
+fn network() -> Value {
+    json!({"links": {"ethernets": [{"id": "eno1", "type": "phy", "macAddress": {"fromHostInterface": "eno1"}}]}})
+}
+
+/// One Secret for each part of the template; without parts the data is ready at once.
+#[tokio::test(start_paused = true)]
+async fn s86_each_part_of_the_template_makes_one_secret() {
+    let (meta_data, network_data) = (with_index()["metaData"].clone(), network());
+    for (spec, expected) in [
+        (json!({"metaData": meta_data}), vec!["metadata"]),
+        (json!({"networkData": network_data}), vec!["networkdata"]),
+        (json!({"metaData": meta_data, "networkData": network_data}), vec!["metadata", "networkdata"]),
+        (json!({}), vec![]),
+    ] {
+        let lab = settled(&workers(1, spec)).await;
+        let machine = name(&worker_machines(&lab)[0]);
+        let made = ["metadata", "networkdata"].into_iter();
+        let made: Vec<_> =
+            made.filter(|s| lab.object("Secret", &format!("{machine}-{s}")).is_some()).collect();
+        assert_eq!(made, expected);
+        assert_eq!(data_of(&lab, &machine)["status"]["ready"], json!(true));
+        assert!(all_ready(&lab));
+    }
+}
+
+/// `lastUpdated` of the template moves with an index, and only then.
+#[tokio::test(start_paused = true)]
+async fn s89_last_updated_moves_only_with_an_index() {
+    let lab = settled(&workers(2, with_index())).await;
+    let stamp = |lab: &capm3_lab::Lab| text(&get(lab, "Metal3DataTemplate", "fleet"), "/status/lastUpdated");
+    let before = stamp(&lab);
+    let touch = json!({"metadata": {"annotations": {"touched": "yes"}}});
+    lab.patch(&metal3("Metal3DataTemplate"), &here("fleet"), &touch).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    rest(&lab).await;
+    assert_eq!(stamp(&lab), before);
+    scale(&lab, 1).await;
+    assert!(stamp(&lab) > before, "{} is not after {before}", stamp(&lab));
+}
+
+/// A claim that a user applies by hand for a machine is served: `renderedData` names the data of the first index.
+#[tokio::test(start_paused = true)]
+async fn s146_a_claim_gets_the_first_index() {
+    let lab = settled(&workers(1, with_index())).await;
+    let machine = name(&worker_machines(&lab)[0]);
+    let claim = get(&lab, "Metal3DataClaim", &machine);
+    assert_eq!(claim["status"]["renderedData"], json!({"name": "fleet-0", "namespace": HOME}));
+}
+
+/// A failure stands on the claim and goes away with its cause.
+#[tokio::test(start_paused = true)]
+async fn s151_a_failure_stands_on_the_claim_until_it_is_cured() {
+    let spec = json!({"metaData": {"fromHostInterfaces": [{"key": "mac", "interface": "eth9"}]}});
+    let lab = settled(&workers(1, spec)).await;
+    let machine = name(&worker_machines(&lab)[0]);
+    let claim = get(&lab, "Metal3DataClaim", &machine);
+    let message = text(&claim, "/status/errorMessage");
+    assert!(
+        message.starts_with("NIC name not found eth9: spec.metaData.fromHostInterfaces[0].interface"),
+        "{message}"
+    );
+    assert_eq!(condition(&claim, "Ready"), ("False".into(), "RenderFailed".into()));
+    give_nic(&lab, &machine, "eth9").await;
+    let claim = get(&lab, "Metal3DataClaim", &machine);
+    assert_eq!(text(&claim, "/status/errorMessage"), "");
+    assert_eq!(condition(&claim, "Ready"), ("True".into(), "Rendered".into()));
+    assert!(all_ready(&lab));
+}
+
+/// Adds a network interface to the hardware of a machine's host.
+async fn give_nic(lab: &capm3_lab::Lab, machine: &str, nic: &str) {
+    let machine = get(lab, "Metal3Machine", machine);
+    let host = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost").replace("fleet/", "");
+    let kind = manifest("metal3.io/v1alpha1", "BareMetalHost", "", &json!({})).resource();
+    let nics =
+        json!([{"name": "eno1", "mac": "52:54:00:00:00:01"}, {"name": nic, "mac": "52:54:00:00:00:99"}]);
+    let patch = json!({"status": {"hardware": {"nics": nics}}});
+    lab.client().merge_patch(&kind, &here(&host), Some("status"), &patch).await.unwrap();
+    rest(lab).await;
+}
+
+/// A claim that lost its reference gets it back; no second data is made.
+#[tokio::test(start_paused = true)]
+async fn s153_a_lost_reference_is_found_again() {
+    let lab = settled(&workers(1, with_index())).await;
+    let machine = name(&worker_machines(&lab)[0]);
+    let wiped = json!({"status": null});
+    lab.client()
+        .merge_patch(&metal3("Metal3DataClaim"), &here(&machine), Some("status"), &wiped)
+        .await
+        .unwrap();
+    rest(&lab).await;
+    assert_eq!(text(&get(&lab, "Metal3DataClaim", &machine), "/status/renderedData/name"), "fleet-0");
+    assert_eq!(lab.objects("Metal3Data").len(), 1);
+}
+
+/// A Secret that was deleted is made again with the same bytes.
+#[tokio::test(start_paused = true)]
+async fn s154_a_deleted_secret_comes_back_with_the_same_bytes() {
+    let lab =
+        settled(&workers(1, json!({"metaData": with_index()["metaData"], "networkData": network()}))).await;
+    let before = rendered(&lab);
+    let machine = name(&worker_machines(&lab)[0]);
+    let kind = manifest("v1", "Secret", "", &json!({})).resource();
+    for suffix in ["metadata", "networkdata"] {
+        lab.client().delete(&kind, &here(&format!("{machine}-{suffix}")), None).await.unwrap();
+    }
+    rest(&lab).await;
+    assert_eq!(rendered(&lab), before);
+    assert!(warnings(&lab, "Metal3Data", "fleet-0").is_empty(), "nothing differs, so nobody is warned");
+}
+
+/// Indexes in the status are a mirror: a wrong one is corrected from the objects.
+#[tokio::test(start_paused = true)]
+async fn s156_indexes_of_the_status_are_rebuilt_from_the_objects() {
+    let lab = settled(&workers(2, with_index())).await;
+    let template = || get(&lab, "Metal3DataTemplate", "fleet");
+    let before = template()["status"]["indexes"].clone();
+    let kind = metal3("Metal3DataTemplate");
+    for wrong in [json!(null), json!([{"name": "nobody", "index": 7}])] {
+        let patch = json!({"status": {"indexes": wrong, "lastUpdated": null}});
+        lab.client().merge_patch(&kind, &here("fleet"), Some("status"), &patch).await.unwrap();
+        scale(&lab, 2).await;
+        let touch = json!({"metadata": {"annotations": {"touched": wrong.to_string()}}});
+        lab.patch(&kind, &here("fleet"), &touch).await.unwrap();
+        rest(&lab).await;
+        assert_eq!(template()["status"]["indexes"], before);
+    }
+}
+
+/// A name that is taken is passed over at once.
+#[tokio::test(start_paused = true)]
+async fn s157_a_taken_name_is_passed_over_at_once() {
+    let mut manifests = workers(2, with_index());
+    manifests.insert(1, ours("Metal3Data", "fleet-0", &json!({"index": 0, "template": {"name": "other"}})));
+    let lab = settled(&manifests).await;
+    assert_eq!(values(&lab, "index"), ["1", "2"]);
+    assert!(all_ready(&lab));
+}
+
+/// A change of the machine makes its data look again: what is missing is made again.
+#[tokio::test(start_paused = true)]
+async fn s158_a_changed_machine_wakes_its_data() {
+    let spec =
+        json!({"metaData": {"fromLabels": [{"key": "rack", "object": "metal3machine", "label": "rack"}]}});
+    let lab = settled(&workers(1, spec)).await;
+    let machine = name(&worker_machines(&lab)[0]);
+    let patch = json!({"metadata": {"labels": {"rack": "r1"}}});
+    lab.patch(&metal3("Metal3Machine"), &here(&machine), &patch).await.unwrap();
+    rest(&lab).await;
+    assert_eq!(values(&lab, "rack"), [""], "an existing Secret keeps its bytes");
+    let data = get(&lab, "Metal3Data", "fleet-0");
+    assert!(ready_message(&data).ends_with("metaData rendered today would differ"), "{data}");
+    assert_eq!(warnings(&lab, "Metal3Data", "fleet-0").len(), 1);
+}
+
+/// Done is `ready` and a condition; a failure is a message and a condition.
+#[tokio::test(start_paused = true)]
+async fn s159_data_says_whether_it_is_rendered() {
+    let lab = settled(&workers(1, with_index())).await;
+    let data = get(&lab, "Metal3Data", "fleet-0");
+    assert_eq!(data["status"]["ready"], json!(true));
+    assert_eq!(condition(&data, "Ready"), ("True".into(), "Rendered".into()));
+    assert!(data["status"].get("errorMessage").is_none());
+}
+
+/// Data of an older release, owned by its template, is handed to its claim.
+#[tokio::test(start_paused = true)]
+async fn s160_data_that_its_template_owns_is_handed_to_the_claim() {
+    let lab = settled(&workers(1, with_index())).await;
+    let machine = name(&worker_machines(&lab)[0]);
+    let template = get(&lab, "Metal3DataTemplate", "fleet");
+    let claim = get(&lab, "Metal3DataClaim", &machine);
+    let api_version = "infrastructure.cluster.x-k8s.io/v1beta2";
+    let owners = json!([
+        {"apiVersion": api_version, "kind": "Metal3DataTemplate", "name": "fleet", "uid": template["metadata"]["uid"], "controller": true},
+        {"apiVersion": api_version, "kind": "Metal3DataClaim", "name": machine, "uid": claim["metadata"]["uid"]}]);
+    let patch = json!({"metadata": {"ownerReferences": owners}});
+    lab.patch(&metal3("Metal3Data"), &here("fleet-0"), &patch).await.unwrap();
+    rest(&lab).await;
+    let data = get(&lab, "Metal3Data", "fleet-0");
+    let owners = data["metadata"]["ownerReferences"].as_array().unwrap();
+    assert_eq!(owners.len(), 1);
+    assert_eq!(
+        (owners[0]["kind"].as_str(), &owners[0]["controller"]),
+        (Some("Metal3DataClaim"), &json!(true))
+    );
+}
+
+/// Machines that owned the template, as the first design asked for data, are struck from its owners.
+#[tokio::test(start_paused = true)]
+async fn s49_machines_do_not_own_the_template() {
+    let mut manifests = workers(1, with_index());
+    let owner = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha4", "kind": "Metal3Machine", "name": "old", "uid": "gone"});
+    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "keeps", "uid": "it"});
+    change(
+        &mut manifests,
+        "Metal3DataTemplate",
+        "fleet",
+        &json!({"metadata": {"ownerReferences": [owner, other]}}),
+    );
+    let lab = started(&manifests).await;
+    lab.settle(LIMIT).await;
+    if let Some(template) = lab.object("Metal3DataTemplate", "fleet") {
+        let owners = template["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+        assert!(owners.iter().all(|o| o["kind"] != "Metal3Machine"), "{owners:?}");
+    }
+}
+
+/// Everything that a status says is wiped while nobody looks: the same indexes, names and Secrets are there again.
+#[tokio::test(start_paused = true)]
+async fn s191_wiped_status_comes_back_as_it_was() {
+    let spec = json!({"metaData": with_index()["metaData"], "networkData": {
+        "networks": {"ipv4": [{"id": "n", "link": "eno1", "ipAddressFromIPPool": "fleet"}]}}});
+    let mut lab = settled(&workers(4, spec)).await;
+    let before = (rendered(&lab), names(&lab));
+    lab.stop_providers();
+    for (kind, objects) in [
+        (metal3("Metal3DataTemplate"), lab.objects("Metal3DataTemplate")),
+        (metal3("Metal3DataClaim"), lab.objects("Metal3DataClaim")),
+        (metal3("Metal3Data"), lab.objects("Metal3Data")),
+        (metal3("Metal3Machine"), lab.objects("Metal3Machine")),
+        (ipam("IPPool"), lab.objects("IPPool")),
+        (ipam("IPClaim"), lab.objects("IPClaim")),
+    ] {
+        for object in objects {
+            let wiped = json!({"status": null});
+            lab.client().merge_patch(&kind, &here(&name(&object)), Some("status"), &wiped).await.unwrap();
+        }
+    }
+    lab.start_provider();
+    rest(&lab).await;
+    assert_eq!((rendered(&lab), names(&lab)), before);
+    assert!(all_ready(&lab));
+}
+
+fn names(lab: &capm3_lab::Lab) -> Vec<String> {
+    let kinds = ["Metal3Data", "Metal3DataClaim", "IPClaim", "IPAddress", "Secret"];
+    kinds
+        .iter()
+        .flat_map(|kind| lab.objects(kind).iter().map(|o| format!("{kind} {}", name(o))).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Demonstration 6: hosts of any name become worker-np1-0, -1 and -2, and gaps are filled.
+#[tokio::test(start_paused = true)]
+async fn s190_nodes_are_named_by_their_index() {
+    let spec = json!({"metaData": {"indexes": [{"key": "local-hostname", "prefix": "worker-np1-"}]}});
+    let lab = settled(&workers(3, spec)).await;
+    let expected = ["worker-np1-0", "worker-np1-1", "worker-np1-2"];
+    assert_eq!(values(&lab, "local-hostname"), expected);
+    for replicas in [1, 3] {
+        scale(&lab, replicas).await;
+        assert_eq!(worker_machines(&lab).len(), replicas);
+    }
+    assert_eq!(values(&lab, "local-hostname"), expected);
+}
