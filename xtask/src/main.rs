@@ -12,6 +12,7 @@ mod generate;
 mod kubectl_script;
 mod memory;
 mod parity;
+mod pyyaml;
 mod readme;
 mod real;
 mod repo;
@@ -58,6 +59,8 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Have PyYAML read back what the renderer writes (needs Python; installs PyYAML below `target/`)
+    Pyyaml,
     /// Print every CRD that the scenarios need, for `kubectl apply -f -`
     Crds,
 }
@@ -82,6 +85,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Full => return full::run(),
         Chore::Real(what) => return real::run(what),
         Chore::Kubectl { arguments } => return real::kubectl(&arguments),
+        Chore::Pyyaml => pyyaml::run()?,
         Chore::Crds => real::print_crds()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,8 +1,10 @@
 //! `cargo xtask bench`: what a machine costs. Figures are counted at the server, by who asked.
 
+mod allocate;
 mod figures;
 mod machines;
 mod real;
+mod render;
 
 use std::time::Duration;
 
@@ -19,6 +21,21 @@ pub enum Bench {
     Machines(Fleet),
     /// The same on a real API server, with `capm3 manager` as a process (needs Go)
     Real(Fleet),
+    /// Documents of many machines on one core (with `--release`)
+    Render(Many),
+    /// Indexes and addresses, and whether their price grows with their number (with `--release`)
+    Allocate(Many),
+}
+
+/// How many, and how it is told.
+#[derive(Debug, Args)]
+pub struct Many {
+    /// How many
+    #[arg(long, default_value_t = 10_000)]
+    size: usize,
+    /// Print one JSON line with every figure and its budget
+    #[arg(long)]
+    json: bool,
 }
 
 /// How large, and how it is told.
@@ -37,6 +54,8 @@ pub fn run(what: &Bench) -> Result<()> {
     let (figures, fleet) = match what {
         Bench::Machines(fleet) => (machines::run(fleet.size)?, fleet),
         Bench::Real(fleet) => (real::run(fleet.size)?, fleet),
+        Bench::Render(many) => return render::run(many.size, many.json),
+        Bench::Allocate(many) => return allocate::run(many.size, many.json),
     };
     figures.print(fleet.json);
     Ok(())
