@@ -205,9 +205,15 @@ fn is_shared(reader: &impl Reader, secret: &SecretMetadata, host: Option<&BareMe
     let cluster = |host: &BareMetalHost| host.metadata.label(label::CLUSTER_NAME).map(str::to_owned);
     let others = reader.by_index(&HOSTS_BY_BMC_SECRET, &secret.key().to_string());
     let others = others.iter().filter(|other| host.is_none_or(|host| host.key() != other.key()));
-    others
-        .into_iter()
-        .any(|other| other.spec.consumer_ref.is_some() && cluster(other) == host.and_then(cluster))
+    others.into_iter().any(|other| is_in_use(reader, other) && cluster(other) == host.and_then(cluster))
+}
+
+/// Whether a machine that stays has this host. Machines that go together must not leave the label to each other.
+fn is_in_use(reader: &impl Reader, host: &BareMetalHost) -> bool {
+    let consumer = host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref());
+    let machine = consumer
+        .and_then(|name| reader.get::<Metal3Machine>(&ObjectKey::new(host.metadata.namespace_str(), name)));
+    machine.is_some_and(|machine| !machine.metadata.is_deleting())
 }
 
 /// The template that a claim waits for, if there is none of that name.
