@@ -138,13 +138,13 @@ async fn an_address_of_the_wrong_family_is_told_with_its_pool() {
         ("ipv4", json!({"subnet": "2001:db8::/64", "prefix": 64}), "IPv4", "10.0.0.0/24"),
     ] {
         let mut manifests = workers(1, on_pool(list, "mixed"));
-        manifests.insert(1, pool("mixed", &json!({"namePrefix": "mixed", "pools": [range]})));
+        manifests.insert(1, pool("mixed", &json!({"namePrefix": "mixed", "pools": [range.clone()]})));
         let lab = settled(&manifests).await;
         let words = format!("is not an {family} address: spec.networkData.networks.{list}[0], pool mixed");
         says(&lab, "RenderFailed", &[&words]);
-        // A pool of the right family, and the address that was given is asked for anew.
+        // A range of the right family comes first; the one in use may not go. The next machine gets its address there.
         let prefix = if list == "ipv6" { 64 } else { 24 };
-        let spec = json!({"spec": {"pools": [{"subnet": right, "prefix": prefix}]}});
+        let spec = json!({"spec": {"pools": [{"subnet": right, "prefix": prefix}, range]}});
         lab.patch(&ipam("IPPool"), &here("mixed"), &spec).await.unwrap();
         let gone = machine(&lab);
         delete_machine(&lab, &gone).await;

@@ -29,6 +29,8 @@ async fn after_the_cluster_is_deleted_every_host_is_available_and_nothing_is_lef
     }
     let secrets: Vec<String> = lab.objects("Secret").iter().map(|o| name(o)).collect();
     assert_eq!(secrets, ["bmc-credentials"]);
+    let label = "/metadata/labels/cluster.x-k8s.io~1cluster-name";
+    assert_eq!(lab.objects("Secret")[0].pointer(label), None, "all hosts share the Secret, and all are free");
     for host in lab.objects("BareMetalHost") {
         assert_eq!(text(&host, "/status/provisioning/state"), "available", "{}", name(&host));
         for field in ["consumerRef", "image", "userData", "metaData", "networkData"] {
@@ -38,7 +40,7 @@ async fn after_the_cluster_is_deleted_every_host_is_available_and_nothing_is_lef
                 name(&host)
             );
         }
-        assert!(host.pointer("/metadata/labels/cluster.x-k8s.io~1cluster-name").is_none());
+        assert!(host.pointer(label).is_none());
     }
     for template in lab.objects("Metal3DataTemplate") {
         assert!(template.pointer("/status/indexes").is_none_or(|i| i.as_array().is_none_or(Vec::is_empty)));

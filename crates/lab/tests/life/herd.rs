@@ -12,8 +12,9 @@ const WAITING: usize = 1000;
 #[tokio::test(start_paused = true)]
 async fn of_a_thousand_waiting_machines_one_takes_the_freed_host_and_the_others_stay_quiet() {
     let mut manifests = fleet(WAITING + 1);
-    let is_spare =
-        |m: &capm3_lab::manifests::Manifest| m.kind() == "BareMetalHost" && m.key().name > "host-00001";
+    let is_spare = |m: &capm3_lab::manifests::Manifest| {
+        m.kind() == "BareMetalHost" && m.key().name.as_str() > "host-00001"
+    };
     let spare = manifests.iter().find(|m| is_spare(m)).unwrap().clone();
     manifests.retain(|m| !is_spare(m));
     let (lab, writes) = Writes::lab().await;
