@@ -35,12 +35,22 @@ pub struct ApiClient {
 
 /// One page of a list.
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "K: Deserialize<'de>"))]
 pub struct Page<K> {
     /// Version and continuation.
     pub metadata: PageMeta,
     /// Objects of the page; one that cannot be read is left out by the caller.
-    #[serde(default = "Vec::new")]
+    #[serde(default = "Vec::new", deserialize_with = "null_is_empty")]
     pub items: Vec<K>,
+}
+
+/// A real server writes a list of metadata that has no items as null.
+fn null_is_empty<'de, D, K>(items: D) -> Result<Vec<K>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    K: Deserialize<'de>,
+{
+    Ok(Option::<Vec<K>>::deserialize(items)?.unwrap_or_default())
 }
 
 /// Version and continuation of a page.
@@ -281,4 +291,20 @@ impl std::fmt::Debug for ApiClient {
 
 fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|source| ApiError::Unreadable { source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_without_items_is_empty_however_the_server_writes_it() {
+        for body in
+            [r#"{"metadata": {}}"#, r#"{"metadata": {}, "items": null}"#, r#"{"metadata": {}, "items": []}"#]
+        {
+            let page: Page<Value> = decode(body.as_bytes()).unwrap();
+            assert!(page.items.is_empty(), "{body}");
+        }
+        assert!(decode::<Page<Value>>(br#"{"metadata": {}, "items": {}}"#).is_err());
+    }
 }
