@@ -17,6 +17,7 @@ mod readme;
 mod real;
 mod repo;
 mod requests;
+mod seeds;
 mod sweep;
 
 use std::{ffi::OsString, process::ExitCode};

@@ -36,6 +36,12 @@ pub struct Answer {
     pub body: Value,
 }
 
+impl From<kube::Client> for Client {
+    fn from(client: kube::Client) -> Self {
+        Self(client)
+    }
+}
+
 impl Client {
     pub async fn new(kubeconfig: &Path) -> Result<Self> {
         let text = fs::read_to_string(kubeconfig).context("reading the kubeconfig")?;

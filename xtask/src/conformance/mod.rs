@@ -5,7 +5,7 @@
 //! is left must be equal: code, content type, warnings, body; [`known`] lists where it is not.
 
 mod case;
-mod client;
+pub mod client;
 mod known;
 mod mask;
 mod play;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+pub use self::play::prepare as install;
 use self::{case::Case, client::Client, known::Known, play::Answers};
 use crate::{compare, embedded::Embedded, real::Cluster, repo};
 

@@ -45,6 +45,8 @@ pub enum Real {
     },
     /// Ask the embedded server and a real one the same with raw requests, and compare the answers
     Run(crate::conformance::Args),
+    /// Give a real server every manifest of the design documents, as printed and after `capm3 migrate`
+    Seeds(crate::seeds::Args),
     /// Bring the three racks up, scale and delete them on both servers, with manager and world as clients
     E2e,
     /// Ask the embedded server and a real one the same with kubectl, and compare the answers
@@ -62,6 +64,7 @@ pub fn run(what: Real) -> Result<ExitCode> {
     match what {
         Real::Up { dir } => up(&folder(dir)),
         Real::Run(args) => crate::conformance::run(&args),
+        Real::Seeds(args) => crate::seeds::run(&args),
         Real::E2e => crate::e2e::run(),
         Real::Script(args) => crate::kubectl_script::run(args),
         Real::Down { dir, when_input_ends: false } => down(&folder(dir)),

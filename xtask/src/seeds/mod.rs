@@ -1,0 +1,150 @@
+//! `cargo xtask real seeds`: every YAML block of the design documents, as printed and after `capm3 migrate`, given to a
+//! real API server.
+//!
+//! What is to be said to each is in `tests/seeds/table.txt`; a test asks the embedded server the same.
+
+mod table;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+use anyhow::{Result, ensure};
+use capm3_offline::migrate::{self, Options};
+use serde_json::{Value, json};
+
+use self::{
+    table::{Expected, Row},
+    verdict::{Server, Verdict},
+};
+use crate::{conformance, conformance::client::Client, real::Cluster};
+
+/// Namespaces that the documents speak of.
+const NAMESPACES: [&str; 2] = ["default", "metal3"];
+
+/// How the blocks are tried.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Args {
+    /// Print refusals whole
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Gives every block to a cluster that is started for it; fails with what the table says otherwise.
+pub fn run(args: &Args) -> Result<()> {
+    let rows = table::read()?;
+    let cluster = Cluster::start()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let tried = runtime.block_on(async {
+        let client = Client::new(&cluster.kubeconfig()).await?;
+        let crds = crds();
+        conformance::install(&client, &crds).await?;
+        let server = Server { client, has_rules: false };
+        server.until_found(&crds).await?;
+        try_all(&server, &rows).await
+    })?;
+    report(&tried, args.verbose)
+}
+
+/// Every CRD, none with a webhook: there is nobody to answer for it.
+fn crds() -> Vec<Value> {
+    let mut crds: Vec<Value> = capm3_lab::crds().into_iter().map(|manifest| manifest.object).collect();
+    for spec in crds.iter_mut().filter_map(|crd| crd.get_mut("spec")?.as_object_mut()) {
+        spec.insert("conversion".to_owned(), json!({"strategy": "None"}));
+    }
+    crds
+}
+
+/// One block in one form, and what was said to its documents.
+struct Told<'a> {
+    expected: &'a Expected,
+    verdicts: Vec<Verdict>,
+}
+
+impl Told<'_> {
+    fn is_expected(&self) -> bool {
+        self.verdicts.iter().all(|verdict| self.expected.is_met_by(verdict))
+    }
+}
+
+/// A block in both forms.
+struct Tried<'a> {
+    row: &'a Row,
+    as_printed: Told<'a>,
+    after_migrate: Told<'a>,
+}
+
+impl Tried<'_> {
+    fn forms(&self) -> [(&'static str, &Told<'_>); 2] {
+        [("as printed", &self.as_printed), ("after migrate", &self.after_migrate)]
+    }
+
+    /// One line for each document that was not answered as the table says.
+    fn differences(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (form, told) in self.forms() {
+            for verdict in told.verdicts.iter().filter(|verdict| !told.expected.is_met_by(verdict)) {
+                let Row { block, id, .. } = self.row;
+                lines.push(format!("{block} ({id}) {form}: expected `{}`, told {verdict:?}", told.expected));
+            }
+        }
+        lines
+    }
+}
+
+async fn try_all<'a>(server: &Server, rows: &'a [Row]) -> Result<Vec<Tried<'a>>> {
+    for namespace in NAMESPACES {
+        server.ensure_namespace(namespace).await?;
+    }
+    let mut tried = Vec::new();
+    for row in rows {
+        let as_printed = Told { expected: &row.as_printed, verdicts: server.verdicts(&row.text).await? };
+        let verdicts = after_migrate(server, row).await?;
+        tried.push(Tried { row, as_printed, after_migrate: Told { expected: &row.after_migrate, verdicts } });
+    }
+    Ok(tried)
+}
+
+/// As a user goes on: what `migrate` prints is given to the server; where it prints nothing, it says why.
+async fn after_migrate(server: &Server, row: &Row) -> Result<Vec<Verdict>> {
+    let file = format!("{}.yaml", row.block);
+    let migration = migrate::migrate_texts(&[(file, row.text.clone())], Options::default());
+    if migration.documents.is_empty() {
+        let messages = migration.problems.into_iter().map(|problem| Verdict::Refused(problem.message));
+        return Ok(messages.collect());
+    }
+    server.verdicts(&migrate::to_yaml(&migration.documents)).await
+}
+
+fn report(tried: &[Tried<'_>], verbose: bool) -> Result<()> {
+    for one in tried {
+        let [printed, migrated] = one.forms().map(|(form, told)| {
+            let not = if told.is_expected() { "" } else { "NOT " };
+            format!("{form} {not}{}", told.expected)
+        });
+        println!("{} {:<4}  {printed}; {migrated}", one.row.block, one.row.id);
+        let whole = one.forms().into_iter().flat_map(|(_, told)| &told.verdicts);
+        for verdict in whole.filter(|_| verbose) {
+            println!("    {verdict:?}");
+        }
+    }
+    let differences: Vec<String> = tried.iter().flat_map(Tried::differences).collect();
+    for line in &differences {
+        eprintln!("{line}");
+    }
+    let as_expected = match differences.len() {
+        0 => "all as the table says".to_owned(),
+        count => format!("{count} answers otherwise than the table says"),
+    };
+    let printed = tally(tried.iter().map(|one| &one.as_printed));
+    let migrated = tally(tried.iter().map(|one| &one.after_migrate));
+    println!("{} blocks: as printed {printed}; after migrate {migrated}; {as_expected}", tried.len());
+    ensure!(differences.is_empty(), "tests/seeds/table.txt says otherwise");
+    Ok(())
+}
+
+fn tally<'a>(told: impl Iterator<Item = &'a Told<'a>>) -> String {
+    let is_accepted = |told: &&Told<'_>| told.verdicts.iter().all(|verdict| *verdict == Verdict::Accepted);
+    let (accepted, refused): (Vec<_>, Vec<_>) = told.partition(is_accepted);
+    format!("{} accepted, {} refused", accepted.len(), refused.len())
+}
