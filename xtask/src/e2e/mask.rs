@@ -17,6 +17,7 @@ pub const MASKED: &[(&str, &str)] = &[
     ("times", "two runs are not at the same second; that there is a time is compared"),
     ("metadata.resourceVersion", "a counter of the whole server"),
     ("metadata.managedFields", "the embedded server does not keep them"),
+    ("digest of what a Secret was rendered from", "counts drawn names; that of the content is compared"),
     ("provisioning ID of a host", "the host operator makes it from the host's uid"),
     (
         "Node status.daemonEndpoints",
@@ -58,6 +59,10 @@ fn open(object: &mut Value) {
     if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");
         metadata.remove("managedFields");
+        let annotations = metadata.get_mut("annotations");
+        if let Some(digest) = annotations.and_then(|all| all.get_mut(annotation::INPUTS_DIGEST)) {
+            *digest = json!("<digest>");
+        }
     }
     if let Some(id) = object.pointer_mut("/status/provisioning/ID") {
         *id = json!("<ID>");
