@@ -14,6 +14,8 @@ pub mod annotation {
     pub const HOST_DETACHED: &str = "baremetalhost.metal3.io/detached";
     /// On a host: not to be moved yet.
     pub const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
+    /// On a host: what inspection would find, as JSON; the host operator takes it instead of looking.
+    pub const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
     /// On a host: not to be chosen.
     pub const UNHEALTHY: &str = "capm3.metal3.io/unhealthy";
     /// On a host: older key of [`UNHEALTHY`].

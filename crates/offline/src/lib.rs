@@ -4,3 +4,4 @@
 
 pub mod migrate;
 mod nearest;
+pub mod render;

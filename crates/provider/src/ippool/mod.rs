@@ -14,6 +14,7 @@ mod wake;
 
 use std::sync::Arc;
 
+pub use allot::draw;
 use capm3_engine::{Controller, ObjectKey, Queue};
 pub use decide::decide;
 pub use kinds::{Claim, Given};

@@ -37,7 +37,7 @@ pub struct PoolClaim {
 }
 
 /// Name of the claim on a pool.
-pub(super) fn claim_name(data: &Metal3Data, pool: &str) -> String {
+pub fn claim_name(data: &Metal3Data, pool: &str) -> String {
     format!("{}-{pool}", data.metadata.name_str())
 }
 
@@ -147,7 +147,7 @@ fn typed(pool: &PoolRef) -> TypedPoolRef {
 }
 
 /// What an IPAddress gives to the renderer.
-pub(super) fn of_metal3(address: &IpAddress) -> Address {
+pub fn of_metal3(address: &IpAddress) -> Address {
     Address {
         address: address.spec.address.clone(),
         prefix: address.spec.prefix,
@@ -157,7 +157,7 @@ pub(super) fn of_metal3(address: &IpAddress) -> Address {
 }
 
 /// The same for an address of Cluster API, which carries no DNS servers.
-pub(super) fn of_capi(address: &CapiIpAddress) -> Address {
+pub fn of_capi(address: &CapiIpAddress) -> Address {
     Address {
         address: address.spec.address.clone(),
         prefix: address.spec.prefix,

@@ -5,10 +5,7 @@ use capm3_domain::render::{Content, Inputs, RenderError, render_meta_data, rende
 
 /// The template without the halves for which the machine names a Secret of the user: those are neither rendered nor do
 /// they cost addresses.
-pub(super) fn wanted_spec(
-    template: &Metal3DataTemplate,
-    machine: Option<&Metal3Machine>,
-) -> Metal3DataTemplateSpec {
+pub fn wanted_spec(template: &Metal3DataTemplate, machine: Option<&Metal3Machine>) -> Metal3DataTemplateSpec {
     let mut spec = template.spec.clone();
     let given = |content: Content| {
         let secret = machine.and_then(|machine| match content {
@@ -27,14 +24,14 @@ pub(super) fn wanted_spec(
 }
 
 /// The halves of a template, metadata first.
-pub(super) fn halves(spec: &Metal3DataTemplateSpec) -> Vec<Content> {
+pub fn halves(spec: &Metal3DataTemplateSpec) -> Vec<Content> {
     let meta_data = spec.meta_data.as_ref().map(|_| Content::MetaData);
     let network_data = spec.network_data.as_ref().map(|_| Content::NetworkData);
     meta_data.into_iter().chain(network_data).collect()
 }
 
 /// The document of a half; empty when the template has none.
-pub(super) fn render(
+pub fn render(
     content: Content,
     spec: &Metal3DataTemplateSpec,
     inputs: &Inputs<'_>,

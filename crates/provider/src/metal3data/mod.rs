@@ -18,8 +18,9 @@ mod watch;
 use std::sync::Arc;
 
 use capm3_engine::{Controller, ObjectKey, Plan, Queue, drive};
-pub use claims::{AddressClaim, PoolClaim};
+pub use claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3};
 pub use decide::decide;
+pub use halves::{halves, render, wanted_spec};
 pub use observe::{Snapshot, observe};
 
 use crate::context::{Context, boxed};

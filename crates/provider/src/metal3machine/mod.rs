@@ -27,6 +27,7 @@ use capm3_engine::{
     ActError, ApiError, Controller, ObjectKey, Outcome, Plan, Queue, Reader, ResourceKind, drive,
 };
 pub use decide::{Decision, NodeWrite, decide};
+pub use host_spec::{claim as claim_host, host_annotation};
 pub use live::{Live, Question};
 pub use observe::{Nodes, Snapshot, observe};
 use offers::Offers;

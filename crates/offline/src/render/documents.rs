@@ -1,0 +1,72 @@
+//! The two documents of one machine, or what is wrong with them and where.
+
+use capm3_domain::render::{Content, Inputs, Problem as Cause, RenderError, secret_name};
+use capm3_engine::manifests::Problem;
+use capm3_provider::metal3data::{halves, render as render_half, wanted_spec};
+
+use super::{Rendered, case::Case};
+
+/// Renders what the machine's template asks for.
+pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
+    let (mut meta_data, mut network_data) = (None, None);
+    if let (None, Some(template), Some(data)) = (&case.problem, case.template, &case.data) {
+        let spec = wanted_spec(&template.object, Some(&case.machine));
+        let inputs = Inputs { data, objects: case.objects(), addresses: &case.addresses };
+        for content in halves(&spec) {
+            let document = render_half(content, &spec, &inputs);
+            let document = document.map_err(|error| render_problem(&case, &error))?;
+            match content {
+                Content::MetaData => meta_data = Some(document),
+                Content::NetworkData => network_data = Some(document),
+            }
+        }
+    }
+    let data = case.data.clone().unwrap_or_default();
+    let secret = |content| case.here(&secret_name(content, &data, case.name()));
+    let rendered = Rendered {
+        name: case.name().to_owned(),
+        host: case.host_name().map(str::to_owned),
+        data_template: case.template.map(|template| template.document.key().name),
+        index: data.spec.index,
+        meta_data,
+        network_data,
+        meta_data_secret: secret(Content::MetaData),
+        network_data_secret: secret(Content::NetworkData),
+    };
+    case.problem.map_or(Ok(rendered), Err)
+}
+
+/// A render error at its place in the template, with the machine and the way out.
+pub(super) fn render_problem(case: &Case<'_>, error: &RenderError) -> Problem {
+    let document = case.template.map_or(case.origin, |template| template.document);
+    // The path may end in the name of what it stands for, in brackets.
+    let path = error.path.split_once(" (").map_or(error.path.as_str(), |(path, _)| path);
+    let host = case.host_name().map(|host| format!(" on host {host}")).unwrap_or_default();
+    let detail = if error.detail.is_empty() { String::new() } else { format!(" ({})", error.detail) };
+    let mut message = format!("machine {}{host}: {}{detail}", case.name(), error.problem);
+    if let Some(way_out) = way_out(&error.problem) {
+        message = format!("{message}; {way_out}");
+    }
+    document.problem(path, message)
+}
+
+fn way_out(cause: &Cause) -> Option<&'static str> {
+    match cause {
+        Cause::MissingObject { .. } | Cause::MissingAnnotatedObject { .. } => {
+            Some("add BareMetalHosts to the files")
+        }
+        Cause::MissingAnnotation { .. } => Some("set the annotation, or name the pool in the template"),
+        Cause::NoNics => {
+            Some("give the host with its status, or with annotation inspect.metal3.io/hardwaredetails")
+        }
+        Cause::NoSuchNic { .. } => Some("name an interface that the host has, or choose other hosts"),
+        Cause::NoGateway => Some("give the route or the pool a gateway"),
+        Cause::WrongFamily { .. } => Some("name a pool of that family"),
+        Cause::NoPrefix | Cause::NoInlinePrefix => Some("set prefix"),
+        Cause::OutOfBounds => Some("widen the range, or ask for fewer machines"),
+        Cause::BadMac { .. } => Some("write six pairs of hexadecimal digits"),
+        Cause::NoBootMac { .. } => Some("set spec.bootMACAddress of the host"),
+        Cause::NoVlanId { .. } => Some("set vlanID"),
+        _ => None,
+    }
+}

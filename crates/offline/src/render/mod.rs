@@ -1,0 +1,109 @@
+//! What the controllers would write into the Secrets of each machine, from files alone.
+//!
+//! Takes documents; gives for each machine its host, data template, index and the two documents, byte for byte as the
+//! controllers render them: choosing, counting and rendering are the functions of `domain` and `provider`. What is
+//! given out already (hosts with a consumer, Metal3Data, IPAddress) is kept; the rest is given out to the machines in
+//! order of their names. What is wrong with one machine is told with its place and costs no other machine.
+
+mod addresses;
+mod case;
+mod diff;
+mod documents;
+mod hosts;
+mod indexes;
+mod machines;
+mod owners;
+mod site;
+#[cfg(test)]
+mod tests;
+
+use capm3_engine::{
+    ObjectKey,
+    manifests::{Document, Problem},
+};
+pub use diff::unified;
+use serde::Serialize;
+
+use self::{case::Case, site::Site};
+
+/// What the user wants to see.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// How many machines to make up, instead of those that control planes and deployments ask for.
+    pub machines: Option<usize>,
+    /// The Metal3MachineTemplate or Metal3DataTemplate of made-up machines; without it, the first Metal3DataTemplate.
+    pub template: Option<String>,
+    /// Only the machine of this name.
+    pub machine: Option<String>,
+    /// Only the machine on the host of this name.
+    pub host: Option<String>,
+    /// Only what is in this namespace.
+    pub namespace: Option<String>,
+}
+
+/// What was rendered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Rendering {
+    /// Machines that could be rendered.
+    pub machines: Vec<Rendered>,
+    /// What is wrong with the others.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+    /// How many machines there are, shown or not.
+    #[serde(skip)]
+    pub count: usize,
+}
+
+/// One machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rendered {
+    /// Name of the Metal3Machine.
+    pub name: String,
+    /// The host that it has or would take; none where the files have no hosts.
+    pub host: Option<String>,
+    /// The Metal3DataTemplate; none where the machine asks for none.
+    pub data_template: Option<String>,
+    /// Its index in that template.
+    pub index: Option<i32>,
+    /// The metadata document; none where the template has none or the user gives a Secret instead.
+    pub meta_data: Option<String>,
+    /// The network data document, likewise.
+    pub network_data: Option<String>,
+    /// Where the controllers store the metadata document.
+    #[serde(skip)]
+    pub meta_data_secret: ObjectKey,
+    /// Where the controllers store the network data document.
+    #[serde(skip)]
+    pub network_data_secret: ObjectKey,
+}
+
+/// Renders what the documents ask for.
+pub fn render(documents: &[Document], options: &Options) -> Rendering {
+    let inside = |document: &&Document| match &options.namespace {
+        Some(namespace) => document.key().namespace == *namespace || document.key().namespace.is_empty(),
+        None => true,
+    };
+    let mut rendering = Rendering::default();
+    let site = Site::read(documents.iter().filter(inside), &mut rendering.problems);
+    let mut cases = machines::cases(&site, options, &mut rendering.problems);
+    rendering.count = cases.len();
+    hosts::place(&site, &mut cases);
+    indexes::give(&site, &mut cases);
+    addresses::give(&site, &mut cases);
+    for case in cases.into_iter().filter(|case| is_wanted(case, options)) {
+        match documents::render(case) {
+            Ok(rendered) => rendering.machines.push(rendered),
+            Err(problem) => rendering.problems.push(problem),
+        }
+    }
+    rendering
+}
+
+fn is_wanted(case: &Case<'_>, options: &Options) -> bool {
+    let is = |wanted: &Option<String>, name: Option<&str>| match wanted {
+        Some(wanted) => name == Some(wanted),
+        None => true,
+    };
+    is(&options.machine, Some(case.name())) && is(&options.host, case.host_name())
+}

@@ -1,0 +1,148 @@
+//! Machines that control planes, MachineDeployments and MachineSets of the files ask for and that are not there.
+
+use capm3_api::{
+    metadata::{MetadataExt, group_of},
+    neighbours::CONTROL_PLANE_GROUP,
+    v1beta2::{Metal3Machine, Metal3MachineTemplate},
+    vocabulary::label,
+};
+use capm3_domain::data_template::machine_template_name;
+use capm3_engine::{
+    ObjectKey,
+    manifests::{Document, Problem},
+};
+use serde_json::Value;
+
+use super::{
+    case::Case,
+    machines::{clone_of, owner_for},
+    site::Site,
+};
+
+/// Where an owner says which template its machines are made from, in the versions of Cluster API.
+const TEMPLATES: [&str; 3] = [
+    "spec.machineTemplate.spec.infrastructureRef",
+    "spec.machineTemplate.infrastructureRef",
+    "spec.template.spec.infrastructureRef",
+];
+
+/// One case for each machine that is asked for and not there.
+pub(super) fn missing<'d>(site: &'d Site<'d>, problems: &mut Vec<Problem>) -> Vec<Case<'d>> {
+    let mut cases = Vec::new();
+    for document in site.scalable.iter().copied().filter(|document| !is_owned(document)) {
+        match Asked::of(site, document) {
+            Ok(Some(asked)) => cases.extend(asked.cases(site)),
+            Ok(None) => {}
+            Err(problem) => problems.push(problem),
+        }
+    }
+    cases
+}
+
+/// A MachineSet of a MachineDeployment asks for nothing of its own.
+fn is_owned(document: &Document) -> bool {
+    let owners = document.value_at("metadata.ownerReferences").and_then(Value::as_array);
+    owners.is_some_and(|owners| owners.iter().any(|owner| owner["kind"] == "MachineDeployment"))
+}
+
+/// What an owner asks for.
+struct Asked<'d> {
+    document: &'d Document,
+    template: &'d Metal3MachineTemplate,
+    replicas: usize,
+    cluster: Option<String>,
+    /// Failure domains in turn.
+    domains: Vec<String>,
+    is_control_plane: bool,
+}
+
+impl<'d> Asked<'d> {
+    /// None for an owner whose machines are not of Metal3.
+    fn of(site: &'d Site<'d>, document: &'d Document) -> Result<Option<Self>, Problem> {
+        let Some(field) = TEMPLATES.into_iter().find(|field| document.value_at(field).is_some()) else {
+            return Ok(None);
+        };
+        let text = |member: &str| text(document, &format!("{field}.{member}"));
+        if text("kind").is_none_or(|kind| kind != "Metal3MachineTemplate") {
+            return Ok(None);
+        }
+        let key = ObjectKey::new(document.key().namespace, text("name").unwrap_or_default());
+        let template = site.machine_templates.get(&key).ok_or_else(|| {
+            document.problem(field, format!("Metal3MachineTemplate {key} is not in the files; add it"))
+        })?;
+        let replicas = document.value_at("spec.replicas").and_then(Value::as_u64).unwrap_or(1);
+        let cluster = cluster_of(site, document);
+        let is_control_plane = group_of(document.api_version()) == CONTROL_PLANE_GROUP;
+        let domains = match is_control_plane {
+            true => control_plane_domains(site, document, cluster.as_deref()),
+            false => self::text(document, "spec.template.spec.failureDomain").into_iter().collect(),
+        };
+        Ok(Some(Self {
+            document,
+            template: &template.object,
+            replicas: usize::try_from(replicas).unwrap_or(usize::MAX),
+            cluster,
+            domains,
+            is_control_plane,
+        }))
+    }
+
+    /// The machines that are not there yet.
+    fn cases(&self, site: &Site<'_>) -> Vec<Case<'d>> {
+        let own = |machine: &Metal3Machine| {
+            machine.metadata.namespace == self.template.metadata.namespace
+                && machine_template_name(machine) == Some(self.template.metadata.name_str())
+        };
+        let there = site.machines.values().filter(|found| own(&found.object)).count();
+        (there..self.replicas).map(|number| self.case(number)).collect()
+    }
+
+    fn case(&self, number: usize) -> Case<'d> {
+        let name = format!("{}-{number}", self.document.key().name);
+        let mut machine = clone_of(self.template, name, self.cluster.as_deref());
+        let labels = machine.metadata.labels.get_or_insert_default();
+        if self.is_control_plane {
+            labels.insert(label::CONTROL_PLANE.to_owned(), String::new());
+        }
+        let turn = number.checked_rem(self.domains.len()).and_then(|turn| self.domains.get(turn));
+        machine.spec.failure_domain = turn.cloned();
+        let owner = owner_for(&machine);
+        Case::new(self.document, machine, owner)
+    }
+}
+
+fn text(document: &Document, field: &str) -> Option<String> {
+    document.value_at(field).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// The Cluster that the owner names by field or label, or that names the owner as its control plane.
+fn cluster_of(site: &Site<'_>, document: &Document) -> Option<String> {
+    let key = document.key();
+    let names_it = |cluster: &&Document| {
+        cluster.key().namespace == key.namespace
+            && text(cluster, "spec.controlPlaneRef.name").as_ref() == Some(&key.name)
+            && text(cluster, "spec.controlPlaneRef.kind").as_deref() == Some(document.kind())
+    };
+    text(document, "spec.clusterName")
+        .or_else(|| text(document, &format!("metadata.labels[{}]", label::CLUSTER_NAME)))
+        .or_else(|| {
+            let mut clusters = site.clusters.values().map(|found| found.document);
+            clusters.find(names_it).map(|cluster| cluster.key().name)
+        })
+}
+
+/// Where machines of the control plane may stand, by name: Cluster API spreads them evenly.
+fn control_plane_domains(site: &Site<'_>, document: &Document, cluster: Option<&str>) -> Vec<String> {
+    let here = |name: &str| ObjectKey::new(document.key().namespace, name);
+    let cluster = cluster.and_then(|name| site.clusters.get(&here(name)));
+    let reference = cluster.and_then(|found| found.object.spec.infrastructure_ref.as_ref());
+    let name = reference.and_then(|reference| reference.name.as_deref());
+    let Some(found) = name.and_then(|name| site.metal3_clusters.get(&here(name))) else { return Vec::new() };
+    let domains = found.object.spec.failure_domains.iter();
+    let mut names: Vec<String> = domains
+        .filter(|domain| domain.control_plane == Some(true))
+        .map(|domain| domain.name.clone())
+        .collect();
+    names.sort();
+    names
+}
