@@ -6,7 +6,7 @@ use crate::{
     crds,
     exit::Failure,
     manager::{self, LogFormat},
-    migrate, up,
+    migrate, render, up,
 };
 
 /// Cluster API Provider Metal3: turns Machines into bare-metal hosts, each with exactly its own metadata, addresses,
@@ -31,6 +31,8 @@ enum Command {
     Crds(crds::CrdsArgs),
     /// Bring older manifests to v1beta2, with a report of every change
     Migrate(migrate::MigrateArgs),
+    /// Print the metaData and networkData that each machine would get, with no cluster at all
+    Render(render::RenderArgs),
     /// Print the version
     Version,
 }
@@ -49,6 +51,7 @@ impl Cli {
             }
             Command::Crds(args) => crds::run(&args),
             Command::Migrate(args) => migrate::run(&args),
+            Command::Render(args) => render::run(&args),
             Command::Version => {
                 println!("capm3 {}", env!("CARGO_PKG_VERSION"));
                 Ok(())

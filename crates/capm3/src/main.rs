@@ -5,6 +5,7 @@ mod crds;
 mod exit;
 mod manager;
 mod migrate;
+mod render;
 mod stop;
 mod up;
 

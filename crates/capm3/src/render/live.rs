@@ -1,0 +1,177 @@
+//! A cluster to compare with: the objects that the files do not have, and the Secrets.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use capm3_api::{
+    ipam::{IpAddress, IpClaim, IpPool},
+    neighbours::{BareMetalHost, CapiIpAddress, Cluster, Machine, MachineSet, Secret},
+    v1beta2::{
+        Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate,
+    },
+};
+use capm3_engine::{
+    ApiClient, ApiError, Detail, ObjectKey, ResourceKind, client::over_network, manifests::Document,
+};
+use capm3_offline::render::{Rendering, unified};
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+/// Name under which the server counts the requests.
+const USER_AGENT: &str = "capm3-render";
+
+/// Stands for the file in messages about objects of the cluster.
+const PLACE: &str = "cluster";
+
+/// Kinds that say who has what; the cluster knows better than a file.
+const GIVEN_OUT: [&str; 8] = [
+    "BareMetalHost",
+    "IPAddress",
+    "IPClaim",
+    "Machine",
+    "MachineSet",
+    "Metal3Data",
+    "Metal3DataClaim",
+    "Metal3Machine",
+];
+
+/// A cluster that is only read.
+pub struct Live {
+    client: ApiClient,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Live {
+    /// A client for the kubeconfig; nothing is sent yet.
+    pub fn connect(kubeconfig: &Path, context: Option<&str>) -> Result<Self, Failure> {
+        let path = kubeconfig.display();
+        let text = std::fs::read_to_string(kubeconfig);
+        let text = text.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
+        let client = runtime.block_on(over_network(&text, context, USER_AGENT));
+        let client = client.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
+        Ok(Self { client, runtime })
+    }
+
+    /// The documents, and what else the cluster has in their namespaces or in the one that is named. Of what the user
+    /// writes the files have the last word, of what was given out the cluster.
+    pub fn complete(
+        &self,
+        documents: Vec<Document>,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Document>, Failure> {
+        let namespaces: BTreeSet<String> = match namespace {
+            Some(namespace) => [namespace.to_owned()].into(),
+            None => documents.iter().map(|d| d.key().namespace).filter(|n| !n.is_empty()).collect(),
+        };
+        let mut merged: BTreeMap<_, Document> = BTreeMap::new();
+        let (mut order, mut live) = (Vec::new(), Vec::new());
+        for namespace in &namespaces {
+            for kind in kinds() {
+                live.extend(self.runtime.block_on(self.list(&kind, namespace))?);
+            }
+        }
+        for document in documents.into_iter().chain(live) {
+            let kind = document.resource();
+            let identity = (kind.group, kind.kind, document.key());
+            let known = merged.contains_key(&identity);
+            if !known {
+                order.push(identity.clone());
+            }
+            if !known || (document.file == PLACE && GIVEN_OUT.contains(&document.kind())) {
+                merged.insert(identity, document);
+            }
+        }
+        Ok(order.into_iter().filter_map(|identity| merged.remove(&identity)).collect())
+    }
+
+    async fn list(&self, kind: &ResourceKind, namespace: &str) -> Result<Vec<Document>, Failure> {
+        let mut documents = Vec::new();
+        let mut token: Option<String> = None;
+        loop {
+            let page = self.client.list_page::<Value>(kind, namespace, Detail::Whole, token.as_deref()).await;
+            let page = match page {
+                Ok(page) => page,
+                // A cluster without that kind has none of it.
+                Err(ApiError::NotFound { .. }) => return Ok(documents),
+                Err(error) => {
+                    return Err(unreadable(&format!("{} of namespace {namespace}", kind.plural), &error));
+                }
+            };
+            for mut value in page.items {
+                // Items of a list carry no kind of their own.
+                if let Some(members) = value.as_object_mut() {
+                    members.insert("apiVersion".to_owned(), Value::String(kind.api_version()));
+                    members.insert("kind".to_owned(), Value::String(kind.kind.clone()));
+                }
+                documents.push(Document::made(PLACE, value));
+            }
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(next) => token = Some(next),
+                None => return Ok(documents),
+            }
+        }
+    }
+
+    /// How the Secrets differ from what is rendered, one text a Secret.
+    pub fn differences(&self, rendering: &Rendering) -> Result<Vec<String>, Failure> {
+        let mut differences = Vec::new();
+        for machine in &rendering.machines {
+            let halves = [
+                ("metaData", &machine.meta_data_secret, &machine.meta_data),
+                ("networkData", &machine.network_data_secret, &machine.network_data),
+            ];
+            for (member, key, document) in halves {
+                let Some(document) = document else { continue };
+                let (old, name) = match self.runtime.block_on(self.document(key, member))? {
+                    Some(old) => (old, format!("cluster: Secret {key}")),
+                    None => (String::new(), format!("cluster: Secret {key} is not there")),
+                };
+                let new = format!("rendered: machine {}, {member}", machine.name);
+                differences.extend(unified(&name, &new, &old, document));
+            }
+        }
+        Ok(differences)
+    }
+
+    async fn document(&self, key: &ObjectKey, member: &str) -> Result<Option<String>, Failure> {
+        let secret = self.client.get_object::<Secret>(key).await;
+        let secret = secret.map_err(|error| unreadable(&format!("Secret {key}"), &error))?;
+        let Some(encoded) = secret.and_then(|secret| secret.data.get(member).cloned()) else {
+            return Ok(None);
+        };
+        let bytes = STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let text =
+            bytes.ok_or_else(|| Failure::CouldNotRun(format!("Secret {key}: {member} is not text")))?;
+        Ok(Some(text))
+    }
+}
+
+/// What rendering looks at.
+fn kinds() -> [ResourceKind; 14] {
+    [
+        ResourceKind::of::<Metal3Machine>(),
+        ResourceKind::of::<Metal3MachineTemplate>(),
+        ResourceKind::of::<Metal3DataTemplate>(),
+        ResourceKind::of::<Metal3DataClaim>(),
+        ResourceKind::of::<Metal3Data>(),
+        ResourceKind::of::<Metal3Cluster>(),
+        ResourceKind::of::<Cluster>(),
+        ResourceKind::of::<Machine>(),
+        ResourceKind::of::<MachineSet>(),
+        ResourceKind::of::<BareMetalHost>(),
+        ResourceKind::of::<IpPool>(),
+        ResourceKind::of::<IpClaim>(),
+        ResourceKind::of::<IpAddress>(),
+        ResourceKind::of::<CapiIpAddress>(),
+    ]
+}
+
+fn unreadable(what: &str, error: &ApiError) -> Failure {
+    Failure::CouldNotRun(format!("cannot read {what}: {error}"))
+}

@@ -1,0 +1,140 @@
+//! `capm3 render`: what each machine would find on its disk, from manifests alone.
+
+mod live;
+mod text;
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use capm3_engine::manifests::{self, Reading};
+use capm3_offline::render::{self, Options, Rendering};
+use clap::{Args, ValueEnum};
+
+use crate::exit::Failure;
+
+/// What `render` takes.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub struct RenderArgs {
+    /// Files or folders of manifests, or - for standard input
+    #[arg(short, long = "filename", required = true, value_name = "FILE")]
+    filename: Vec<PathBuf>,
+    /// Only the Metal3Machine of this name
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+    /// Only the machine on the BareMetalHost of this name
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// Make up N machines, instead of those that control planes and MachineDeployments ask for
+    #[arg(long, value_name = "N")]
+    machines: Option<usize>,
+    /// Metal3MachineTemplate or Metal3DataTemplate of the machines that are made up; without it, the first
+    /// Metal3DataTemplate
+    #[arg(long, value_name = "NAME", requires = "machines")]
+    template: Option<String>,
+    /// What to print: the documents as YAML, each under a comment that says whose it is, or everything as JSON
+    #[arg(short, long, value_enum, default_value_t = Output::Yaml)]
+    output: Output,
+    /// Compare with the Secrets of a cluster, which also says who has which host, index and address; templates, pools and
+    /// whatever else the files have are those of the files. Ends with 1 if a Secret would differ
+    #[arg(long, requires = "kubeconfig", conflicts_with = "output")]
+    diff: bool,
+    /// Kubeconfig of the cluster for --diff
+    #[arg(long, env = "KUBECONFIG", value_name = "PATH")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig; without it, the current one
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Only this namespace
+    #[arg(short, long, value_name = "NAME")]
+    namespace: Option<String>,
+}
+
+const HELP: &str = "Renders metaData and networkData of every machine with the code of the controllers, byte for byte as they\n\
+store them in Secrets. Hosts, indexes and addresses that the files show as given out (consumerRef, Metal3Data, IPAddress) are\n\
+kept; the rest is given out as the controllers do, to the machines in order of their names. Machines are the Metal3Machines\n\
+of the files, and those that control planes and MachineDeployments still ask for. A host without status counts as available;\n\
+its network cards are those of the annotation inspect.metal3.io/hardwaredetails.\n\n\
+What cannot be rendered is told on stderr with file, line and field; the other machines are printed all the same, and the\n\
+command ends with 1.\n\n\
+Examples:\n  \
+  capm3 render -f examples/three-racks                               every machine of the example\n  \
+  capm3 render -f examples/three-racks --host rack2-host-1           the machine on one host\n  \
+  capm3 render -f template.yaml -f pool.yaml --machines 3            three machines that do not exist yet\n  \
+  kubectl get m3m,bmh,m3dt,m3d,ippool,ipaddress -o yaml | capm3 render -f -\n  \
+  capm3 render -f template.yaml --diff --kubeconfig ~/.kube/config   what a changed template would change";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Yaml,
+    Json,
+}
+
+/// Runs `render`.
+pub fn run(args: &RenderArgs) -> Result<(), Failure> {
+    let Reading { mut documents, problems } =
+        manifests::read(&args.filename).map_err(|error| match error.is_usage() {
+            true => Failure::Usage(error.to_string()),
+            false => Failure::CouldNotRun(error.to_string()),
+        })?;
+    let live = match (&args.kubeconfig, args.diff) {
+        (Some(kubeconfig), true) => Some(live::Live::connect(kubeconfig, args.context.as_deref())?),
+        _ => None,
+    };
+    if let Some(live) = &live {
+        documents = live.complete(documents, args.namespace.as_deref())?;
+    }
+    let mut rendering = render::render(&documents, &options(args));
+    rendering.problems.splice(0..0, problems);
+    check(args, &rendering)?;
+    let text = match &live {
+        Some(live) => live.differences(&rendering)?.concat(),
+        None => text::documents(&rendering),
+    };
+    print(args, &rendering, &text).map_err(|error| Failure::CouldNotRun(format!("cannot write: {error}")))?;
+    let differs = live.is_some() && !text.is_empty();
+    if rendering.problems.is_empty() && !differs { Ok(()) } else { Err(Failure::Problems) }
+}
+
+fn options(args: &RenderArgs) -> Options {
+    Options {
+        machines: args.machines,
+        template: args.template.clone(),
+        machine: args.machine.clone(),
+        host: args.host.clone(),
+        namespace: args.namespace.clone(),
+    }
+}
+
+/// Nothing to show is told, unless a problem tells more.
+fn check(args: &RenderArgs, rendering: &Rendering) -> Result<(), Failure> {
+    if !rendering.machines.is_empty() || !rendering.problems.is_empty() {
+        return Ok(());
+    }
+    let narrowed = args.machine.is_some() || args.host.is_some();
+    Err(Failure::Usage(match (rendering.count, narrowed) {
+        (count @ 1.., true) => {
+            format!("none of the {count} machines is the one that --machine or --host names; leave them out to see all")
+        }
+        _ => "no machine in the files; add Metal3Machines, a control plane or a MachineDeployment, or say --machines N"
+            .to_owned(),
+    }))
+}
+
+fn print(args: &RenderArgs, rendering: &Rendering, text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match args.output {
+        Output::Json => {
+            serde_json::to_writer_pretty(&mut stdout, rendering)?;
+            writeln!(stdout)?;
+        }
+        Output::Yaml => stdout.write_all(text.as_bytes())?,
+    }
+    let mut stderr = io::stderr().lock();
+    for problem in &rendering.problems {
+        writeln!(stderr, "error: {problem}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,365 @@
+//! `capm3 render` as a person runs it, compared with what is checked in under `tests/expected/render`, and with the
+//! Secrets that the controllers write for the same manifests.
+//! `CAPM3_BLESS=1 cargo test -p capm3 --test render` writes the files anew; read the difference before you keep it.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use capm3_engine::{Detail, ResourceKind, client::over_network};
+use serde_json::{Value, json};
+
+/// What one run printed.
+struct Run {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    fn text(&self) -> String {
+        format!("exit code {}\n\n{}\n{}", self.code, self.stdout, self.stderr)
+    }
+
+    fn machines(&self) -> Vec<Value> {
+        let value: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{}", self.text()));
+        value["machines"].as_array().unwrap().clone()
+    }
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn capm3(arguments: &[&str], input: &str) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_capm3"));
+    command.args(arguments).current_dir(repository()).env_remove("CAPM3_LOG").env_remove("KUBECONFIG");
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Run {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn render(arguments: &[&str]) -> Run {
+    capm3(&[&["render"], arguments].concat(), "")
+}
+
+/// Compares, or with `CAPM3_BLESS` writes down, what a run printed.
+fn is_expected(name: &str, run: Run) -> Run {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected/render").join(format!("{name}.txt"));
+    if std::env::var_os("CAPM3_BLESS").is_some_and(|value| value == "1") {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, run.text()).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(run.text(), expected, "not what {} says", path.display());
+    run
+}
+
+const THREE_RACKS: &str = "examples/three-racks";
+
+#[test]
+fn the_three_racks_are_rendered_with_no_cluster_at_all() {
+    assert_eq!(is_expected("three-racks", render(&["-f", THREE_RACKS])).code, 0);
+}
+
+#[test]
+fn json_has_one_entry_a_machine() {
+    let run = is_expected("three-racks-json", render(&["-f", THREE_RACKS, "-o", "json"]));
+    let members: Vec<&str> = ["name", "host", "dataTemplate", "index", "metaData", "networkData"].to_vec();
+    for machine in run.machines() {
+        assert_eq!(machine.as_object().unwrap().keys().collect::<Vec<_>>(), members);
+    }
+}
+
+#[test]
+fn a_machine_or_a_host_can_be_picked() {
+    let by_host = is_expected("by-host", render(&["-f", THREE_RACKS, "--host", "rack2-host-1"]));
+    let by_name = render(&["-f", THREE_RACKS, "--machine", "my-cluster-cp-1"]);
+    assert_eq!(by_host.stdout, by_name.stdout);
+    is_expected("nobody", render(&["-f", THREE_RACKS, "--machine", "nobody"]));
+}
+
+#[test]
+fn machines_can_be_made_up_from_a_template() {
+    let by_machine_template =
+        render(&["-f", THREE_RACKS, "--machines", "2", "--template", "my-cluster-workers"]);
+    is_expected("made-up", by_machine_template);
+    let run = render(&["-f", THREE_RACKS, "--machines", "20"]);
+    assert_eq!(run.code, 1, "there are twelve hosts");
+    assert_eq!(run.stdout.matches("# machine ").count(), 12);
+    assert_eq!(run.stderr.matches("no host is available: 12 hosts: 12 consumed").count(), 8);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_file_line_field_and_the_way_out() {
+    for name in ["nic-missing", "data-template-missing", "paused-host", "pool-too-small"] {
+        let run = is_expected(name, render(&["-f", &format!("examples/troubles/{name}")]));
+        assert_eq!(run.code, 1);
+    }
+}
+
+#[test]
+fn wrong_usage_ends_with_two() {
+    let pool = "examples/three-racks/40-ip-pools.yaml";
+    for (arguments, part) in [
+        (vec!["-f", "no/such/folder"], "no such file or folder"),
+        (vec!["-f", pool], "say --machines N"),
+        (vec!["-f", pool, "--diff"], "--kubeconfig"),
+        (vec!["-f", pool, "--template", "x"], "--machines"),
+    ] {
+        let run = render(&arguments);
+        assert_eq!(run.code, 2, "{arguments:?}: {}", run.text());
+        assert!(run.stderr.contains(part), "{arguments:?}: {}", run.text());
+    }
+}
+
+#[test]
+fn help_teaches() {
+    let help = render(&["--help"]).stdout;
+    for part in ["Examples:", "byte for byte", "--machines", "--diff", "hardwaredetails"] {
+        assert!(help.contains(part), "{help}");
+    }
+}
+
+/// A host with the interfaces that the printed templates name, and pools of their names.
+const SURROUNDINGS: &str = r#"---
+apiVersion: metal3.io/v1alpha1
+kind: BareMetalHost
+metadata:
+  name: host-1
+  annotations:
+    inspect.metal3.io/hardwaredetails: |
+      {"nics": [{"name": "eth0", "mac": "00:00:00:00:00:01"}, {"name": "eth1", "mac": "00:00:00:00:00:02"}]}
+---
+apiVersion: ipam.metal3.io/v1alpha1
+kind: IPPool
+metadata: {name: pool-1}
+spec:
+  namePrefix: pool-1
+  pools: [{start: 192.168.0.10, end: 192.168.0.20}]
+  prefix: 24
+  gateway: 192.168.0.1
+  dnsServers: [8.8.8.8]
+---
+apiVersion: ipam.metal3.io/v1alpha1
+kind: IPPool
+metadata: {name: pool6-1}
+spec:
+  namePrefix: pool6-1
+  pools: [{start: "2001:db8::10", end: "2001:db8::20"}]
+  prefix: 64
+  gateway: "2001:db8::1"
+  dnsServers: ["2001:4860:4860::8888"]
+"#;
+
+/// The Metal3Machine of a printed template, with the Machine that carries what the template reads.
+const MACHINE: &str = r#"---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Machine
+metadata: {name: machine-1}
+spec: {dataTemplate: {name: nodepool-1}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata:
+  name: machine-1
+  labels: {mylabelkey: label-value}
+  annotations: {myannotationkey: annotation-value, primary-mac: "00:00:00:00:00:0a"}
+spec: {clusterName: cluster-1}
+"#;
+
+fn seed(name: &str) -> String {
+    let migrated = capm3(&["migrate", "-f", &format!("tests/seeds/{name}.yaml")], "").stdout;
+    let migrated = migrated.replace("XX:XX:XX:XX:XX:XX", "00:00:00:00:00:0b");
+    let migrated = migrated.replace("YY:YY:YY:YY:YY:YY", "00:00:00:00:00:0c");
+    format!("{migrated}{SURROUNDINGS}{MACHINE}")
+}
+
+/// Given the printed data template with pools, corrected and with real MAC addresses for the placeholders, both its
+/// documents are rendered offline.
+#[test]
+fn s80_the_printed_data_template_with_pools_renders_after_migration() {
+    let run = is_expected("s80", capm3(&["render", "-f", "-"], &seed("000-14")));
+    assert_eq!(run.code, 0);
+}
+
+/// Given the data template of the first design, migrated, its inline ranges are rendered without any pool.
+#[test]
+fn s81_the_data_template_with_inline_ranges_renders_after_migration() {
+    let run = is_expected("s81", capm3(&["render", "-f", "-"], &seed("001-03")));
+    assert_eq!(run.code, 0);
+}
+
+/// A cluster that `capm3 up` runs, and a kubeconfig for it.
+struct Up {
+    child: Child,
+    kubeconfig: String,
+}
+
+impl Up {
+    fn start(folder: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
+            .args(["up", "--listen", "127.0.0.1:0", "--profile", "instant", "-f"])
+            .arg(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let kubeconfig =
+            lines.find_map(|line| line.strip_prefix("export KUBECONFIG=").map(str::to_owned)).unwrap();
+        assert!(lines.any(|line| line == "Ctrl-C ends everything."), "everything is up");
+        // Whatever it still says must find a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, kubeconfig }
+    }
+
+    /// Every object of these kinds, and every Secret by name.
+    fn read(&self) -> (Vec<Value>, BTreeMap<String, Value>) {
+        let text = fs::read_to_string(&self.kubeconfig).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let client = over_network(&text, None, "test").await.unwrap();
+            let mut objects = Vec::new();
+            let mut secrets = BTreeMap::new();
+            for (group, version, kind, plural) in KINDS {
+                let kind = ResourceKind {
+                    group: group.into(),
+                    version: version.into(),
+                    kind: kind.into(),
+                    plural: plural.into(),
+                };
+                let page = client.list_page::<Value>(&kind, "metal3", Detail::Whole, None).await.unwrap();
+                for mut object in page.items {
+                    if kind.kind == "Secret" {
+                        secrets.insert(object["metadata"]["name"].as_str().unwrap().to_owned(), object);
+                        continue;
+                    }
+                    object["apiVersion"] = json!(kind.api_version());
+                    object["kind"] = json!(kind.kind);
+                    objects.push(object);
+                }
+            }
+            (objects, secrets)
+        })
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _told = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _ended = self.child.wait();
+    }
+}
+
+const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+
+const KINDS: [(&str, &str, &str, &str); 11] = [
+    ("", "v1", "Secret", "secrets"),
+    ("cluster.x-k8s.io", "v1beta2", "Machine", "machines"),
+    ("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts"),
+    (INFRASTRUCTURE, "v1beta2", "Metal3Machine", "metal3machines"),
+    (INFRASTRUCTURE, "v1beta2", "Metal3MachineTemplate", "metal3machinetemplates"),
+    (INFRASTRUCTURE, "v1beta2", "Metal3DataTemplate", "metal3datatemplates"),
+    (INFRASTRUCTURE, "v1beta2", "Metal3DataClaim", "metal3dataclaims"),
+    (INFRASTRUCTURE, "v1beta2", "Metal3Data", "metal3datas"),
+    ("ipam.metal3.io", "v1alpha1", "IPPool", "ippools"),
+    ("ipam.metal3.io", "v1alpha1", "IPClaim", "ipclaims"),
+    ("ipam.metal3.io", "v1alpha1", "IPAddress", "ipaddresses"),
+];
+
+fn document(secret: &Value, member: &str) -> String {
+    String::from_utf8(STANDARD.decode(secret["data"][member].as_str().unwrap()).unwrap()).unwrap()
+}
+
+/// The example with a change in one of its files; a metadata half is added to every data template.
+fn changed_example(change: impl Fn(String) -> String) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(repository().join(THREE_RACKS)).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.replace("  networkData:\n", &format!("{META_DATA}  networkData:\n"));
+        fs::write(folder.path().join(path.file_name().unwrap()), change(text)).unwrap();
+    }
+    folder
+}
+
+const META_DATA: &str = "  metaData:
+    objectNames: [{key: host, object: baremetalhost}]
+    indexes: [{key: name, prefix: node-}]
+    fromLabels: [{key: cluster, object: baremetalhost, label: cluster.x-k8s.io/cluster-name}]
+";
+
+#[test]
+fn objects_of_a_running_cluster_render_to_the_very_bytes_of_its_secrets() {
+    let example = changed_example(|text| text);
+    let up = Up::start(example.path());
+    let (objects, secrets) = up.read();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    let run = capm3(&["render", "-f", "-", "-o", "json"], &list.to_string());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let machines = run.machines();
+    assert_eq!(machines.len(), 6);
+    for machine in &machines {
+        let name = machine["name"].as_str().unwrap();
+        for (member, suffix) in [("metaData", "metadata"), ("networkData", "networkdata")] {
+            let secret = &secrets[&format!("{name}-{suffix}")];
+            assert_eq!(machine[member].as_str().unwrap(), document(secret, member), "{name} {member}");
+        }
+    }
+
+    let folder = example.path().to_str().unwrap();
+    let same = render(&["-f", folder, "--diff", "--kubeconfig", &up.kubeconfig]);
+    assert_eq!((same.code, same.text().as_str()), (0, "exit code 0\n\n\n"));
+    let changed = changed_example(|text| text.replace("vlanID: 100", "vlanID: 101"));
+    let changed = changed.path().join("30-data-templates.yaml");
+    let differs = render(&["-f", changed.to_str().unwrap(), "--diff", "--kubeconfig", &up.kubeconfig]);
+    assert_eq!(differs.code, 1, "{}", differs.text());
+    let machine = machines.iter().find(|machine| machine["dataTemplate"] == "m3dt-rack1").unwrap();
+    let name = machine["name"].as_str().unwrap();
+    let head = format!(
+        "--- cluster: Secret metal3/{name}-networkdata\n+++ rendered: machine {name}, networkData\n@@ -6,7 +6,7 @@\n"
+    );
+    assert!(differs.stdout.contains(&head), "{}", differs.stdout);
+    assert!(differs.stdout.contains("\n-  vlan_id: 100\n+  vlan_id: 101\n"), "{}", differs.stdout);
+    assert!(!differs.stdout.contains("metadata"), "only what differs is printed: {}", differs.stdout);
+}
+
+/// With one machine a rack there is nothing that chance decides.
+#[test]
+fn manifests_alone_render_to_what_a_cluster_made_from_them_holds() {
+    let example = changed_example(|text| match text.contains("kind: MachineDeployment") {
+        true => text.replace("replicas: 3", "replicas: 0"),
+        false => text,
+    });
+    let run = render(&["-f", example.path().to_str().unwrap(), "-o", "json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let (objects, secrets) = Up::start(example.path()).read();
+    let machines: Vec<&Value> = objects.iter().filter(|object| object["kind"] == "Metal3Machine").collect();
+    assert_eq!(machines.len(), 3);
+    for machine in machines {
+        let (name, annotations) =
+            (machine["metadata"]["name"].as_str().unwrap(), &machine["metadata"]["annotations"]);
+        let host = annotations["metal3.io/BareMetalHost"].as_str().unwrap().strip_prefix("metal3/").unwrap();
+        let rendered = run.machines().into_iter().find(|machine| machine["host"] == host).unwrap();
+        let network_data = document(&secrets[&format!("{name}-networkdata")], "networkData");
+        assert_eq!(rendered["networkData"].as_str().unwrap(), network_data);
+        let meta_data = document(&secrets[&format!("{name}-metadata")], "metaData");
+        // The machines have other names: Cluster API draws them.
+        let own_name = rendered["name"].as_str().unwrap();
+        assert_eq!(rendered["metaData"].as_str().unwrap().replace(own_name, name), meta_data);
+    }
+}
