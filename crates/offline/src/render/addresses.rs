@@ -61,6 +61,12 @@ impl<'d> Pools<'d> {
             enter(here(&spec.pool_ref.name), &spec.address, ClaimKind::IpAddressClaim, &spec.claim_ref.name);
             capi.insert(here(&spec.claim_ref.name), of_capi(&found.object));
         }
+        // The mirror of the addresses that pools carry, where the addresses themselves are not in the files.
+        for (key, found) in &site.pools {
+            for (claim, address) in &found.object.status.indexes {
+                enter(key.clone(), address, ClaimKind::IpClaim, claim);
+            }
+        }
         Self { site, books, metal3, capi, names: site.ip_addresses.keys().cloned().collect() }
     }
 
@@ -71,7 +77,7 @@ impl<'d> Pools<'d> {
         for (name, pool) in wanted {
             let claim = case.here(&claim_name(&data, &name));
             let address = if pool.is_metal3() {
-                self.metal3(&claim, &pool)
+                self.metal3(&claim, &pool, data.status.ready == Some(true))
             } else {
                 self.capi.get(&claim).cloned().ok_or_else(|| {
                     format!("{} {name} is served by another address manager; add the IPAddress of IPAddressClaim {claim}", pool.kind)
@@ -85,7 +91,8 @@ impl<'d> Pools<'d> {
         Ok(())
     }
 
-    fn metal3(&mut self, claim: &ObjectKey, pool: &PoolRef) -> Result<Address, String> {
+    /// `is_rendered` tells that the machine has its addresses already: a new one would be another one.
+    fn metal3(&mut self, claim: &ObjectKey, pool: &PoolRef, is_rendered: bool) -> Result<Address, String> {
         if let Some(address) = self.metal3.get(claim) {
             return Ok(address.clone());
         }
@@ -96,6 +103,10 @@ impl<'d> Pools<'d> {
         let known = self.site.ip_claims.get(claim).map(|found| &found.object);
         let request =
             known.map_or_else(|| AddressRequest::new(ClaimKind::IpClaim, &claim.name), AddressRequest::from);
+        let has = known.is_some_and(|known| known.status.address.is_some()) || is_rendered;
+        if has && book.address_of(&request.claim).is_none() {
+            return Err(format!("the IPAddress that IPClaim {claim} has is not in the files; add it"));
+        }
         // Without a claim there is no uid to draw with; its name stands for it.
         let uid = known.map(|known| known.metadata.uid_str()).filter(|uid| !uid.is_empty());
         give_from(book, &found.object, &request, draw(uid.unwrap_or(&claim.name)), &mut self.names)

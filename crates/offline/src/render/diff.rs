@@ -119,3 +119,34 @@ fn write_hunk(text: &mut String, script: &[(Kind, &str)], hunk: Range<usize>) {
         write!(text, "{sign}{line}{end}").expect("text takes every line");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differences(old: &str, new: &str) -> String {
+        unified("a", "b", old, new).unwrap_or_default().replace("--- a\n+++ b\n", "")
+    }
+
+    #[test]
+    fn texts_that_differ_far_apart_give_two_hunks_and_near_ones_give_one() {
+        let text =
+            |first: &str, last: &str, between: usize| format!("{first}\n{}{last}\n", "=\n".repeat(between));
+        assert_eq!(
+            differences(&text("x", "y", 7), &text("X", "Y", 7)),
+            "@@ -1,4 +1,4 @@\n-x\n+X\n =\n =\n =\n@@ -6,4 +6,4 @@\n =\n =\n =\n-y\n+Y\n"
+        );
+        assert_eq!(differences(&text("x", "y", 6), &text("X", "Y", 6)).matches("@@ -").count(), 1);
+    }
+
+    #[test]
+    fn a_text_that_was_not_there_is_added_and_one_that_goes_is_removed() {
+        assert_eq!(differences("", "x\ny\n"), "@@ -0,0 +1,2 @@\n+x\n+y\n");
+        assert_eq!(differences("x\n", ""), "@@ -1 +0,0 @@\n-x\n");
+    }
+
+    #[test]
+    fn a_missing_end_of_line_is_told() {
+        assert_eq!(differences("x", "x\n"), "@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+x\n");
+    }
+}

@@ -109,14 +109,17 @@ impl<'d> Books<'d> {
             case.data = Some((*data).clone());
             return;
         }
-        let claim = site.claims.get(&case.key());
-        let named = claim.and_then(|found| found.object.status.rendered_data.as_ref());
-        if let Some(named) = named {
-            let message = format!(
-                "Metal3Data {}, which its claim names, is not in the files; add it",
-                named.name_str()
-            );
-            return case.fail("", message);
+        let claim = site.claims.get(&case.key()).map(|found| &found.object);
+        let of_machine = case.machine.status.rendered_data.as_ref();
+        let named = of_machine.or_else(|| claim.and_then(|claim| claim.status.rendered_data.as_ref()));
+        if let Some(named) = named.map(|named| case.here(named.name_str())) {
+            match site.datas.get(&named) {
+                Some(found) => case.data = Some(found.object.clone()),
+                None => {
+                    case.fail("", format!("Metal3Data {named}, which it uses, is not in the files; add it"))
+                }
+            }
+            return;
         }
         match self.next(site, &template.object) {
             Some(index) => case.data = Some(data_of(&template.object, case, index)),

@@ -111,6 +111,39 @@ spec: {address: 10.0.0.10, prefix: 25, pool: {name: pool}, claim: {name: t-0-poo
     assert_eq!(rows(&run(&[&a, &b, data, address, TEMPLATE, POOL])), ["a 1 10.0.0.11", "b 0 10.0.0.10"]);
 }
 
+const DATA: &str = "
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Data
+metadata: {name: t-7, namespace: ns}
+spec: {index: 7, template: {name: t}, claim: {name: a}}
+status: {ready: true}
+";
+
+#[test]
+fn an_address_that_is_only_in_the_mirror_of_the_pool_is_kept() {
+    let pool = format!("{POOL}status: {{indexes: {{t-7-pool: 10.0.0.12}}}}\n");
+    assert_eq!(rows(&run(&[&machine("a", ""), DATA, TEMPLATE, &pool])), ["a 7 10.0.0.12"]);
+}
+
+#[test]
+fn what_a_machine_has_is_never_replaced_by_something_else() {
+    let used = machine("a", "") + "status: {renderedData: {name: t-7}}\n";
+    let rendering = run(&[&used, TEMPLATE, POOL]);
+    assert_eq!(
+        said(&rendering),
+        [
+            "a.yaml:2: Metal3Machine ns/a: machine a: Metal3Data ns/t-7, which it uses, is not in the files; add it"
+        ]
+    );
+    let rendering = run(&[&used, DATA, TEMPLATE, POOL]);
+    let problems = said(&rendering);
+    assert!(
+        problems[0]
+            .ends_with("machine a: the IPAddress that IPClaim ns/t-7-pool has is not in the files; add it"),
+        "{problems:?}"
+    );
+}
+
 #[test]
 fn reservations_of_the_pool_are_for_their_claims() {
     let pool = POOL.replace("gateway: 10.0.0.1", "preAllocations: {t-1-pool: 10.0.0.10}");
