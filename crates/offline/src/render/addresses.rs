@@ -137,8 +137,10 @@ fn give_from(
             if help.is_empty() { error.to_string() } else { format!("{error}: {help}") }
         })?;
         let name = object_name(&pool.spec.name_prefix, given.address);
-        // A name that an address of another pool has makes the controllers take the next one.
-        if !names.insert(ObjectKey::new(pool.metadata.namespace_str(), name)) {
+        // A name that an address of another pool has makes the controllers take the next one; an address that the claim
+        // has already stays.
+        let is_new = book.address_of(&request.claim).is_none();
+        if is_new && !names.insert(ObjectKey::new(pool.metadata.namespace_str(), name)) {
             book.pass_over(given.address);
             continue;
         }

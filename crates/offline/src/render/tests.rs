@@ -123,6 +123,14 @@ status: {ready: true}
 fn an_address_that_is_only_in_the_mirror_of_the_pool_is_kept() {
     let pool = format!("{POOL}status: {{indexes: {{t-7-pool: 10.0.0.12}}}}\n");
     assert_eq!(rows(&run(&[&machine("a", ""), DATA, TEMPLATE, &pool])), ["a 7 10.0.0.12"]);
+    // Even where an address of another pool has the name that it would get.
+    let other = "
+apiVersion: ipam.metal3.io/v1alpha1
+kind: IPAddress
+metadata: {name: p-10-0-0-12, namespace: ns}
+spec: {address: 10.0.0.12, pool: {name: other}, claim: {name: x}}
+";
+    assert_eq!(rows(&run(&[&machine("a", ""), DATA, TEMPLATE, &pool, other])), ["a 7 10.0.0.12"]);
 }
 
 #[test]
