@@ -13,7 +13,7 @@ use crate::compare::Objects;
 /// Everything that is not compared as it is, and why. Nothing else may differ.
 pub const MASKED: &[(&str, &str)] = &[
     ("metadata.uid and uids in references", "drawn by the server; replaced by the object they belong to"),
-    ("names of Machines and MachineSets", "end in drawn letters; replaced by host and deployment"),
+    ("names and hashes of Machines and MachineSets", "end in drawn letters; replaced by host and deployment"),
     ("times", "two runs are not at the same second; that there is a time is compared"),
     ("metadata.resourceVersion", "a counter of the whole server"),
     ("metadata.managedFields", "the embedded server does not keep them"),
@@ -100,6 +100,11 @@ fn replacements(objects: &[Value]) -> Vec<(String, String)> {
             }
             _ => None,
         };
+        if let ("MachineSet", Some(set)) = (text(object, "/kind"), &meaning) {
+            let hash = text(object, "/metadata/labels/machine-template-hash");
+            // The hash of a set ends in drawn letters too, and all that its machines make carries it.
+            found.extend((!hash.is_empty()).then(|| (hash.to_owned(), format!("<hash of {set}>"))));
+        }
         found.extend(meaning.map(|meaning| (name.to_owned(), meaning)));
         let uid = text(object, "/metadata/uid");
         if !uid.is_empty() {
@@ -120,9 +125,10 @@ mod tests {
         let machine = json!({"kind": "Metal3Machine", "metadata": {"name": "w-x-1", "uid": "u1", "resourceVersion": "7",
             "annotations": {"metal3.io/BareMetalHost": "metal3/h1"}, "creationTimestamp": "2026-01-01T00:00:00Z"}});
         let owner = json!({"kind": "Metal3Machine", "name": "w-x-1", "uid": "u1"});
-        let set = json!({"kind": "MachineSet", "metadata": {"name": "w-x", "labels": {"cluster.x-k8s.io/deployment-name": "w"}}});
+        let set = json!({"kind": "MachineSet", "metadata": {"name": "w-x", "labels": {"cluster.x-k8s.io/deployment-name": "w",
+            "machine-template-hash": "77-x"}}});
         let secret = json!({"kind": "Secret", "metadata": {"name": "w-x-1-data", "ownerReferences": [owner]},
-            "data": {"value": BASE64_STANDARD.encode("name: w-x-1\nset: w-x\n")}});
+            "data": {"value": BASE64_STANDARD.encode("name: w-x-1\nset: w-x\nhash: 77-x\n")}});
         let masked = masked(vec![machine, set, secret]).unwrap();
         let names: Vec<&String> = masked.keys().collect();
         assert_eq!(
@@ -134,7 +140,10 @@ mod tests {
             ]
         );
         let secret = &masked["Secret/<machine on metal3/h1>-data"];
-        assert_eq!(secret["data"]["value"], "name: <machine on metal3/h1>\nset: <set of w>\n");
+        assert_eq!(
+            secret["data"]["value"],
+            "name: <machine on metal3/h1>\nset: <set of w>\nhash: <hash of <set of w>>\n"
+        );
         let owner = &secret["metadata"]["ownerReferences"][0];
         assert_eq!(owner["uid"], "<uid of Metal3Machine/<machine on metal3/h1>>");
         let machine = &masked["Metal3Machine/<machine on metal3/h1>"];
