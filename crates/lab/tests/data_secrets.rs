@@ -249,7 +249,7 @@ async fn s185_existing_secrets_keep_their_bytes_when_the_template_changes() {
     let before = rendered(&lab);
     // Admission refuses this; the bytes would be safe even without it.
     let edit = json!({"spec": {"metaData": {"strings": [{"key": "abc", "value": "changed"}]}}});
-    let _ = lab.patch(&metal3("Metal3DataTemplate"), &here("fleet"), &edit).await;
+    assert!(lab.patch(&metal3("Metal3DataTemplate"), &here("fleet"), &edit).await.is_err());
     rest(&lab).await;
     assert_eq!(rendered(&lab), before);
 }
