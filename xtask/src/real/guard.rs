@@ -6,6 +6,7 @@
 use std::{
     env,
     os::unix::process::CommandExt,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
@@ -19,7 +20,7 @@ pub struct Guard(Child);
 impl Guard {
     /// Takes care of a folder from now on.
     pub fn of(folder: &RunFolder) -> Result<Self> {
-        let ourselves = env::current_exe().context("finding our own binary")?;
+        let ourselves = ourselves()?;
         let child = Command::new(&ourselves)
             .args(["real", "down", "--when-input-ends", "--dir"])
             .arg(folder.path())
@@ -36,6 +37,16 @@ impl Guard {
     pub fn dismiss(mut self) {
         self.0.kill().ok();
     }
+}
+
+/// Our own binary. A stage of `ci` builds the workspace anew and with it us, so the file that we run from may be gone
+/// by now; Linux has a name for it that lasts as long as we do.
+fn ourselves() -> Result<PathBuf> {
+    let lasting = Path::new("/proc/self/exe");
+    if lasting.exists() {
+        return Ok(lasting.to_owned());
+    }
+    env::current_exe().context("finding our own binary")
 }
 
 impl Drop for Guard {
