@@ -18,9 +18,14 @@ const CASES_VARIABLE: &str = "CAPM3_PROPERTY_CASES";
 const PROPERTIES: &str = "test --release --locked -p capm3-api -p capm3-domain -p capm3-engine -p capm3-provider \
     -p capm3-apiserver --lib --test protocol";
 
+/// Round trips of every kind, and a hundred arbitrary inputs for each case, into conversion and into admission.
+const CONVERSION: &str =
+    "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
+
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
     ("properties", PROPERTIES),
+    ("conversion and admission", CONVERSION),
     ("replicas and storms", "test --release --package capm3-lab --locked --test faults"),
     ("sweep, seed 1", "run --release --quiet --package xtask -- sweep --seed 1"),
     ("sweep, seed 2", "run --release --quiet --package xtask -- sweep --seed 2"),
@@ -38,7 +43,7 @@ pub fn run() -> Result<ExitCode> {
         println!("\n== {name}: cargo {arguments}");
         let watch = Stopwatch::start();
         let mut cargo = Command::new("cargo");
-        cargo.env("PROPTEST_CASES", &cases);
+        cargo.env("PROPTEST_CASES", &cases).env(CASES_VARIABLE, &cases);
         let status = cargo.args(arguments.split_whitespace()).current_dir(repo::root()).status()?;
         results.push((name, status.success(), watch.elapsed().as_secs_f64()));
     }

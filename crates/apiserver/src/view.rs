@@ -93,17 +93,26 @@ impl View {
                 return Ok(bytes(&self.table(metadata, rows)));
             }
         };
-        let head = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata}).to_string();
+        // A real server sorts the members of custom kinds by name, not those of its own.
+        let sorted = self.resource.is_custom() && self.shape == Shape::Full;
+        let (head, tail) = if sorted {
+            (
+                format!(r#"{{"apiVersion":"{api_version}","items":["#),
+                format!("],\"kind\":\"{kind}\",\"metadata\":{metadata}}}\n"),
+            )
+        } else {
+            let head =
+                format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#);
+            (head, "]}\n".to_owned())
+        };
         let mut list = head.into_bytes();
-        list.pop();
-        list.extend_from_slice(b",\"items\":[");
         for (index, object) in objects.iter().enumerate() {
             if index > 0 {
                 list.push(b',');
             }
             list.extend_from_slice(&self.object(env, object)?);
         }
-        list.extend_from_slice(b"]}");
+        list.extend_from_slice(tail.as_bytes());
         Ok(list.into())
     }
 

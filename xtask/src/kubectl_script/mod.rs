@@ -22,11 +22,11 @@ use self::{
     expected::{Expected, Verdict},
     kubectl::Kubectl,
     script::Step,
-    server::Embedded,
     three_racks::ThreeRacks,
     up::Up,
 };
 use crate::{
+    embedded::Embedded,
     real::{self, Cluster},
     repo,
 };
@@ -64,12 +64,12 @@ impl Suite {
     fn embedded(self, binary: &Path, steps: &[Step]) -> Result<Vec<Answer>> {
         match self {
             Self::Server => {
-                let embedded = Embedded::start()?;
-                let kubectl = kubectl_for(binary, embedded.kubeconfig())?;
+                // The server answers on threads of its own while kubectl is waited for on this one.
+                let runtime = tokio::runtime::Runtime::new()?;
+                let embedded = runtime.block_on(async { Embedded::start() })?;
+                let kubectl = kubectl_for(binary, &embedded.kubeconfig())?;
                 server::install_crds(&kubectl)?;
-                let answers = answers("embedded", &kubectl, steps);
-                embedded.stop();
-                answers
+                answers("embedded", &kubectl, steps)
             }
             Self::Up => {
                 let up = Up::start()?;

@@ -1,56 +1,15 @@
-//! The embedded server for a kubectl outside of this process, and what both servers are given before the script.
+//! What both servers are given before the script.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{fs, time::Duration};
 
 use anyhow::{Context, Result, ensure};
-use capm3_apiserver::{
-    ApiServer, Options,
-    https::{self, ListenOptions, Listener},
-};
-use capm3_engine::Clock;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 use super::kubectl::Kubectl;
 use crate::real::wait;
 
 /// How long a server may take to serve a new kind and to describe it.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// An embedded server that nobody else uses: no world, no provider.
-pub struct Embedded {
-    runtime: Runtime,
-    listener: Listener,
-    kubeconfig: PathBuf,
-    _folder: TempDir,
-}
-
-impl Embedded {
-    pub fn start() -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let clock = Clock::system();
-        let server = ApiServer::new(Options::new(Arc::new(move || clock.now()), 1));
-        let listener = runtime.block_on(async { https::serve(server, ListenOptions::default()) })?;
-        let folder = tempfile::tempdir()?;
-        let kubeconfig = folder.path().join("kubeconfig");
-        fs::write(&kubeconfig, listener.kubeconfig())?;
-        Ok(Self { runtime, listener, kubeconfig, _folder: folder })
-    }
-
-    pub fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
-    }
-
-    pub fn stop(self) {
-        self.runtime.block_on(self.listener.stop());
-    }
-}
 
 /// Installs every CRD and waits until the kinds are served and described.
 pub fn install_crds(kubectl: &Kubectl) -> Result<()> {

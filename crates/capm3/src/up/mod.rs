@@ -32,7 +32,7 @@ use crate::exit::Failure;
     capm3 up --once -o json              the result as one JSON document\n  \
     capm3 up -f my-cluster/              your own manifests")]
 pub struct UpArgs {
-    /// Manifests to bring up: a file or a folder of YAML files; without it, the three-rack example
+    /// Manifests to bring up: a file, a folder of YAML files, or - for standard input; without it, the three-rack example
     #[arg(short = 'f', long = "filename", value_name = "PATH")]
     files: Vec<PathBuf>,
 
