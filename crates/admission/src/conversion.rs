@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use capm3_api::{conversion, v1beta1, v1beta2};
+use capm3_api::{conversion, crd, v1beta1, v1beta2};
 use serde_json::Value;
 
 use crate::{Denial, kinds::text};
@@ -27,6 +27,15 @@ pub(crate) fn stored(object: &Value) -> Result<Cow<'_, Value>, Box<Denial>> {
     } else {
         Ok(Cow::Borrowed(object))
     }
+}
+
+/// The object as a server would read it from its storage: in the stored version, with what the schema fills in. Two
+/// objects can be compared only so: one may have been stored before it was filled in, or come by way of the older version.
+pub(crate) fn as_read(object: &Value) -> Result<Value, Box<Denial>> {
+    let mut read = stored(object)?.into_owned();
+    let kind = text(&read, "/kind").to_owned();
+    crd::fill_in(&kind, v1beta2::VERSION, &mut read);
+    Ok(read)
 }
 
 /// The object in the older version.

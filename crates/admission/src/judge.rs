@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     Denial,
-    conversion::{is_older, older, stored},
+    conversion::{as_read, is_older, older, stored},
     kinds::{group_version, is_ours, text},
 };
 
@@ -53,8 +53,8 @@ fn answer(old: Option<&Value>, new: &Value) -> Result<Answer, Box<Denial>> {
     let kind = text(new, "/kind");
     let written =
         if is_older(new) { validation::v1beta1::review(kind, old, new) } else { Verdict::default() };
-    let stored_old = old.map(stored).transpose()?;
-    let meant = validation::review(kind, stored_old.as_deref(), stored(new)?.as_ref());
+    let old = old.map(as_read).transpose()?;
+    let meant = validation::review(kind, old.as_ref(), &as_read(new)?);
     let verdict = written.and(meant);
     let denial = verdict.refusal.map(|refusal| Denial::of(new, &refusal));
     Ok(Answer { denial, warnings: verdict.warnings })

@@ -3,6 +3,7 @@
 //! [`all`] is what is installed: v1beta2 stored, v1beta1 served with a warning and converted by the manager's webhook.
 
 mod column;
+mod defaults;
 mod definition;
 mod kinds;
 
@@ -32,6 +33,13 @@ pub fn schema(kind: &str, version: &str) -> Option<&'static Value> {
     let versions = definition.pointer("/spec/versions")?.as_array()?;
     let found = versions.iter().find(|it| it.get("name").and_then(Value::as_str) == Some(version))?;
     found.pointer("/schema/openAPIV3Schema")
+}
+
+/// Fills in what the schema of a version has defaults for. Nothing happens to an unknown kind or version.
+pub fn fill_in(kind: &str, version: &str, object: &mut Value) {
+    if let Some(schema) = schema(kind, version) {
+        defaults::fill_in(object, schema);
+    }
 }
 
 /// Made once: conversion asks for schemas with each object.

@@ -33,6 +33,7 @@ pub struct Metal3DataSpec {
     pub template: WideRef,
     /// Key of the index space, copied from the template when the data was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
     pub template_reference: Option<String>,
 }
 

@@ -72,6 +72,7 @@ pub const DIFFERENCES: &[Permitted] = &[
     ]),
     ("D15: key of an index space that templates share, 1 to 253 characters", &[
         r"metal3datatemplates v1beta1 .spec.templateReference: maxLength none -> 253",
+        r"metal3datas v1beta1 .spec.templateReference: maxLength none -> 253",
         r"metal3datatemplates v1beta2 .spec.templateReference: added string maxLength=253 minLength=1",
         r"metal3datas v1beta2 .spec.templateReference: added string maxLength=253 minLength=1",
     ]),

@@ -46,7 +46,7 @@ impl Writer<'_> {
         if self.store().get(&key).is_some() {
             return Err(ApiError::AlreadyExists(place.resource.subject(&key.name)));
         }
-        let object = self.convert(object, &place.resource.storage)?;
+        let object = self.to_storage(place, object)?;
         if options.dry_run {
             return Ok(Outcome::kept(Arc::new(Stored::unsaved(object))).warning(warnings));
         }

@@ -179,6 +179,20 @@ impl Writer<'_> {
         self.env.convert(object, &version.api_version).map_err(ApiError::Internal)
     }
 
+    /// An object as it is stored, with what the schema of the stored version fills in: a real server does that each
+    /// time it reads from its storage.
+    fn to_storage(&self, place: &Place, object: Value) -> ApiResult<Value> {
+        let storage = &place.resource.storage;
+        if meta::str_at(&object, "apiVersion") == storage.api_version {
+            return Ok(object);
+        }
+        let mut object = self.convert(object, storage)?;
+        if let Some(schema) = &storage.schema {
+            schema.normalise(&mut object);
+        }
+        Ok(object)
+    }
+
     /// Checks kind and version of a body, and brings its metadata into stored form. Gives the fields that went.
     fn decode(&self, place: &Place, object: &mut Value) -> ApiResult<Vec<String>> {
         prepare::check_type(place, object)?;

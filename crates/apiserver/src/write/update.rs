@@ -70,7 +70,7 @@ impl Writer<'_> {
         self.judge_update(place, &new, &old)?;
         warnings.extend(self.admit(place, Some(&old), &new, options.dry_run)?);
         let unchanged = new == old;
-        let new = self.convert(new, &place.resource.storage)?;
+        let new = self.to_storage(place, new)?;
         if unchanged || new == stored.value() {
             return Ok(Outcome::kept(stored).warning(warnings));
         }

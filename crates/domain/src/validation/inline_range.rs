@@ -35,13 +35,23 @@ pub(super) struct InlineRange {
 }
 
 impl InlineRange {
-    /// Whether some index could get this address.
-    pub(super) fn may_yield(&self, address: Address) -> bool {
+    /// The address of the first index: the start, or the one after the address of the subnet.
+    fn first(&self) -> Option<Address> {
         let after_subnet_address = || {
             let written = Address::from(self.subnet?.addr());
             Some(Address::from_number(written.number().checked_add(1)?))
         };
-        let Some(first) = self.start.or_else(after_subnet_address) else { return false };
+        self.start.or_else(after_subnet_address)
+    }
+
+    /// Whether a range without start yields nothing at all.
+    fn is_empty(&self) -> bool {
+        self.start.is_none() && self.first().is_none_or(|first| !self.may_yield(first))
+    }
+
+    /// Whether some index could get this address.
+    pub(super) fn may_yield(&self, address: Address) -> bool {
+        let Some(first) = self.first() else { return false };
         let same_family = first.is_v4() == address.is_v4();
         let in_subnet = self.subnet.is_none_or(|subnet| subnet.contains(&address.to_ip()));
         same_family && first <= address && in_subnet && self.end.is_none_or(|end| address <= end)
@@ -88,6 +98,11 @@ fn check_parts(range: &Node<'_>, read: &InlineRange, findings: &mut Findings) {
     {
         let detail = format!("end {end} is before start {start}");
         findings.newer.push(FieldError::invalid(range.at("end").path(), range.at("end").shown(), detail));
+    }
+    if read.subnet.is_some() && read.is_empty() {
+        findings
+            .warnings
+            .push(format!("{path}: the range yields no address, so rendering will fail: widen it"));
     }
     if let (Some(start), Some(subnet)) = (read.start, read.subnet)
         && !subnet.contains(&start.to_ip())

@@ -87,7 +87,7 @@ fn check_range(range: &Node<'_>, is_random: bool, findings: &mut Findings) {
         findings.newer.push(refuse("start, end and subnet must be of one address family".to_owned()));
     } else if bounds.start.is_none() && bounds.subnet.is_none() {
         let detail = "a range with an end alone yields no address: set start or subnet";
-        findings.newer.push(refuse(detail.to_owned()));
+        findings.warnings.push(format!("{}: {detail}", range.path()));
     } else if as_range(range).is_none() {
         findings.warnings.push(format!(
             "{}: the range yields no address: start lies outside the subnet, or the subnet \

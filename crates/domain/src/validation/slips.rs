@@ -35,19 +35,24 @@ fn repeated_keys(meta_data: &Node<'_>) -> Vec<String> {
     let mut lists_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for list in RENDER_ORDER {
         for item in meta_data.at(list).items() {
-            let lists = lists_of.entry(item.at("key").text_or_empty()).or_default();
-            if lists.last() != Some(&list) {
-                lists.push(list);
-            }
+            lists_of.entry(item.at("key").text_or_empty()).or_default().push(list);
         }
     }
     let path = meta_data.path();
-    let repeated = lists_of.iter().filter_map(|(key, lists)| match lists.as_slice() {
-        [.., last] if lists.len() > 1 && !key.is_empty() => Some(format!(
-            "{path}: key {key:?} is in {}: {last} wins, the others have no effect",
-            lists.join(", ")
-        )),
-        _ => None,
+    let repeated = lists_of.iter().filter_map(|(key, lists)| {
+        let (times, mut distinct) = (lists.len(), lists.clone());
+        distinct.dedup();
+        match distinct.as_slice() {
+            _ if key.is_empty() || times < 2 => None,
+            [list] => Some(format!(
+                "{path}: key {key:?} is in {list} {times} times: the last one wins, the others have no effect"
+            )),
+            [.., last] => Some(format!(
+                "{path}: key {key:?} is in {}: {last} wins, the others have no effect",
+                distinct.join(", ")
+            )),
+            [] => None,
+        }
     });
     let mut warnings: Vec<String> = repeated.collect();
     if lists_of.contains_key("providerid") {

@@ -30,13 +30,19 @@ pub fn review(kind: &str, old: Option<&Value>, object: &Value) -> Verdict {
 fn warn_of_no_cloud_provider(spec: &Node<'_>, findings: &mut Findings) {
     let (old, new) = (spec.at("noCloudProvider"), spec.at("cloudProviderEnabled"));
     let Some(old_value) = old.value().and_then(Value::as_bool) else { return };
-    if new.value().is_none() {
-        findings.warnings.push(format!(
+    match new.value().and_then(Value::as_bool) {
+        None if new.value().is_none() => findings.warnings.push(format!(
             "{} is deprecated: {old_value} is taken as {}: {}; write that instead",
             old.path(),
             new.path(),
             !old_value
-        ));
+        )),
+        Some(new_value) if new_value == old_value => findings.warnings.push(format!(
+            "{} is deprecated and has no effect: {}: {new_value} says the opposite and counts; change that instead",
+            old.path(),
+            new.path(),
+        )),
+        _ => {}
     }
 }
 
@@ -66,6 +72,9 @@ fn check_routes(networks: &Node<'_>, findings: &mut Findings) {
             {
                 let detail = format!("is an older name of prefix, which is {new} here: remove one of them");
                 findings.errors.push(FieldError::invalid(netmask.path(), old, detail));
+            } else if let Some(value) = netmask.int() {
+                let path = netmask.path();
+                findings.warnings.push(format!("{path} is deprecated: write prefix: {value} instead"));
             }
         }
     }
