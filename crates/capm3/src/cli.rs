@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     crds,
-    exit::Failure,
+    exit::{self, Failure},
     manager::{self, LogFormat},
     migrate, render, up,
 };
@@ -52,10 +52,7 @@ impl Cli {
             Command::Crds(args) => crds::run(&args),
             Command::Migrate(args) => migrate::run(&args),
             Command::Render(args) => render::run(&args),
-            Command::Version => {
-                println!("capm3 {}", env!("CARGO_PKG_VERSION"));
-                Ok(())
-            }
+            Command::Version => exit::print(concat!("capm3 ", env!("CARGO_PKG_VERSION"), "\n")),
         }
     }
 }

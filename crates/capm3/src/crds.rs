@@ -1,12 +1,10 @@
 //! `capm3 crds`: what an API server needs to serve the kinds.
 
-use std::io::{ErrorKind, Write, stdout};
-
 use capm3_domain::render::yaml::to_yaml;
 use clap::Args;
 use serde_json::Value;
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// What `crds` is given.
 #[derive(Debug, Args)]
@@ -22,13 +20,7 @@ pub fn run(args: &CrdsArgs) -> Result<(), Failure> {
     let documents: Vec<String> =
         capm3_api::crd::all().iter().filter(|crd| wanted(crd)).map(to_yaml).collect();
     let text = format!("---\n{}", documents.join("---\n"));
-    match stdout().write_all(text.as_bytes()) {
-        // A reader that has seen enough, such as `head`, is no failure.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::CouldNotRun(format!("printing: {error}")))
-        }
-        _ => Ok(()),
-    }
+    exit::print(&text)
 }
 
 fn group(crd: &Value) -> &str {

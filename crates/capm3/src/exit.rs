@@ -1,6 +1,11 @@
 //! How a command ends.
 
-use std::process::ExitCode;
+use std::{
+    io::{ErrorKind, Write},
+    process::ExitCode,
+};
+
+use capm3_engine::manifests::ReadError;
 
 /// Why a command did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +31,29 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::CouldNotRun(_) => 3,
         }
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        match &error {
+            _ if error.is_usage() => Self::Usage(error.to_string()),
+            ReadError::Unreadable { path, source } if source.kind() == ErrorKind::InvalidData => {
+                Self::Invalid(format!("{}: is not UTF-8 text: save it as UTF-8", path.display()))
+            }
+            _ => Self::CouldNotRun(error.to_string()),
+        }
+    }
+}
+
+/// Writes data to stdout. A reader that has seen enough, such as `head`, is no failure.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::CouldNotRun(format!("cannot write: {error}")))
+        }
+        _ => Ok(()),
     }
 }
 

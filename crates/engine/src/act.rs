@@ -105,7 +105,7 @@ impl Executor {
         match self.client.get::<Value>(kind, key).await {
             Ok(Some(object)) => self.caches.feed(kind, object),
             Ok(None) => self.caches.forget(kind, key, known),
-            Err(error) => warn!(%kind, %key, %error, "could not read the object again"),
+            Err(error) => warn!(%kind, %key, error = error.with_causes(), "could not read the object again"),
         }
     }
 
@@ -131,7 +131,9 @@ impl Executor {
         });
         match self.client.create(&kind, &note.key.namespace, event).await {
             Ok(_) | Err(ApiError::AlreadyExists { .. }) => {}
-            Err(error) => warn!(%error, reason = note.reason, "could not record an event"),
+            Err(error) => {
+                warn!(error = error.with_causes(), reason = note.reason, "could not record an event")
+            }
         }
     }
 }

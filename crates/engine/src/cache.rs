@@ -29,6 +29,7 @@ trait Feed: Send + Sync {
     fn version(&self, key: &ObjectKey) -> u64;
     fn start(&self, client: ApiClient, tasks: &Tasks);
     fn is_synced(&self) -> bool;
+    fn is_current(&self) -> bool;
     fn synced(&self) -> BoxFuture<'_, ()>;
 }
 
@@ -58,6 +59,10 @@ impl<K: Object> Feed for Fed<K> {
 
     fn is_synced(&self) -> bool {
         self.0.is_synced()
+    }
+
+    fn is_current(&self) -> bool {
+        self.0.is_current()
     }
 
     fn synced(&self) -> BoxFuture<'_, ()> {
@@ -100,6 +105,11 @@ impl Caches {
     /// Whether every first list has arrived.
     pub fn are_synced(&self) -> bool {
         self.by_resource.values().all(|feed| feed.is_synced())
+    }
+
+    /// Whether every kind is followed, or was a few seconds ago.
+    pub fn are_current(&self) -> bool {
+        self.by_resource.values().all(|feed| feed.is_current())
     }
 
     /// Waits until every first list has arrived.

@@ -46,8 +46,13 @@ pub async fn serve(listener: TcpListener, provider: Arc<Provider>) {
 fn answer<B>(request: &Request<B>, provider: &Provider) -> Response<Full<Bytes>> {
     let (status, text) = match request.uri().path() {
         "/healthz" => (StatusCode::OK, "ok"),
-        "/readyz" if provider.caches().are_synced() => (StatusCode::OK, "ok"),
-        "/readyz" => (StatusCode::SERVICE_UNAVAILABLE, "waiting for the first lists from the API server"),
+        "/readyz" if !provider.caches().are_synced() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "waiting for the first lists from the API server")
+        }
+        "/readyz" if !provider.caches().are_current() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "the API server does not answer; what is known may be old")
+        }
+        "/readyz" => (StatusCode::OK, "ok"),
         _ => (StatusCode::NOT_FOUND, "try /healthz or /readyz"),
     };
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));

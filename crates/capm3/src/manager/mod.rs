@@ -85,7 +85,8 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     };
     let provider =
         Arc::new(Provider::start(client, Arc::new(network::ConnectOverNetwork), Clock::system(), &options));
-    info!(health = %args.health_addr, ipam = args.enable_ipam, "manager started");
+    let health = listener.local_addr().unwrap_or(args.health_addr);
+    info!(%health, ipam = args.enable_ipam, "manager started");
     tokio::select! {
         biased;
         name = stop => info!(signal = name, "manager stops"),

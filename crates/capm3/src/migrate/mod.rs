@@ -44,10 +44,7 @@ enum Output {
 
 /// Runs `migrate`.
 pub fn run(args: &MigrateArgs) -> Result<(), Failure> {
-    let texts = manifests::texts(&args.filename).map_err(|error| match error.is_usage() {
-        true => Failure::Usage(error.to_string()),
-        false => Failure::CouldNotRun(error.to_string()),
-    })?;
+    let texts = manifests::texts(&args.filename)?;
     let migration = migrate::migrate_texts(&texts, Options { prune: args.prune, portable: args.portable });
     print(&migration, args.output).map_err(|error| Failure::CouldNotRun(format!("cannot write: {error}")))?;
     if migration.has_errors() { Err(Failure::Problems) } else { Ok(()) }

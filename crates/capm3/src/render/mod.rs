@@ -74,11 +74,7 @@ enum Output {
 
 /// Runs `render`.
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
-    let Reading { mut documents, problems } =
-        manifests::read(&args.filename).map_err(|error| match error.is_usage() {
-            true => Failure::Usage(error.to_string()),
-            false => Failure::CouldNotRun(error.to_string()),
-        })?;
+    let Reading { mut documents, problems } = manifests::read(&args.filename)?;
     let live = match (&args.kubeconfig, args.diff) {
         (Some(kubeconfig), true) => Some(live::Live::connect(kubeconfig, args.context.as_deref())?),
         _ => None,

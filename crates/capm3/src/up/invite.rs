@@ -1,11 +1,11 @@
 //! What to try next, with the names that are really there.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::Value;
 
 /// Lines that say where the kubeconfig is and three commands to try.
-pub fn invitation(objects: &[Arc<Value>], kubeconfig: &Path, is_stuck: bool) -> String {
+pub fn invitation(objects: &[Arc<Value>], export: &str, is_stuck: bool) -> String {
     let namespace = find(objects, "Cluster").map_or("default", |object| text(object, "/metadata/namespace"));
     let third = if is_stuck {
         format!("kubectl get events -n {namespace}")
@@ -13,9 +13,8 @@ pub fn invitation(objects: &[Arc<Value>], kubeconfig: &Path, is_stuck: bool) -> 
         format!("kubectl get baremetalhosts -n {namespace} -w")
     };
     format!(
-        "\nTry, in another terminal:\n  export KUBECONFIG={}\n  kubectl get cluster,machine,metal3machine -n {namespace}\n  \
+        "\nTry, in another terminal:\n  {export}\n  kubectl get cluster,machine,metal3machine -n {namespace}\n  \
          {}\n  {third}\nCtrl-C ends everything.",
-        kubeconfig.display(),
         change(objects, namespace),
     )
 }
@@ -52,7 +51,7 @@ mod tests {
                 json!({"kind": "MachineDeployment", "metadata": {"name": "md", "namespace": "site"}, "spec": {"replicas": 3}}),
             ),
         ];
-        let text = invitation(&objects, Path::new("/k"), false);
+        let text = invitation(&objects, "export KUBECONFIG=/k", false);
         for part in [
             "export KUBECONFIG=/k\n",
             "kubectl get cluster,machine,metal3machine -n site\n",
@@ -61,7 +60,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in:\n{text}");
         }
-        let alone = invitation(&objects[..1], Path::new("/k"), true);
+        let alone = invitation(&objects[..1], "export KUBECONFIG=/k", true);
         assert!(
             alone.contains("kubectl describe metal3machine -n site\n  kubectl get events -n site\n"),
             "{alone}"

@@ -1,9 +1,9 @@
 //! The kubeconfig of a running `up`: a file of its own, never the user's default one, gone when `up` ends.
 
 use std::{
-    fs::{self, OpenOptions, Permissions},
+    fs::{self, DirBuilder, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -14,20 +14,46 @@ pub struct KubeconfigFile {
 }
 
 impl KubeconfigFile {
-    /// Writes it into a folder that only its owner can read, named after the port.
-    pub fn write(port: u16, text: &str) -> io::Result<Self> {
-        let folder = std::env::temp_dir().join(format!("capm3-up-{port}-{}", std::process::id()));
-        fs::create_dir(&folder)?;
-        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+    /// Writes it into a folder below `parent` that only its owner can read, named after the port, which must be ours
+    /// already: what an earlier `up` on that port was killed too fast to remove goes.
+    pub fn write(parent: &Path, port: u16, text: &str) -> io::Result<Self> {
+        let parent = std::path::absolute(parent)?;
+        remove_left_behind(&parent, port);
+        let folder = parent.join(format!("{}{}", folder_prefix(port), std::process::id()));
+        let of_folder =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+        DirBuilder::new().mode(0o700).create(&folder).map_err(of_folder)?;
         let file = Self { path: folder.join("kubeconfig"), folder };
         let mut handle = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file.path)?;
         handle.write_all(text.as_bytes())?;
         Ok(file)
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// The command that makes kubectl use it.
+    pub fn export(&self) -> String {
+        let path = self.path.to_string_lossy();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%".contains(c);
+        if path.chars().all(is_plain) {
+            return format!("export KUBECONFIG={path}");
+        }
+        format!("export KUBECONFIG='{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+fn folder_prefix(port: u16) -> String {
+    format!("capm3-up-{port}-")
+}
+
+/// What cannot be removed, such as a folder of another user, stays.
+fn remove_left_behind(parent: &Path, port: u16) {
+    let is_ours = |name: &str| {
+        let process = name.strip_prefix(&folder_prefix(port));
+        process.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_ours) {
+            fs::remove_dir_all(entry.path()).ok();
+        }
     }
 }
 
@@ -41,15 +67,47 @@ impl Drop for KubeconfigFile {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
     fn only_its_owner_can_read_it_and_it_goes_with_the_program() {
-        let file = KubeconfigFile::write(1, "text").unwrap();
-        let path = file.path().to_owned();
+        let parent = tempfile::tempdir().unwrap();
+        let file = KubeconfigFile::write(parent.path(), 1, "text").unwrap();
+        let path = file.path.clone();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_to_string(&path).unwrap(), "text");
         drop(file);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_one_left_on_the_same_port_goes_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let names = ["capm3-up-7-11", "capm3-up-7-mine", "capm3-up-77-11", "other"];
+        for name in names {
+            fs::create_dir(parent.path().join(name)).unwrap();
+        }
+        let _file = KubeconfigFile::write(parent.path(), 7, "text").unwrap();
+        let left: Vec<_> = names.into_iter().filter(|name| parent.path().join(name).exists()).collect();
+        assert_eq!(left, ["capm3-up-7-mine", "capm3-up-77-11", "other"]);
+    }
+
+    #[test]
+    fn the_command_can_be_pasted_whatever_the_path() {
+        let parent = tempfile::tempdir().unwrap();
+        let odd = parent.path().join("it's here");
+        fs::create_dir(&odd).unwrap();
+        let export = KubeconfigFile::write(&odd, 1, "text").unwrap().export();
+        assert!(export.contains(r"it'\''s here/capm3-up-1-"), "{export}");
+        let plain = KubeconfigFile::write(parent.path(), 1, "text").unwrap().export();
+        assert!(!plain.contains('\''), "{plain}");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let error = KubeconfigFile::write(Path::new("/nowhere/at/all"), 1, "text").err().unwrap();
+        assert!(error.to_string().starts_with("/nowhere/at/all/capm3-up-1-"), "{error}");
     }
 }

@@ -22,7 +22,7 @@ use capm3_world::Profile;
 use clap::{Args, ValueEnum};
 
 use self::feed::Feed;
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// Bring a cluster up on simulated racks.
 #[derive(Debug, Args)]
@@ -109,6 +109,9 @@ pub fn run(args: &UpArgs) -> Result<(), Failure> {
     }
     let stopwatch = Stopwatch::start();
     let manifests = read(args)?;
+    if manifests.documents.is_empty() && manifests.problems.is_empty() {
+        return Err(Failure::Invalid("no object in the files: there is nothing to bring up".to_owned()));
+    }
     if args.once { once::run(args, &manifests, stopwatch) } else { serve::run(args, &manifests, stopwatch) }
 }
 
@@ -116,10 +119,7 @@ fn read(args: &UpArgs) -> Result<Reading, Failure> {
     if args.files.is_empty() {
         return Ok(example::three_racks());
     }
-    manifests::read(&args.files).map_err(|error| match error.is_usage() {
-        true => Failure::Usage(error.to_string()),
-        false => Failure::CouldNotRun(error.to_string()),
-    })
+    Ok(manifests::read(&args.files)?)
 }
 
 /// A lab with nothing in it yet, and where its steps go.
@@ -134,6 +134,7 @@ async fn start(args: &UpArgs) -> Result<(Lab, Arc<Feed>), Failure> {
 /// Puts the manifests into a lab, or tells every problem of them.
 async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
     let mut problems = manifests.problems.clone();
+    problems.extend(manifests::contradictions(&manifests.documents));
     problems.extend(lab.put_documents(&manifests.documents).await);
     if problems.is_empty() {
         return Ok(());
@@ -145,11 +146,10 @@ async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
 
 fn print(output: Output, report: &Report) -> Result<(), Failure> {
     match output {
-        Output::Table => println!("{}", table::table(report, live::width_of_stdout())),
+        Output::Table => exit::print(&format!("{}\n", table::table(report, live::width_of_stdout()))),
         Output::Json => {
             let text = serde_json::to_string_pretty(report);
-            println!("{}", text.map_err(|e| Failure::CouldNotRun(e.to_string()))?);
+            exit::print(&format!("{}\n", text.map_err(|e| Failure::CouldNotRun(e.to_string()))?))
         }
     }
-    Ok(())
 }

@@ -28,9 +28,10 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
     // Before anything else, so that a port that is taken is told at once.
     let listener = listen(args, &lab)?;
     put(&lab, manifests).await?;
-    let file = KubeconfigFile::write(listener.local_addr().port(), &listener.kubeconfig());
+    let port = listener.local_addr().port();
+    let file = KubeconfigFile::write(&std::env::temp_dir(), port, &listener.kubeconfig());
     let file = file.map_err(|e| Failure::CouldNotRun(format!("cannot write the kubeconfig: {e}")))?;
-    let export = format!("export KUBECONFIG={}", file.path().display());
+    let export = file.export();
     let live = Live::if_terminal(lab.server(), export.clone());
     if live.is_none() {
         eprintln!("{export}");
@@ -48,7 +49,7 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
         print(args.output, &report)?;
         // What is stuck may be put right with kubectl, so this is no reason to end.
         let is_stuck = explain::judge(&lab, &report, settled == Settled::Quiet).is_err();
-        eprintln!("{}", invite::invitation(&lab.server().objects(None), file.path(), is_stuck));
+        eprintln!("{}", invite::invitation(&lab.server().objects(None), &export, is_stuck));
         stop.await;
     }
     listener.stop().await;

@@ -77,6 +77,21 @@ impl ApiError {
         }
     }
 
+    /// The message with every cause behind it, for logs: without them a refused connection and a certificate that is
+    /// not trusted read alike.
+    pub fn with_causes(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let more = error.to_string();
+            if !text.ends_with(&more) {
+                text = format!("{text}: {more}");
+            }
+            cause = error.source();
+        }
+        text
+    }
+
     /// It is unknown whether the server did what was asked.
     pub fn may_have_taken_effect(&self) -> bool {
         match self {
@@ -95,6 +110,13 @@ impl ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_tells_every_cause_once() {
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let error = ApiError::transport(std::io::Error::other(refused));
+        assert_eq!(error.with_causes(), "no answer from the API server: connection refused");
+    }
 
     #[test]
     fn refusals_are_told_apart_by_code_and_reason() {

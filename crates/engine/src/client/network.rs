@@ -14,6 +14,7 @@ use kube::{
 };
 use thiserror::Error;
 use tower::ServiceBuilder;
+use tracing::info;
 
 use super::ApiClient;
 
@@ -40,6 +41,7 @@ pub async fn over_network(
 ) -> Result<ApiClient, NetworkError> {
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
     let config = Config::from_custom_kubeconfig(Kubeconfig::from_yaml(kubeconfig)?, &options).await?;
+    info!(server = %config.cluster_url, "connecting");
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);

@@ -56,7 +56,14 @@ impl<K: Object> Informer<K> {
             let outcome = AssertUnwindSafe(self.list_and_watch(&mut pause)).catch_unwind().await;
             match outcome {
                 Ok(ApiError::Expired { .. }) => debug!(kind = %K::kind(&()), "listing again"),
-                Ok(error) => warn!(kind = %K::kind(&()), %error, "watch failed; listing again"),
+                Ok(error) => {
+                    let error_text = error.with_causes();
+                    warn!(kind = %K::kind(&()), error = error_text, "watch failed; listing again");
+                    // A kind that is not installed is answered for as it is: with nothing.
+                    if !matches!(error, ApiError::NotFound { .. }) {
+                        self.store.count_failure();
+                    }
+                }
                 Err(_) => error!(kind = %K::kind(&()), "a subscriber panicked; listing again"),
             }
             tokio::time::sleep(pause).await;
@@ -120,6 +127,7 @@ impl<K: Object> Informer<K> {
             }
         };
         self.store.replace(objects, version.parse().unwrap_or(0));
+        self.store.forget_failures();
         Ok(version)
     }
 

@@ -6,7 +6,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use parking_lot::{Mutex, RwLock};
@@ -51,7 +54,12 @@ pub struct Store<K: Object> {
     indexes: Vec<Index<K>>,
     subscribers: Mutex<Vec<Subscriber<K>>>,
     synced: watch::Sender<bool>,
+    /// Lists and watches that failed since the last list that arrived.
+    failures: AtomicU32,
 }
+
+/// So many failures in a row, with growing pauses between them, are seconds without an answer.
+const TOO_MANY_FAILURES: u32 = 5;
 
 struct Inner<K> {
     objects: BTreeMap<ObjectKey, Arc<K>>,
@@ -76,6 +84,7 @@ impl<K: Object> Store<K> {
             indexes: indexes.to_vec(),
             subscribers: Mutex::new(Vec::new()),
             synced: watch::Sender::new(false),
+            failures: AtomicU32::new(0),
         }
     }
 
@@ -112,6 +121,19 @@ impl<K: Object> Store<K> {
     /// Whether the first list has arrived.
     pub fn is_synced(&self) -> bool {
         *self.synced.borrow()
+    }
+
+    /// Whether the server answers: what is here may be old otherwise.
+    pub fn is_current(&self) -> bool {
+        self.failures.load(Ordering::Relaxed) < TOO_MANY_FAILURES
+    }
+
+    pub(super) fn count_failure(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn forget_failures(&self) {
+        self.failures.store(0, Ordering::Relaxed);
     }
 
     /// Waits for the first list.
@@ -250,6 +272,17 @@ mod tests {
             sink.lock().push(format!("{}>{}", name(&change.old), name(&change.new)));
         });
         log
+    }
+
+    #[test]
+    fn a_store_that_heard_nothing_for_long_is_not_current_until_the_next_list() {
+        let store = Store::<ConfigMap>::new(&[]);
+        (0..TOO_MANY_FAILURES - 1).for_each(|_| store.count_failure());
+        assert!(store.is_current());
+        store.count_failure();
+        assert!(!store.is_current());
+        store.forget_failures();
+        assert!(store.is_current());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod path;
 mod place;
 mod problem;
 mod text;
+mod twice;
 
 use std::{
     io::{self, Read},
@@ -19,6 +20,7 @@ use std::{
 pub use document::Document;
 pub use problem::{Problem, one_a_line};
 use thiserror::Error;
+pub use twice::contradictions;
 
 /// The name of standard input among paths.
 pub const STANDARD_INPUT: &str = "-";
