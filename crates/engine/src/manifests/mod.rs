@@ -22,6 +22,9 @@ pub use problem::{Problem, one_a_line};
 use thiserror::Error;
 pub use twice::contradictions;
 
+/// Words with which a problem says that a key stands twice: then the text is in order and its author must choose.
+pub const DUPLICATE_KEY: &str = text::DUPLICATE_KEY;
+
 /// The name of standard input among paths.
 pub const STANDARD_INPUT: &str = "-";
 

@@ -39,6 +39,22 @@ impl Place {
         step.map_or(self, |(inner, rest)| inner.of_path(rest))
     }
 
+    /// The line at which the key that stands again at `again` stood first, where one map has it twice.
+    pub fn first_of_twice(&self, again: usize) -> Option<usize> {
+        match &self.inside {
+            Inside::Nothing => None,
+            Inside::Items(items) => items.iter().find_map(|item| item.first_of_twice(again)),
+            Inside::Members(members) => {
+                let is_again = |(key, second): &(String, Self)| {
+                    let (_, first) = members.iter().find(|(other, _)| other == key)?;
+                    (second.line == again && !std::ptr::eq(first, second)).then_some(first.line)
+                };
+                let inside = || members.iter().find_map(|(_, member)| member.first_of_twice(again));
+                members.iter().find_map(is_again).or_else(inside)
+            }
+        }
+    }
+
     /// Moves everything down by some lines.
     pub fn move_down(&mut self, lines: usize) {
         self.line += lines;

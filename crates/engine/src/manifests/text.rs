@@ -1,6 +1,8 @@
 //! The documents of a text. Each is parsed by itself, so that one with a mistake does not hide those of the others.
 
-use serde_saphyr::{MessageFormatter, Spanned, UserMessageFormatter};
+use serde_saphyr::{
+    Error, MessageFormatter, Options, Spanned, UserMessageFormatter, options::DuplicateKeyPolicy,
+};
 
 use super::{
     node::{Node, line},
@@ -57,18 +59,23 @@ fn is_blank(text: &str) -> bool {
     })
 }
 
-fn parsed(file: &str, chunk: &Chunk<'_>) -> Vec<Result<Node, Vec<Problem>>> {
-    let options = serde_saphyr::options! {
+fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+    serde_saphyr::options! {
         legacy_octal_numbers: true,
         with_snippet: false,
         emit_comments: false,
+        duplicate_keys: duplicate_keys,
         budget: serde_saphyr::budget! {
             max_depth: DEEPEST,
             max_nodes: MOST_VALUES,
             max_events: MOST_VALUES,
             max_total_scalar_bytes: MOST_BYTES,
         },
-    };
+    }
+}
+
+fn parsed(file: &str, chunk: &Chunk<'_>) -> Vec<Result<Node, Vec<Problem>>> {
+    let options = options(DuplicateKeyPolicy::Error);
     match serde_saphyr::from_multiple_with_options::<Spanned<Node>>(chunk.text, options) {
         Ok(nodes) => nodes
             .into_iter()
@@ -79,14 +86,31 @@ fn parsed(file: &str, chunk: &Chunk<'_>) -> Vec<Result<Node, Vec<Problem>>> {
     }
 }
 
-fn syntax_problem(file: &str, chunk: &Chunk<'_>, error: &serde_saphyr::Error) -> Problem {
+/// What is said, with the place, where a map has a key twice.
+pub(super) const DUPLICATE_KEY: &str = "duplicate mapping key";
+
+fn syntax_problem(file: &str, chunk: &Chunk<'_>, error: &Error) -> Problem {
     let at = error.location().and_then(|location| usize::try_from(location.line()).ok()).unwrap_or_default();
-    let words = UserMessageFormatter.format_message(error).replace(char::is_control, " ");
-    Problem {
-        file: file.to_owned(),
-        line: chunk.before + at.max(1),
-        message: format!("not valid YAML: {words}"),
-    }
+    let line = chunk.before + at.max(1);
+    let words = match error {
+        Error::DuplicateMappingKey { key, .. } => {
+            let key = key.as_ref().map(|key| format!(": {key}")).unwrap_or_default();
+            let first = first_of_twice(chunk, at);
+            let both = first.map(|first| format!(" stands twice, in line {first} and in line {line}"));
+            format!("{DUPLICATE_KEY}{key}{}", both.unwrap_or_default())
+        }
+        _ => UserMessageFormatter.format_message(error).into_owned(),
+    };
+    let message = format!("not valid YAML: {}", words.replace(char::is_control, " "));
+    Problem { file: file.to_owned(), line, message }
+}
+
+/// The line of the file in which a key stood first that stands again in a line of the chunk.
+fn first_of_twice(chunk: &Chunk<'_>, again: usize) -> Option<usize> {
+    let options = options(DuplicateKeyPolicy::LastWins);
+    let nodes = serde_saphyr::from_multiple_with_options::<Spanned<Node>>(chunk.text, options).ok()?;
+    let first = nodes.iter().find_map(|node| node.value.place.first_of_twice(again))?;
+    Some(chunk.before + first)
 }
 
 /// The node with the lines of the file instead of those of its chunk.

@@ -4,9 +4,18 @@ use capm3_engine::manifests::{self, Problem as Unread};
 
 use super::report::{Place, Problem, Severity};
 
-/// The problem, with a proposal where another indentation of a line near it is all that is missing.
+/// The problem, with a proposal where another indentation of a line near it is all that is missing, or where a key
+/// stands twice.
 pub(super) fn explain(text: &str, unread: &Unread) -> Problem {
     let place = |line| Place { file: unread.file.clone(), line, ..Place::default() };
+    if unread.message.contains(manifests::DUPLICATE_KEY) {
+        return Problem {
+            severity: Severity::Error,
+            place: place(unread.line),
+            message: unread.message.clone(),
+            proposal: Some("one of the two alone".to_owned()),
+        };
+    }
     match repair(text, unread) {
         Some(repair) => Problem {
             severity: Severity::Error,
@@ -107,6 +116,19 @@ mod tests {
             (5, Some("begin it in column 3: \"  claim:\"")),
             "{problem:?}"
         );
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_told_with_both_lines_and_not_moved_elsewhere() {
+        let problem = explained("---\nkind: A\n---\nspec:\n  a: 1\n  b: {c: 1}\n  a: 2\n");
+        assert_eq!(problem.place.line, 7);
+        assert!(
+            problem.message.ends_with("duplicate mapping key: a stands twice, in line 5 and in line 7"),
+            "{problem:?}"
+        );
+        assert_eq!(problem.proposal.as_deref(), Some("one of the two alone"));
+        let nested = explained("l:\n- a: {b: 1}\n  c: [{d: 1, e: 2, d: 3}]\n");
+        assert!(nested.message.ends_with("d stands twice, in line 3 and in line 3"), "{nested:?}");
     }
 
     #[test]
