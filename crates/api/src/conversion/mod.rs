@@ -97,6 +97,23 @@ pub fn convert(object: Value, to: &str) -> Result<Value, ConversionError> {
     Ok(Value::Object(object))
 }
 
+/// Gives an object that has the form of v1beta2 already, but was read in v1beta1 and still carries the annotation, with
+/// what v1beta1 did not show of it and without the annotation. What the object says otherwise than was shown stays.
+///
+/// # Errors
+/// If the object is of another kind, or if the annotation holds something that cannot be read.
+pub fn restore(object: Value) -> Result<Value, ConversionError> {
+    let Value::Object(mut object) = object else { return Err(ConversionError::NotAnObject) };
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (kind, api_version) = (text("kind"), text("apiVersion"));
+    let Some(kind) = KINDS.iter().find(|it| it.name == kind) else {
+        return Err(ConversionError::Kind { kind, api_version });
+    };
+    let hub = stored::take_off(&mut object)?;
+    kind.bring_back(&mut object, hub)?;
+    Ok(Value::Object(object))
+}
+
 /// How one kind is converted.
 struct Kind {
     name: &'static str,
@@ -186,6 +203,11 @@ impl Kind {
     fn to_hub(&self, object: &mut Object) -> Result<(), ConversionError> {
         let hub = stored::take_off(object)?;
         (self.up)(object)?;
+        self.bring_back(object, hub)
+    }
+
+    /// Merges what was stored into what came back, which is in the form of v1beta2.
+    fn bring_back(&self, object: &mut Object, hub: Option<Object>) -> Result<(), ConversionError> {
         if let Some(mut hub) = hub {
             (self.settle)(&mut hub);
             let shown = self.as_shown(&hub)?;
