@@ -3,12 +3,15 @@
 //! An inline range becomes an IPPool that hands out the same address for each index: the name of an address claim is
 //! that of the data and the pool, so the pool can set the address of each claim aside. What cannot be said is reported.
 
+use capm3_api::vocabulary::annotation::TEMPLATE_REFERENCE;
 use capm3_engine::manifests::Document;
 use serde_json::{Map, Value, json};
 
 use super::{draft::Draft, names::is_legal, path::Path};
 
+mod failure_domains;
 mod pool;
+mod refused;
 
 use pool::Pool;
 
@@ -17,7 +20,18 @@ pub(super) fn convert(draft: &mut Draft<'_>, documents: &[Document]) -> Vec<Valu
     match draft.text("kind") {
         "Metal3DataTemplate" => {
             drop_key(draft, documents);
-            pools(draft)
+            let pools = pools(draft);
+            refused::in_data_template(draft);
+            pools
+        }
+        "Metal3Machine" => {
+            refused::in_machine(draft, "spec");
+            vec![]
+        }
+        "Metal3MachineTemplate" => {
+            refused::in_machine(draft, "spec.template.spec");
+            failure_domains::settle(draft);
+            vec![]
         }
         "Metal3Data" => {
             drop_key(draft, documents);
@@ -28,15 +42,13 @@ pub(super) fn convert(draft: &mut Draft<'_>, documents: &[Document]) -> Vec<Valu
 }
 
 /// The key that templates share cannot be said. Where it matters it stays, for without it an address could be used twice.
+/// The annotation that mirrors it stays: there nobody reads it, and on the way back it is the key again.
 fn drop_key(draft: &mut Draft<'_>, documents: &[Document]) {
-    let (path, name) = (Path::of("spec.templateReference"), draft.text("metadata.name").to_owned());
-    let key = draft.text("spec.templateReference").to_owned();
-    if key.is_empty() {
-        return;
-    }
+    let Some((path, key)) = key_of(&draft.value) else { return };
+    let name = draft.text("metadata.name").to_owned();
     let is_shared = documents.iter().any(|other| {
         let text = |pointer| other.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let shares = text("/metadata/name") == key || text("/spec/templateReference") == key;
+        let shares = text("/metadata/name") == key || key_of(&other.value).is_some_and(|(_, its)| its == key);
         text("/kind") == "Metal3DataTemplate" && text("/metadata/name") != name && shares
     });
     if is_shared && draft.text("kind") == "Metal3DataTemplate" {
@@ -45,7 +57,17 @@ fn drop_key(draft: &mut Draft<'_>, documents: &[Document]) {
         return;
     }
     draft.warn(&path, "templates cannot share indexes in the reference implementation", None);
-    draft.remove(&path, "the reference implementation does not know it");
+    draft.remove(&Path::of("spec.templateReference"), "the reference implementation does not know it");
+}
+
+/// The key of a template or of data, and where it is said: in the field or, where CRDs have none, in the annotation.
+fn key_of(document: &Value) -> Option<(Path, String)> {
+    let field = Path::of("spec.templateReference");
+    let annotation = Path::of("metadata.annotations").key(TEMPLATE_REFERENCE);
+    [field, annotation].into_iter().find_map(|path| {
+        let key = path.find(document)?.as_str().filter(|key| !key.is_empty())?.to_owned();
+        Some((path, key))
+    })
 }
 
 /// Where inline ranges of networks stand.
