@@ -223,6 +223,21 @@ fn nearly_printed() -> impl Strategy<Value = Value> {
     })
 }
 
+/// A document with any text, or any object, in the annotation of a conversion.
+fn converted() -> impl Strategy<Value = Value> {
+    let object = value().prop_map(|spec| json!({"spec": spec}).to_string());
+    let text = prop_oneof![object, select(TEXTS).prop_map(str::to_owned)];
+    (prop_oneof![document(), nearly_printed()], text).prop_map(|(mut document, text)| {
+        let metadata = json!({"name": "a", "annotations": {"cluster.x-k8s.io/conversion-data": text}});
+        if let Some(document) = document.as_object_mut() {
+            document.insert("metadata".to_owned(), metadata);
+            // What v1alpha kept is never read; that it stays is shown elsewhere.
+            document.shift_remove("apiVersion");
+        }
+        document
+    })
+}
+
 fn made(values: &[Value]) -> Vec<Document> {
     values.iter().map(|value| Document::made("f.yaml", value.clone())).collect()
 }
@@ -234,6 +249,15 @@ proptest! {
     fn migrating_the_output_changes_nothing(values in vec(prop_oneof![document(), nearly_printed(), nearly_printed()], 1..3), prune: bool, portable: bool) {
         let options = Options { prune, portable };
         let first = migrate(&made(&values), options);
+        let second = migrate(&made(&first.documents), options);
+        prop_assert_eq!(&second.documents, &first.documents);
+        prop_assert_eq!(&second.changes, &vec![]);
+    }
+
+    #[test]
+    fn what_an_annotation_holds_comes_back_at_once(value in converted(), prune: bool) {
+        let options = Options { prune, portable: false };
+        let first = migrate(&made(&[value]), options);
         let second = migrate(&made(&first.documents), options);
         prop_assert_eq!(&second.documents, &first.documents);
         prop_assert_eq!(&second.changes, &vec![]);

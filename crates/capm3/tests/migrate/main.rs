@@ -7,10 +7,13 @@ mod cluster_api;
 mod clusters;
 mod data;
 mod data_templates;
+mod kept;
 mod machines;
+mod metadata;
 mod networks;
 mod portable;
 mod strict;
+mod values;
 
 use std::{
     fs,

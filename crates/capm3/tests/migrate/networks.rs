@@ -73,3 +73,23 @@ fn s141_the_mask_of_a_network_becomes_its_prefix() {
     let network = "networks:\n  ipv4:\n  - id: net\n    link: eth0\n    ipAddress: {start: 10.0.0.10, end: 10.0.0.20}\n    netmask: 24";
     text("s141", &network_data(network), 0).gives(&["prefix: 24"]);
 }
+
+/// Given a pool beside a mask, the pool says the prefix: an equal one in the input makes the mask superfluous, a different
+/// one or none is for the user to decide, for an API server takes no prefix beside a pool.
+#[test]
+fn a_mask_beside_a_pool_is_asked_for_unless_the_pool_says_it() {
+    let network = network_data("networks:\n  ipv4: [{id: q, link: e, ipAddressFromIPPool: p, netmask: 24}]");
+    let pool = |prefix: i32| {
+        format!(
+            "{network}---\napiVersion: ipam.metal3.io/v1alpha1\nkind: IPPool\nmetadata: {{name: p}}\nspec: {{namePrefix: p, prefix: {prefix}, pools: [{{start: 10.0.0.1, end: 10.0.0.9}}]}}\n"
+        )
+    };
+    text("prefix-beside-pool", &network, 1).reports(&[
+        "stdin:8: ",
+        "a network with a pool has no prefix of its own",
+        "write: remove it, and see that pool p has prefix: 24",
+    ]);
+    let dropped = text("prefix-of-pool", &pool(24), 0);
+    dropped.reports(&["24 -> removed (pool p says it"]);
+    text("prefix-unlike-pool", &pool(16), 1).reports(&["says 24, but pool p, whose prefix is used, says 16"]);
+}

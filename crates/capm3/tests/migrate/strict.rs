@@ -44,3 +44,25 @@ fn wrong_usage_ends_with_2() {
     assert_eq!(run(&[], "").code, 2);
     assert_eq!(run(&["-f", "no-such-file.yaml"], "").code, 2);
 }
+
+/// What the provider's own admission would refuse is told with its line, and never passes as done.
+#[test]
+fn what_an_api_server_would_refuse_is_told() {
+    let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t}\nspec:\n  metaData:\n    fromHostInterfaces:\n    - key: mac\n  networkData:\n    networks:\n      ipv4:\n      - id: net\n        link: e\n";
+    text("refused", template, 1).reports(&[
+        "stdin:7: Metal3DataTemplate t: spec.metaData.fromHostInterfaces[0]: an API server will refuse it: ",
+        "stdin:11: Metal3DataTemplate t: spec.networkData.networks.ipv4[0]: an API server will refuse it: ",
+    ]);
+}
+
+/// A key that stands twice is told with both lines, and no other indentation is proposed for it.
+#[test]
+fn a_key_that_stands_twice_is_told_with_both_lines() {
+    let cluster = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: Metal3Cluster\nmetadata: {name: c}\nspec:\n  cloudProviderEnabled: true\n  controlPlaneEndpoint: {host: a, port: 6443}\n  cloudProviderEnabled: false\n";
+    let run = run(&["-f", "-"], cluster);
+    assert_eq!(run.code, 1);
+    assert_eq!(
+        run.report.lines().next().unwrap(),
+        "error: stdin:7: not valid YAML: duplicate mapping key: cloudProviderEnabled stands twice, in line 5 and in line 7; write: one of the two alone"
+    );
+}

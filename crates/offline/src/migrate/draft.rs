@@ -32,6 +32,11 @@ impl<'a> Draft<'a> {
         Self { source, value: source.value.clone(), moves: vec![], changes: vec![], problems: vec![] }
     }
 
+    /// The text at a path of keys in what the user wrote, or nothing.
+    pub fn written(&self, keys: &str) -> &str {
+        Path::of(keys).find(&self.source.value).and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// Where a value stood when it was read.
     fn place(&self, path: &Path) -> Place {
         let original = self
@@ -99,8 +104,10 @@ impl<'a> Draft<'a> {
     }
 
     fn problem(&mut self, severity: Severity, path: &Path, message: String, proposal: Option<String>) {
-        let place = self.place(path);
-        self.problems.push(Problem { severity, place, message, proposal });
+        let problem = Problem { severity, place: self.place(path), message, proposal };
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     /// Puts a value in the place of another.

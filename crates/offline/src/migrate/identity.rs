@@ -17,6 +17,8 @@ pub(super) enum Family {
     ClusterApi,
     /// A Secret.
     Secret,
+    /// A kind of others that has one form: only its metadata is looked at.
+    Neighbour,
     /// Anything else: left as it is.
     Foreign,
 }
@@ -73,7 +75,7 @@ pub(super) fn establish(draft: &mut Draft<'_>, shapes: &Shapes) -> Family {
         (true, ..) => Family::Own { is_fragment },
         (_, true, _) => Family::ClusterApi,
         (_, _, "Secret") => Family::Secret,
-        _ => Family::Foreign,
+        _ => Family::Neighbour,
     }
 }
 

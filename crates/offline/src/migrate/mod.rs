@@ -11,12 +11,17 @@ mod draft;
 mod forms;
 mod identity;
 mod infra_cluster;
+mod kept;
 mod machine;
+mod metadata;
 mod names;
 mod owners;
 mod path;
+mod pool_prefix;
 mod portable;
+mod refusals;
 mod report;
+mod scalar;
 mod secret;
 mod shape;
 mod syntax;
@@ -44,12 +49,15 @@ pub struct Options {
 /// Brings documents to the form of v1beta2.
 pub fn migrate(documents: &[Document], options: Options) -> Migration {
     let shapes = Shapes::of_own_kinds();
-    let owners = Owners::among(documents);
+    let input = Input { documents, owners: Owners::among(documents) };
     let mut migration = Migration::default();
     for document in documents {
         let mut draft = Draft::new(document);
-        one(&mut draft, shapes, &owners, options);
+        let family = one(&mut draft, shapes, &input, options);
         let pools = if options.portable { portable::convert(&mut draft, documents) } else { vec![] };
+        if !matches!(family, Family::Foreign | Family::Own { is_fragment: true }) {
+            refusals::report(&mut draft);
+        }
         draft.changes.sort_by_key(|change| change.place.line);
         draft.problems.sort_by_key(|problem| problem.place.line);
         migration.documents.push(draft.value);
@@ -60,34 +68,60 @@ pub fn migrate(documents: &[Document], options: Options) -> Migration {
     migration
 }
 
-fn one(draft: &mut Draft<'_>, shapes: &Shapes, owners: &Owners, options: Options) {
+/// What documents may need to know of each other.
+struct Input<'a> {
+    documents: &'a [Document],
+    owners: Owners,
+}
+
+fn one(draft: &mut Draft<'_>, shapes: &Shapes, input: &Input<'_>, options: Options) -> Family {
     let family = identity::establish(draft, shapes);
     if family == Family::Foreign {
-        return;
+        return family;
+    }
+    metadata::check(draft, options.prune);
+    if family == Family::Neighbour {
+        return family;
     }
     draft.remove(&Path::of("status"), "controllers write it; what is in a file is not used");
     match family {
-        Family::Foreign => {}
-        Family::ClusterApi => cluster_api::convert(draft),
+        Family::Foreign | Family::Neighbour => {}
+        Family::ClusterApi => {
+            cluster_api::convert(draft);
+            kept::compare(draft);
+        }
         Family::Secret => secret::convert(draft),
-        Family::Own { is_fragment } => own(draft, shapes, options, is_fragment),
+        Family::Own { is_fragment } => own(draft, shapes, input, options, is_fragment),
     }
-    owners.repair(draft);
+    input.owners.repair(draft);
+    family
 }
 
 /// One of the provider's kinds.
-fn own(draft: &mut Draft<'_>, shapes: &Shapes, options: Options, is_fragment: bool) {
-    machine::lift_provider_spec(draft);
-    infra_cluster::cloud_provider(draft);
-    let kind = draft.text("kind").to_owned();
-    if let Some(shape) = shapes.of(&kind) {
-        walk::walk(draft, &Path::default(), shape, options.prune);
+fn own(draft: &mut Draft<'_>, shapes: &Shapes, input: &Input<'_>, options: Options, is_fragment: bool) {
+    to_shape(draft, shapes, options);
+    if kept::restore(draft) {
+        // A server of another build may have stored what this one does not know.
+        to_shape(draft, shapes, options);
     }
+    let kind = draft.text("kind").to_owned();
     match kind.as_str() {
         "Metal3Machine" => machine::check(draft, "spec", is_fragment),
         "Metal3MachineTemplate" => machine::check(draft, "spec.template.spec", is_fragment),
         "Metal3Data" => data::complete_and_check(draft),
-        "Metal3DataTemplate" => data_template::check(draft),
+        "Metal3DataTemplate" => {
+            data_template::check(draft);
+            pool_prefix::settle(draft, input.documents);
+        }
         _ => {}
+    }
+}
+
+/// Gives a document the members of v1beta2; one that has them stays as it is.
+fn to_shape(draft: &mut Draft<'_>, shapes: &Shapes, options: Options) {
+    machine::lift_provider_spec(draft);
+    infra_cluster::cloud_provider(draft);
+    if let Some(shape) = shapes.of(draft.text("kind")) {
+        walk::walk(draft, &Path::default(), shape, options.prune);
     }
 }

@@ -46,6 +46,11 @@ fn named_schema(crd: &Value) -> Option<(String, Value)> {
 pub(super) struct Schema<'a>(&'a Value);
 
 impl<'a> Schema<'a> {
+    /// A schema in the words of a CRD.
+    pub fn new(schema: &'a Value) -> Self {
+        Self(schema)
+    }
+
     fn word(self, word: &str) -> Option<&'a Value> {
         self.0.get(word)
     }
@@ -79,6 +84,16 @@ impl<'a> Schema<'a> {
     /// Whether values must be of this type.
     pub fn expects(self, kind: &str) -> bool {
         self.word("type").is_some_and(|expected| expected == kind)
+    }
+
+    /// Whether whole numbers must fit into 32 bits.
+    pub fn expects_32_bits(self) -> bool {
+        self.word("format").is_some_and(|format| format == "int32")
+    }
+
+    /// Whether the member has a name of its own.
+    pub fn names(self, key: &str) -> bool {
+        self.members().any(|member| member == key)
     }
 
     /// Whether the member must be there.

@@ -7,6 +7,7 @@ use super::{
     draft::{Draft, UNSET},
     forms,
     path::Path,
+    scalar,
     shape::Schema,
     tables::{DROPPED, RENAMED, Renamed},
 };
@@ -15,6 +16,7 @@ use crate::nearest::nearest;
 /// Brings the value at this path, and everything in it, to the schema's form.
 pub(super) fn walk(draft: &mut Draft<'_>, path: &Path, schema: Schema<'_>, prune: bool) {
     forms::apply(draft, path);
+    scalar::settle(draft, path, schema);
     match path.find(&draft.value) {
         Some(Value::Object(_)) if schema.expects("object") => members(draft, path, schema, prune),
         Some(Value::Array(items)) if schema.expects("array") => {
@@ -25,10 +27,7 @@ pub(super) fn walk(draft: &mut Draft<'_>, path: &Path, schema: Schema<'_>, prune
         }
         Some(Value::Null) | None => {}
         Some(other) => {
-            if schema.expects("string") && !other.is_string() && !other.is_object() && !other.is_array() {
-                let message = format!("is {other} for YAML where text is expected");
-                draft.error(path, message, Some("quotes around it".to_owned()));
-            } else if let Some(expected) = mismatch(schema, other) {
+            if let Some(expected) = mismatch(schema, other) {
                 let found = forms::of(other);
                 draft.error(path, format!("is {found} where {expected} is expected"), None);
             }
@@ -51,13 +50,21 @@ fn mismatch(schema: Schema<'_>, value: &Value) -> Option<&'static str> {
 
 fn members(draft: &mut Draft<'_>, path: &Path, schema: Schema<'_>, prune: bool) {
     for key in keys(draft, path) {
-        if !schema.members().any(|member| member == key) {
+        if !schema.names(&key) {
             rename(draft, path, &key, schema, prune);
         }
     }
     for key in keys(draft, path) {
         let Some(member) = schema.member(&key) else { continue };
         let below = path.key(&key);
+        if !schema.names(&key)
+            && member.expects("string")
+            && below.find(&draft.value).is_some_and(Value::is_null)
+        {
+            // A label that is dropped selects, or is selected by, more than one that is empty.
+            draft.error(&below, "says nothing where text is expected", Some("\"\", or remove it".to_owned()));
+            continue;
+        }
         walk(draft, &below, member, prune);
         let is_empty = below.find(&draft.value).is_some_and(|value| member.refuses_as_empty(value));
         if is_empty && !schema.requires(&key) {

@@ -104,7 +104,7 @@ fn name_servers(item: &Value) -> Option<Vec<Value>> {
 
 /// A step of 0 always meant 1, which is also what no step means.
 pub(super) fn step(draft: &mut Draft<'_>, path: &Path) {
-    if path.find(&draft.value).is_some_and(|step| step.as_i64() == Some(0)) {
+    if path.find(&draft.value).is_some_and(|step| step.as_i64() == Some(0) || step == "0") {
         draft.replace(path, json!(1), "a step of 0 means 1");
     }
 }
