@@ -46,12 +46,14 @@ fn folder_prefix(port: u16) -> String {
 
 /// What cannot be removed, such as a folder of another user, stays.
 fn remove_left_behind(parent: &Path, port: u16) {
-    let is_ours = |name: &str| {
+    let is_left = |name: &str| {
         let process = name.strip_prefix(&folder_prefix(port));
-        process.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
+        let is_number = |id: &&str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+        // Another one may run on the same port of another loopback address.
+        process.filter(is_number).is_some_and(|id| !Path::new("/proc").join(id).exists())
     };
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(is_ours) {
+        if entry.file_name().to_str().is_some_and(is_left) {
             fs::remove_dir_all(entry.path()).ok();
         }
     }
@@ -85,13 +87,14 @@ mod tests {
     #[test]
     fn what_a_killed_one_left_on_the_same_port_goes_and_nothing_else() {
         let parent = tempfile::tempdir().unwrap();
-        let names = ["capm3-up-7-11", "capm3-up-7-mine", "capm3-up-77-11", "other"];
+        let running = format!("capm3-up-7-{}", std::os::unix::process::parent_id());
+        let names = ["capm3-up-7-99999999", &running, "capm3-up-7-mine", "capm3-up-77-11", "other"];
         for name in names {
             fs::create_dir(parent.path().join(name)).unwrap();
         }
         let _file = KubeconfigFile::write(parent.path(), 7, "text").unwrap();
         let left: Vec<_> = names.into_iter().filter(|name| parent.path().join(name).exists()).collect();
-        assert_eq!(left, ["capm3-up-7-mine", "capm3-up-77-11", "other"]);
+        assert_eq!(left, [&running, "capm3-up-7-mine", "capm3-up-77-11", "other"]);
     }
 
     #[test]
