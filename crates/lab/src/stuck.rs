@@ -1,11 +1,8 @@
 //! Why something does not get on: for each machine what it waits for, and each host with the reason it was not taken.
 
-use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::reason};
-use capm3_engine::{End, Object, ObjectKey};
-use capm3_provider::{
-    metal3machine::{self, Live, Nodes, Snapshot},
-    workload::Workload,
-};
+use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine};
+use capm3_engine::Object;
+use capm3_provider::metal3machine;
 use serde_json::Value;
 
 use crate::Lab;
@@ -42,37 +39,14 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
         machines.iter().filter_map(|o| serde_json::from_value::<Metal3Machine>(o.as_ref().clone()).ok());
     machines
         .filter_map(|machine| {
-            let unknown = |_: &ObjectKey| Workload::Unknown;
-            let mut snapshot = metal3machine::observe(provider.caches().as_ref(), unknown, &machine.key())?;
-            snapshot.live = Live::trusting_the_reader();
-            let decision = metal3machine::decide(&snapshot, "");
-            let End::WaitFor(waits_for) = decision.plan.end else {
-                return None;
-            };
-            let waits_for = in_words(&snapshot, waits_for);
-            let choice = metal3machine::choose_host(&snapshot);
+            let glance = metal3machine::glance(provider.caches().as_ref(), &machine.key())?;
+            let waits_for = glance.waits_for()?;
+            let waits_for = waits_for.strip_prefix("waiting for ").unwrap_or(waits_for).to_owned();
+            let choice = metal3machine::choose_host(&glance.snapshot);
             let hosts = choice.verdicts.iter().map(ToString::to_string).collect();
             Some(StuckMachine { name: machine.metadata.name_str().to_owned(), waits_for, hosts })
         })
         .collect()
-}
-
-/// What a machine waits for, with what the decision alone does not tell.
-fn in_words(snapshot: &Snapshot, waits_for: String) -> String {
-    let mut words = waits_for;
-    // The Nodes are not looked at here, so of them the controller's own last word counts.
-    if matches!(snapshot.nodes, Nodes::NotConnected)
-        && let Some(said) = said_of_node(&snapshot.metal3_machine)
-    {
-        said.clone_into(&mut words);
-    }
-    words.strip_prefix("waiting for ").unwrap_or(&words).to_owned()
-}
-
-fn said_of_node(machine: &Metal3Machine) -> Option<&str> {
-    let mut conditions = machine.status.conditions.iter();
-    let condition = conditions.find(|condition| condition.reason == reason::WAITING_FOR_NODE)?;
-    Some(condition.message.as_str())
 }
 
 /// Control planes and deployments that have fewer ready machines than they want.

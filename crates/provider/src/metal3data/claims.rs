@@ -57,7 +57,7 @@ impl AddressClaim {
     }
 
     /// Whether the claim is on that pool.
-    pub(super) fn is_on(&self, pool: &PoolRef) -> bool {
+    pub fn is_on(&self, pool: &PoolRef) -> bool {
         match self {
             Self::Metal3(claim) => pool.is_metal3() && claim.spec.pool.name_str() == pool.name,
             Self::Capi(claim) => claim.spec.pool_ref == typed(pool),
@@ -71,7 +71,7 @@ impl AddressClaim {
     }
 
     /// Why the claim cannot be served, as its address manager says.
-    pub(super) fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<String> {
         match self {
             Self::Metal3(claim) => claim.status.error_message.clone().filter(|m| !m.is_empty()),
             Self::Capi(claim) if claim.status.address_ref.is_some() => None,

@@ -16,7 +16,7 @@ use capm3_domain::{
 use capm3_engine::{End, Object, ResourceKind, Write};
 
 use super::{
-    Snapshot, data,
+    Snapshot, Stage, data,
     decide::{Pass, Step},
     delete, host_spec,
 };
@@ -68,6 +68,7 @@ fn label_bmc_secret(pass: &mut Pass<'_>) {
 
 /// A machine whose Node is known: its host must still be its own, and is kept in line.
 pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
+    pass.stage = Stage::Host;
     let Some(host) = pass.snapshot.host.clone() else {
         return match annotated_host(&pass.snapshot.metal3_machine) {
             Ok(name) => Err(missing(pass, name.unwrap_or_default())),
@@ -85,8 +86,10 @@ pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     pass.status().meta_data_good();
     pass.status().node_found();
     let data = data::wait(pass);
+    pass.stage = Stage::Provisioning;
     keep_host_in_line(pass)?;
     judge_provisioning(pass, &host)?;
+    pass.stage = Stage::Data;
     data
 }
 

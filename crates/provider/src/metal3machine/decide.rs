@@ -10,7 +10,7 @@ use capm3_api::{
 };
 use capm3_engine::{End, EventNote, ObjectKey, Plan};
 
-use super::{Snapshot, associate, data, delete, live::Question, node, pause, status::Status};
+use super::{Snapshot, Stage, associate, data, delete, live::Question, node, pause, status::Status};
 use crate::{batch::STATUS_PACE, conditions, finalizers::add_finalizer};
 
 /// A plan, and what concerns the workload cluster.
@@ -28,6 +28,8 @@ pub struct Decision {
     pub best_effort: Plan,
     /// Whether the machine waits for a host to become usable.
     pub waits_for_host: bool,
+    /// How far the look came.
+    pub stage: Stage,
 }
 
 /// A Node that must be told its provider ID.
@@ -55,6 +57,7 @@ pub(super) struct Pass<'a> {
     /// Whether the status is written although the look goes on at once: what it says is not known any more later.
     pub(super) say_now: bool,
     pub(super) waits_for_host: bool,
+    pub(super) stage: Stage,
     /// Events about what only the status tells apart from the last look: recorded when the status is written.
     pub(super) with_status: Vec<EventNote>,
 }
@@ -75,6 +78,7 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
         best_effort: Plan::done(),
         say_now: false,
         waits_for_host: false,
+        stage: Stage::default(),
         with_status: Vec::new(),
     };
     let end = if pass.new.metadata.is_deleting() { delete::run(&mut pass) } else { run(&mut pass) };
@@ -83,18 +87,32 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
 
 fn run(pass: &mut Pass<'_>) -> Step {
     let (machine, cluster) = pass.owners()?;
+    pass.stage = Stage::Pause;
     pause::run(pass, Some(cluster))?;
+    pass.stage = Stage::Infrastructure;
     pass.infrastructure(cluster)?;
     pass.hold_on()?;
     associate::release_surplus(pass);
     if pass.is_provisioned() && machine.node_name().is_some() {
-        return associate::keep_host(pass, machine);
+        associate::keep_host(pass, machine)?;
+    } else {
+        provision(pass, machine)?;
     }
+    pass.stage = Stage::Ready;
+    Ok(())
+}
+
+fn provision(pass: &mut Pass<'_>, machine: &Machine) -> Step {
+    pass.stage = Stage::Bootstrap;
     pass.bootstrap(machine)?;
+    pass.stage = Stage::Host;
     associate::take_host(pass, machine)?;
+    pass.stage = Stage::Data;
     data::claim(pass)?;
     data::wait(pass)?;
+    pass.stage = Stage::Provisioning;
     associate::provision_host(pass)?;
+    pass.stage = Stage::Node;
     node::find(pass)
 }
 
@@ -151,6 +169,7 @@ impl<'a> Pass<'a> {
             return Err(End::WaitFor(what));
         };
         self.new.spec.failure_domain.clone_from(&machine.spec.failure_domain);
+        self.stage = Stage::Cluster;
         let Some(cluster) = snapshot.cluster.as_deref() else {
             return Err(self.waits_for_infrastructure(format!("Cluster {}", machine.spec.cluster_name)));
         };
@@ -229,6 +248,7 @@ impl<'a> Pass<'a> {
             ask: None,
             best_effort: self.best_effort,
             waits_for_host: self.waits_for_host,
+            stage: self.stage,
         }
     }
 

@@ -16,7 +16,7 @@ use capm3_engine::{End, Object, Plan, ResourceKind, Write};
 use serde_json::Value;
 
 use super::{
-    Snapshot,
+    Snapshot, Stage,
     decide::{Pass, Step},
     left_behind,
     live::Question,
@@ -25,10 +25,12 @@ use super::{
 use crate::finalizers::remove_finalizer;
 
 pub(super) fn run(pass: &mut Pass<'_>) -> Step {
+    pass.stage = Stage::Deletion;
     if !pass.new.metadata.has_finalizer(finalizer::MACHINE) {
         return Ok(());
     }
     pause_first(pass)?;
+    pass.stage = Stage::Deletion;
     release_hosts(pass)?;
     release_claim(pass);
     remove_finalizer(&mut pass.new.metadata, finalizer::MACHINE);
@@ -41,6 +43,7 @@ fn pause_first(pass: &mut Pass<'_>) -> Step {
     let cluster = pass.snapshot.cluster.clone();
     let paused = cluster.as_deref().is_some_and(Cluster::is_paused)
         || pass.new.metadata.annotation(annotation::PAUSED).is_some();
+    pass.stage = Stage::Pause;
     if paused { pause::run(pass, cluster.as_deref()) } else { Ok(()) }
 }
 

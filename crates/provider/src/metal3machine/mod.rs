@@ -7,6 +7,7 @@ mod associate;
 mod data;
 mod decide;
 mod delete;
+mod glance;
 mod host_spec;
 mod left_behind;
 mod live;
@@ -14,6 +15,7 @@ mod node;
 mod observe;
 mod offers;
 mod pause;
+mod stage;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -27,11 +29,13 @@ use capm3_engine::{
     ActError, ApiError, Controller, ObjectKey, Outcome, Plan, Queue, Reader, ResourceKind, drive,
 };
 pub use decide::{Decision, NodeWrite, decide};
+pub use glance::{Glance, glance};
 pub use host_spec::{claim as claim_host, host_annotation};
 pub use live::{Live, Question};
 pub use observe::{Nodes, Snapshot, observe};
 use offers::Offers;
 use serde_json::json;
+pub use stage::Stage;
 use tracing::debug;
 
 use crate::{

@@ -3,6 +3,7 @@
 mod parity;
 mod pausing;
 mod safety;
+mod stages;
 
 use std::sync::Arc;
 

@@ -1,0 +1,52 @@
+//! A look at a machine that acts on nothing: what the controller would decide now, for people to read.
+
+use std::sync::Arc;
+
+use capm3_api::{
+    metadata::MetadataExt,
+    v1beta2::Metal3Machine,
+    vocabulary::{finalizer, reason},
+};
+use capm3_engine::{End, ObjectKey, Reader};
+
+use super::{Decision, Live, Nodes, Snapshot, decide, observe};
+use crate::{finalizers::add_finalizer, workload::Workload};
+
+/// What was seen and what follows from it.
+#[derive(Debug, Clone)]
+pub struct Glance {
+    /// What was seen.
+    pub snapshot: Snapshot,
+    /// What the controller would do now.
+    pub decision: Decision,
+}
+
+/// Looks at a machine; `None` if it is not there. The word of the reader is final, and workload clusters are not asked.
+pub fn glance(reader: &impl Reader, key: &ObjectKey) -> Option<Glance> {
+    let mut snapshot = observe(reader, |_| Workload::Unknown, key)?;
+    snapshot.live = Live::trusting_the_reader();
+    let machine = &snapshot.metal3_machine.metadata;
+    if !machine.is_deleting() && !machine.has_finalizer(finalizer::MACHINE) {
+        // The controller writes it by itself and goes on: nobody waits for it.
+        add_finalizer(&mut Arc::make_mut(&mut snapshot.metal3_machine).metadata, finalizer::MACHINE);
+    }
+    let decision = decide(&snapshot, "");
+    Some(Glance { snapshot, decision })
+}
+
+impl Glance {
+    /// What the machine waits for, as the controller says it; `None` if it does not wait.
+    pub fn waits_for(&self) -> Option<&str> {
+        let End::WaitFor(words) = &self.decision.plan.end else { return None };
+        // The Nodes are not looked at here, so of them the controller's own last word counts.
+        let is_silent = matches!(self.snapshot.nodes, Nodes::NotConnected);
+        let said = said_of_node(&self.snapshot.metal3_machine).filter(|_| is_silent);
+        Some(said.unwrap_or(words))
+    }
+}
+
+fn said_of_node(machine: &Metal3Machine) -> Option<&str> {
+    let mut conditions = machine.status.conditions.iter();
+    let condition = conditions.find(|condition| condition.reason == reason::WAITING_FOR_NODE)?;
+    Some(condition.message.as_str())
+}

@@ -1,0 +1,54 @@
+//! How far a look came is told with the decision.
+
+use super::*;
+use crate::metal3machine::Stage;
+
+#[test]
+fn a_decision_tells_the_step_at_which_it_stopped() {
+    let deleting = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+    let paused = || Some(read(json!({"metadata": {"name": "c"}, "spec": {"paused": true}})));
+    let with_data = json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}});
+    let provisioned = || with_host(json!({"status": {"provisioning": {"state": "provisioned"}}}));
+    let table = [
+        (Stage::Owner, Snapshot { machine: None, ..ready_to_choose() }),
+        (Stage::Cluster, Snapshot { cluster: None, ..ready_to_choose() }),
+        (Stage::Pause, Snapshot { cluster: paused(), ..ready_to_choose() }),
+        (Stage::Infrastructure, Snapshot { cluster: Some(read(json!({}))), ..ready_to_choose() }),
+        (Stage::Infrastructure, Snapshot { metal3_cluster: None, ..ready_to_choose() }),
+        (Stage::Bootstrap, Snapshot { machine: Some(read(json!({}))), ..ready_to_choose() }),
+        (Stage::Host, Snapshot { candidates: vec![], ..ready_to_choose() }),
+        (Stage::Host, ready_to_choose()),
+        (Stage::Data, with_machine(with_host(json!({})), with_data)),
+        (Stage::Provisioning, with_host(json!({"status": {"provisioning": {"state": "provisioning"}}}))),
+        (Stage::Node, Snapshot { nodes: Nodes::NotConnected, ..provisioned() }),
+        (Stage::Ready, provisioned()),
+        (Stage::Deletion, with_machine(provisioned(), deleting.clone())),
+        (Stage::Pause, with_machine(Snapshot { cluster: paused(), ..ready_to_choose() }, deleting)),
+    ];
+    for (number, (stage, snapshot)) in table.into_iter().enumerate() {
+        assert_eq!(decide(&snapshot, "t").stage, stage, "row {number}");
+    }
+}
+
+/// A machine whose Node is known goes by the same steps.
+#[test]
+fn a_provisioned_machine_tells_what_went_wrong_with_it() {
+    let provisioned = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}},
+        "spec": {"providerID": "metal3://metal3/h/m"}, "status": {"initialization": {"provisioned": true}}});
+    let joined = |snapshot: Snapshot| {
+        let machine =
+            json!({"spec": {"bootstrap": {"dataSecretName": "m"}}, "status": {"nodeRef": {"name": "n"}}});
+        with_machine(Snapshot { machine: Some(read(machine)), ..snapshot }, provisioned.clone())
+    };
+    let state = |state: &str| joined(with_host(json!({"status": {"provisioning": {"state": state}}})));
+    let lost_data = json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}});
+    let table = [
+        (Stage::Ready, state("provisioned")),
+        (Stage::Provisioning, state("deprovisioning")),
+        (Stage::Data, with_machine(state("provisioned"), lost_data)),
+        (Stage::Host, joined(Snapshot { candidates: vec![], ..ready_to_choose() })),
+    ];
+    for (number, (stage, snapshot)) in table.into_iter().enumerate() {
+        assert_eq!(decide(&snapshot, "t").stage, stage, "row {number}");
+    }
+}
