@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::{
     crds,
     exit::{self, Failure},
+    explain,
     manager::{self, LogFormat},
     migrate, render, up,
 };
@@ -33,6 +34,8 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     /// Print the metaData and networkData that each machine would get, with no cluster at all
     Render(render::RenderArgs),
+    /// Tell where a machine stands, what it waits for and why each host was taken or not, live or from files
+    Explain(explain::ExplainArgs),
     /// Print the version
     Version,
 }
@@ -52,6 +55,7 @@ impl Cli {
             Command::Crds(args) => crds::run(&args),
             Command::Migrate(args) => migrate::run(&args),
             Command::Render(args) => render::run(&args),
+            Command::Explain(args) => explain::run(&args),
             Command::Version => exit::print(concat!("capm3 ", env!("CARGO_PKG_VERSION"), "\n")),
         }
     }

@@ -1,10 +1,14 @@
 //! The `capm3` binary: argument parsing and presentation only.
 
 mod cli;
+mod columns;
 mod crds;
 mod exit;
+mod explain;
 mod manager;
 mod migrate;
+mod paint;
+mod remote;
 mod render;
 mod stop;
 mod up;

@@ -3,69 +3,25 @@
 //! `CAPM3_BLESS=1 cargo test -p capm3 --test render` writes the files anew; read the difference before you keep it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{BufRead, BufReader, Write},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-};
+mod common;
+
+use std::{collections::BTreeMap, fs};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use capm3_engine::{Detail, ResourceKind, client::over_network};
+use capm3_engine::ResourceKind;
+use common::{Run, Up, capm3, repository};
 use serde_json::{Value, json};
 
-/// What one run printed.
-struct Run {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Run {
-    fn text(&self) -> String {
-        format!("exit code {}\n\n{}\n{}", self.code, self.stdout, self.stderr)
-    }
-
-    fn machines(&self) -> Vec<Value> {
-        let value: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{}", self.text()));
-        value["machines"].as_array().unwrap().clone()
-    }
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn capm3(arguments: &[&str], input: &str) -> Run {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_capm3"));
-    command.args(arguments).current_dir(repository()).env_remove("CAPM3_LOG").env_remove("KUBECONFIG");
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    Run {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+fn machines(run: &Run) -> Vec<Value> {
+    run.json()["machines"].as_array().unwrap().clone()
 }
 
 fn render(arguments: &[&str]) -> Run {
     capm3(&[&["render"], arguments].concat(), "")
 }
 
-/// Compares, or with `CAPM3_BLESS` writes down, what a run printed.
 fn is_expected(name: &str, run: Run) -> Run {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected/render").join(format!("{name}.txt"));
-    if std::env::var_os("CAPM3_BLESS").is_some_and(|value| value == "1") {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, run.text()).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(run.text(), expected, "not what {} says", path.display());
-    run
+    common::is_expected(&format!("render/{name}"), run)
 }
 
 const THREE_RACKS: &str = "examples/three-racks";
@@ -79,7 +35,7 @@ fn the_three_racks_are_rendered_with_no_cluster_at_all() {
 fn json_has_one_entry_a_machine() {
     let run = is_expected("three-racks-json", render(&["-f", THREE_RACKS, "-o", "json"]));
     let members: Vec<&str> = ["name", "host", "dataTemplate", "index", "metaData", "networkData"].to_vec();
-    for machine in run.machines() {
+    for machine in machines(&run) {
         assert_eq!(machine.as_object().unwrap().keys().collect::<Vec<_>>(), members);
     }
 }
@@ -203,66 +159,18 @@ fn s81_the_data_template_with_inline_ranges_renders_after_migration() {
     assert_eq!(run.code, 0);
 }
 
-/// A cluster that `capm3 up` runs, and a kubeconfig for it.
-struct Up {
-    child: Child,
-    kubeconfig: String,
-}
-
-impl Up {
-    fn start(folder: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
-            .args(["up", "--listen", "127.0.0.1:0", "--profile", "instant", "-f"])
-            .arg(folder)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-        let kubeconfig =
-            lines.find_map(|line| line.strip_prefix("export KUBECONFIG=").map(str::to_owned)).unwrap();
-        assert!(lines.any(|line| line == "Ctrl-C ends everything."), "everything is up");
-        // Whatever it still says must find a reader.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, kubeconfig }
-    }
-
-    /// Every object of these kinds, and every Secret by name.
-    fn read(&self) -> (Vec<Value>, BTreeMap<String, Value>) {
-        let text = fs::read_to_string(&self.kubeconfig).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let client = over_network(&text, None, "test").await.unwrap();
-            let mut objects = Vec::new();
-            let mut secrets = BTreeMap::new();
-            for (group, version, kind, plural) in KINDS {
-                let kind = ResourceKind {
-                    group: group.into(),
-                    version: version.into(),
-                    kind: kind.into(),
-                    plural: plural.into(),
-                };
-                let page = client.list_page::<Value>(&kind, "metal3", Detail::Whole, None).await.unwrap();
-                for mut object in page.items {
-                    if kind.kind == "Secret" {
-                        secrets.insert(object["metadata"]["name"].as_str().unwrap().to_owned(), object);
-                        continue;
-                    }
-                    object["apiVersion"] = json!(kind.api_version());
-                    object["kind"] = json!(kind.kind);
-                    objects.push(object);
-                }
-            }
-            (objects, secrets)
-        })
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        let _told = Command::new("kill").arg(self.child.id().to_string()).status();
-        let _ended = self.child.wait();
-    }
+/// Every object of these kinds, and every Secret by name.
+fn read(up: &Up) -> (Vec<Value>, BTreeMap<String, Value>) {
+    let kinds = KINDS.map(|(group, version, kind, plural)| ResourceKind {
+        group: group.into(),
+        version: version.into(),
+        kind: kind.into(),
+        plural: plural.into(),
+    });
+    let (secrets, objects): (Vec<Value>, Vec<Value>) =
+        up.list(&kinds).into_iter().partition(|object| object["kind"] == "Secret");
+    let name = |secret: &Value| secret["metadata"]["name"].as_str().unwrap().to_owned();
+    (objects, secrets.into_iter().map(|secret| (name(&secret), secret)).collect())
 }
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
@@ -307,13 +215,13 @@ const META_DATA: &str = "  metaData:
 fn objects_of_a_running_cluster_render_to_the_very_bytes_of_its_secrets() {
     let example = changed_example(|text| text);
     let up = Up::start(example.path());
-    let (objects, secrets) = up.read();
+    let (objects, secrets) = read(&up);
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     let run = capm3(&["render", "-f", "-", "-o", "json"], &list.to_string());
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let machines = run.machines();
-    assert_eq!(machines.len(), 6);
-    for machine in &machines {
+    let rendered = machines(&run);
+    assert_eq!(rendered.len(), 6);
+    for machine in &rendered {
         let name = machine["name"].as_str().unwrap();
         for (member, suffix) in [("metaData", "metadata"), ("networkData", "networkdata")] {
             let secret = &secrets[&format!("{name}-{suffix}")];
@@ -328,7 +236,7 @@ fn objects_of_a_running_cluster_render_to_the_very_bytes_of_its_secrets() {
     let changed = changed.path().join("30-data-templates.yaml");
     let differs = render(&["-f", changed.to_str().unwrap(), "--diff", "--kubeconfig", &up.kubeconfig]);
     assert_eq!(differs.code, 1, "{}", differs.text());
-    let machine = machines.iter().find(|machine| machine["dataTemplate"] == "m3dt-rack1").unwrap();
+    let machine = rendered.iter().find(|machine| machine["dataTemplate"] == "m3dt-rack1").unwrap();
     let name = machine["name"].as_str().unwrap();
     let head = format!(
         "--- cluster: Secret metal3/{name}-networkdata\n+++ rendered: machine {name}, networkData\n@@ -6,7 +6,7 @@\n"
@@ -347,14 +255,14 @@ fn manifests_alone_render_to_what_a_cluster_made_from_them_holds() {
     });
     let run = render(&["-f", example.path().to_str().unwrap(), "-o", "json"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let (objects, secrets) = Up::start(example.path()).read();
-    let machines: Vec<&Value> = objects.iter().filter(|object| object["kind"] == "Metal3Machine").collect();
-    assert_eq!(machines.len(), 3);
-    for machine in machines {
+    let (objects, secrets) = read(&Up::start(example.path()));
+    let made: Vec<&Value> = objects.iter().filter(|object| object["kind"] == "Metal3Machine").collect();
+    assert_eq!(made.len(), 3);
+    for machine in made {
         let (name, annotations) =
             (machine["metadata"]["name"].as_str().unwrap(), &machine["metadata"]["annotations"]);
         let host = annotations["metal3.io/BareMetalHost"].as_str().unwrap().strip_prefix("metal3/").unwrap();
-        let rendered = run.machines().into_iter().find(|machine| machine["host"] == host).unwrap();
+        let rendered = machines(&run).into_iter().find(|machine| machine["host"] == host).unwrap();
         let network_data = document(&secrets[&format!("{name}-networkdata")], "networkData");
         assert_eq!(rendered["networkData"].as_str().unwrap(), network_data);
         let meta_data = document(&secrets[&format!("{name}-metadata")], "metaData");

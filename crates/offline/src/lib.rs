@@ -2,6 +2,8 @@
 //!
 //! Presentation is the binary's; rules that controllers and webhooks share are `domain`'s.
 
+pub mod explain;
 pub mod migrate;
 mod nearest;
 pub mod render;
+mod stored;

@@ -13,19 +13,16 @@ use capm3_api::{
         Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate,
     },
 };
-use capm3_engine::{
-    ApiClient, ApiError, Detail, ObjectKey, ResourceKind, client::over_network, manifests::Document,
-};
+use capm3_engine::{Detail, ObjectKey, ResourceKind, manifests::Document};
 use capm3_offline::render::{Rendering, unified};
-use serde_json::Value;
 
-use crate::exit::Failure;
+use crate::{
+    exit::Failure,
+    remote::{PLACE, Remote, unreadable},
+};
 
 /// Name under which the server counts the requests.
 const USER_AGENT: &str = "capm3-render";
-
-/// Stands for the file in messages about objects of the cluster.
-const PLACE: &str = "cluster";
 
 /// Kinds that say who has what; the cluster knows better than a file.
 const GIVEN_OUT: [&str; 8] = [
@@ -39,23 +36,13 @@ const GIVEN_OUT: [&str; 8] = [
     "Metal3Machine",
 ];
 
-/// A cluster that is only read.
-pub struct Live {
-    client: ApiClient,
-    runtime: tokio::runtime::Runtime,
-}
+/// A cluster to compare with.
+pub struct Live(Remote);
 
 impl Live {
     /// A client for the kubeconfig; nothing is sent yet.
     pub fn connect(kubeconfig: &Path, context: Option<&str>) -> Result<Self, Failure> {
-        let path = kubeconfig.display();
-        let text = std::fs::read_to_string(kubeconfig);
-        let text = text.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
-        let client = runtime.block_on(over_network(&text, context, USER_AGENT));
-        let client = client.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
-        Ok(Self { client, runtime })
+        Remote::connect(kubeconfig, context, USER_AGENT).map(Self)
     }
 
     /// The documents, and what else the cluster has in their namespaces or in the one that is named. Of what the user
@@ -73,7 +60,7 @@ impl Live {
         let (mut order, mut live) = (Vec::new(), Vec::new());
         for namespace in &namespaces {
             for kind in kinds() {
-                live.extend(self.runtime.block_on(self.list(&kind, namespace))?);
+                live.extend(self.list(&kind, namespace)?);
             }
         }
         for document in documents.into_iter().chain(live) {
@@ -90,32 +77,9 @@ impl Live {
         Ok(order.into_iter().filter_map(|identity| merged.remove(&identity)).collect())
     }
 
-    async fn list(&self, kind: &ResourceKind, namespace: &str) -> Result<Vec<Document>, Failure> {
-        let mut documents = Vec::new();
-        let mut token: Option<String> = None;
-        loop {
-            let page = self.client.list_page::<Value>(kind, namespace, Detail::Whole, token.as_deref()).await;
-            let page = match page {
-                Ok(page) => page,
-                // A cluster without that kind has none of it.
-                Err(ApiError::NotFound { .. }) => return Ok(documents),
-                Err(error) => {
-                    return Err(unreadable(&format!("{} of namespace {namespace}", kind.plural), &error));
-                }
-            };
-            for mut value in page.items {
-                // Items of a list carry no kind of their own.
-                if let Some(members) = value.as_object_mut() {
-                    members.insert("apiVersion".to_owned(), Value::String(kind.api_version()));
-                    members.insert("kind".to_owned(), Value::String(kind.kind.clone()));
-                }
-                documents.push(Document::made(PLACE, value));
-            }
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(next) => token = Some(next),
-                None => return Ok(documents),
-            }
-        }
+    fn list(&self, kind: &ResourceKind, namespace: &str) -> Result<Vec<Document>, Failure> {
+        let listed = self.0.list(kind, namespace, Detail::Whole);
+        listed.map_err(|error| unreadable(&format!("{} of namespace {namespace}", kind.plural), &error))
     }
 
     /// How the Secrets differ from what is rendered, one text a Secret.
@@ -128,7 +92,7 @@ impl Live {
             ];
             for (member, key, document) in halves {
                 let Some(document) = document else { continue };
-                let (old, name) = match self.runtime.block_on(self.document(key, member))? {
+                let (old, name) = match self.document(key, member)? {
                     Some(old) => (old, format!("cluster: Secret {key}")),
                     None => (String::new(), format!("cluster: Secret {key} is not there")),
                 };
@@ -139,8 +103,8 @@ impl Live {
         Ok(differences)
     }
 
-    async fn document(&self, key: &ObjectKey, member: &str) -> Result<Option<String>, Failure> {
-        let secret = self.client.get_object::<Secret>(key).await;
+    fn document(&self, key: &ObjectKey, member: &str) -> Result<Option<String>, Failure> {
+        let secret = self.0.get::<Secret>(key);
         let secret = secret.map_err(|error| unreadable(&format!("Secret {key}"), &error))?;
         let Some(encoded) = secret.and_then(|secret| secret.data.get(member).cloned()) else {
             return Ok(None);
@@ -170,8 +134,4 @@ fn kinds() -> [ResourceKind; 14] {
         ResourceKind::of::<IpAddress>(),
         ResourceKind::of::<CapiIpAddress>(),
     ]
-}
-
-fn unreadable(what: &str, error: &ApiError) -> Failure {
-    Failure::CouldNotRun(format!("cannot read {what}: {error}"))
 }

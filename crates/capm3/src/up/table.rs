@@ -2,6 +2,8 @@
 
 use capm3_lab::report::{MachineRow, Report};
 
+use crate::columns::{line, widest};
+
 const HEAD: [&str; 8] =
     ["RACK", "HOST", "MACHINE", "DATA TEMPLATE", "INDEX", "VLAN", "ADDRESS", "PROVIDER ID"];
 
@@ -31,18 +33,8 @@ pub fn table(report: &Report, width: Option<usize>) -> String {
     (0..rows.len()).map(row).collect::<Vec<_>>().join("\n")
 }
 
-fn widest(column: &[String]) -> usize {
-    column.iter().map(|cell| cell.chars().count()).max().unwrap_or(0)
-}
-
 fn total(columns: &[Vec<String>]) -> usize {
     columns.iter().map(|column| widest(column) + 2).sum::<usize>().saturating_sub(2)
-}
-
-fn line(row: &[String], widths: &[usize]) -> String {
-    let cells: Vec<String> =
-        row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}", width = *width)).collect();
-    cells.join("  ").trim_end().to_owned()
 }
 
 fn cells(machine: &MachineRow) -> [String; 8] {

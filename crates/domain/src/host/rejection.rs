@@ -100,6 +100,27 @@ impl Group {
 }
 
 impl Rejection {
+    /// In one word, for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::ConsumedBy(_) => "Consumed",
+            Self::ReservedForOther(_) => "ReservedForOther",
+            Self::LabelMismatch { .. } => "LabelMismatch",
+            Self::Deleting => "Deleting",
+            Self::InError(_) => "InError",
+            Self::Paused => "Paused",
+            Self::Unhealthy(_) => "Unhealthy",
+            Self::Detached => "Detached",
+            Self::Servicing => "Servicing",
+            Self::ExternallyProvisioned => "ExternallyProvisioned",
+            Self::ForeignImage => "ForeignImage",
+            Self::NotAvailable(_) => "NotAvailable",
+            Self::OtherFailureDomain(_) => "OtherFailureDomain",
+            Self::NotReserved => "NotReserved",
+            Self::NotDrawn => "NotDrawn",
+        }
+    }
+
     fn group(&self) -> Group {
         match self {
             Self::ConsumedBy(_) => Group::Consumed,

@@ -125,6 +125,11 @@ impl ApiClient {
         Self { prefix: prefix.into(), ..self.clone() }
     }
 
+    /// The namespace that its kubeconfig names, `default` if it names none.
+    pub fn default_namespace(&self) -> &str {
+        self.inner.default_namespace()
+    }
+
     /// Reads one object; `None` when there is none.
     pub async fn get<T: DeserializeOwned>(
         &self,

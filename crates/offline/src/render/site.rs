@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use capm3_api::{
-    conversion,
     ipam::{self, IpAddress, IpClaim, IpPool},
     metadata::group_of,
     neighbours::{
@@ -19,7 +18,8 @@ use capm3_engine::{
     Object, ObjectKey,
     manifests::{Document, Problem},
 };
-use serde_json::Value;
+
+use crate::stored;
 
 /// An object and where it stands.
 #[derive(Debug)]
@@ -94,29 +94,10 @@ impl<'d> Site<'d> {
 }
 
 fn put<'d, K: Object>(kind: &mut Kind<'d, K>, document: &'d Document) -> Result<(), Problem> {
-    let mut value = stored(document)?;
-    let key = document.key();
-    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("namespace".to_owned(), Value::String(key.namespace.clone()));
-    }
-    let object = serde_json::from_value(value);
-    let object = object.map_err(|error| document.problem("", format!("cannot be read: {error}")))?;
+    let (key, object) = (document.key(), stored::object(document)?);
     if let Some(first) = kind.get(&key) {
-        let place = format!("{}:{}", first.document.file, first.document.line());
-        return Err(document.problem("", format!("is there twice: also at {place}; remove one of them")));
+        return Err(stored::twice(document, first.document));
     }
     kind.insert(key, Located { object, document });
     Ok(())
-}
-
-/// The object in the version in which the controllers read it.
-fn stored(document: &Document) -> Result<Value, Problem> {
-    let value = document.value.clone();
-    if group_of(document.api_version()) != v1beta2::GROUP {
-        return Ok(value);
-    }
-    let converted = conversion::convert(value, v1beta2::API_VERSION);
-    converted.map_err(|error| {
-        document.problem("apiVersion", format!("{error}; `capm3 migrate` brings older documents to v1beta2"))
-    })
 }

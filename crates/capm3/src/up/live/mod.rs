@@ -1,7 +1,6 @@
 //! The live view of `up` on a terminal: [`scene`] is what there is to show, [`view`] makes lines of it and is pure,
 //! [`screen`] puts them onto the terminal. [`Live`] ties the three together and decides when to draw.
 
-mod paint;
 mod scene;
 mod screen;
 mod view;
@@ -11,8 +10,9 @@ use std::{collections::VecDeque, time::Duration};
 use capm3_apiserver::ApiServer;
 use capm3_engine::clock::Stopwatch;
 
-use self::{paint::Style, scene::Scene, screen::Screen};
+use self::{scene::Scene, screen::Screen};
 pub use self::{scene::Step, screen::width_of_stdout};
+use crate::paint::Style;
 
 /// Real time between two pictures at least.
 const BETWEEN: Duration = Duration::from_millis(50);

@@ -1,9 +1,7 @@
 //! Lines of a picture from a scene: a pure function. Chooses the richest layout that fits the terminal.
 
-use super::{
-    paint::{Line, Paint, Style},
-    scene::{Host, Rack, Scene, Step},
-};
+use super::scene::{Host, Rack, Scene, Step};
+use crate::paint::{Line, Paint, Style};
 
 /// Columns and rows of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

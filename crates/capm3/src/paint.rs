@@ -20,11 +20,18 @@ impl Style {
         }
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
         let locale = locale.into_iter().find(|value| !value.is_empty()).unwrap_or_default().to_lowercase();
-        Some(Self {
-            colour: env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-            unicode: locale.contains("utf-8") || locale.contains("utf8"),
-        })
+        Some(Self { colour: wants_colour(), unicode: locale.contains("utf-8") || locale.contains("utf8") })
     }
+}
+
+/// Whether a result on stdout may be coloured.
+pub fn colours_stdout() -> bool {
+    let is_dumb = env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    std::io::stdout().is_terminal() && !is_dumb && wants_colour()
+}
+
+fn wants_colour() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// How a piece of text looks.

@@ -1,0 +1,122 @@
+//! A running cluster that is only read.
+
+use std::path::{Path, PathBuf};
+
+use capm3_engine::{
+    ApiClient, ApiError, Detail, Object, ObjectKey, ResourceKind, client::over_network, manifests::Document,
+};
+use clap::Args;
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+/// Stands for the file in messages about objects of the cluster.
+pub const PLACE: &str = "cluster";
+
+/// Which cluster, as kubectl takes it.
+#[derive(Debug, Args)]
+pub struct RemoteArgs {
+    /// Kubeconfig of the cluster; without it, that of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "PATH", conflicts_with = "filename")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig; without it, the current one
+    #[arg(long, value_name = "NAME", conflicts_with = "filename")]
+    context: Option<String>,
+}
+
+impl RemoteArgs {
+    /// A client for that cluster; nothing is sent yet.
+    pub fn connect(&self, user_agent: &str) -> Result<Remote, Failure> {
+        let path = self.kubeconfig.clone().or_else(usual_kubeconfig).ok_or_else(|| {
+            let ways = "say --kubeconfig PATH, set KUBECONFIG, or give manifests with -f";
+            Failure::Usage(format!("there is no kubeconfig: {ways}"))
+        })?;
+        Remote::connect(&path, self.context.as_deref(), user_agent)
+    }
+}
+
+/// The first file of KUBECONFIG that is there, else the one in the home folder.
+fn usual_kubeconfig() -> Option<PathBuf> {
+    let list = std::env::var_os("KUBECONFIG").filter(|list| !list.is_empty());
+    let Some(list) = list else {
+        let path = PathBuf::from(std::env::var_os("HOME")?).join(".kube/config");
+        return path.exists().then_some(path);
+    };
+    let paths: Vec<PathBuf> = std::env::split_paths(&list).collect();
+    let there = paths.iter().find(|path| path.exists()).cloned();
+    there.or_else(|| paths.into_iter().next())
+}
+
+/// A cluster that is only read.
+pub struct Remote {
+    client: ApiClient,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Remote {
+    /// A client for the kubeconfig; nothing is sent yet.
+    pub fn connect(kubeconfig: &Path, context: Option<&str>, user_agent: &str) -> Result<Self, Failure> {
+        let path = kubeconfig.display();
+        let text = std::fs::read_to_string(kubeconfig);
+        let text = text.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
+        let client = runtime.block_on(over_network(&text, context, user_agent));
+        let client = client.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
+        Ok(Self { client, runtime })
+    }
+
+    /// The namespace that the kubeconfig's context names.
+    pub fn namespace(&self) -> &str {
+        self.client.default_namespace()
+    }
+
+    /// Every object of a kind in a namespace. A cluster without that kind has none of it.
+    pub fn list(
+        &self,
+        kind: &ResourceKind,
+        namespace: &str,
+        detail: Detail,
+    ) -> Result<Vec<Document>, ApiError> {
+        self.runtime.block_on(list(&self.client, kind, namespace, detail))
+    }
+
+    /// One object; `None` when there is none.
+    pub fn get<K: Object>(&self, key: &ObjectKey) -> Result<Option<K>, ApiError> {
+        self.runtime.block_on(self.client.get_object::<K>(key))
+    }
+}
+
+async fn list(
+    client: &ApiClient,
+    kind: &ResourceKind,
+    namespace: &str,
+    detail: Detail,
+) -> Result<Vec<Document>, ApiError> {
+    let mut documents = Vec::new();
+    let mut token: Option<String> = None;
+    loop {
+        let page = match client.list_page::<Value>(kind, namespace, detail, token.as_deref()).await {
+            Ok(page) => page,
+            Err(ApiError::NotFound { .. }) => return Ok(documents),
+            Err(error) => return Err(error),
+        };
+        for mut value in page.items {
+            // Items of a list carry no kind of their own.
+            if let Some(members) = value.as_object_mut() {
+                members.insert("apiVersion".to_owned(), Value::String(kind.api_version()));
+                members.insert("kind".to_owned(), Value::String(kind.kind.clone()));
+            }
+            documents.push(Document::made(PLACE, value));
+        }
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(next) => token = Some(next),
+            None => return Ok(documents),
+        }
+    }
+}
+
+/// Something that could not be read, with every cause.
+pub fn unreadable(what: &str, error: &ApiError) -> Failure {
+    Failure::CouldNotRun(format!("cannot read {what}: {}", error.with_causes()))
+}

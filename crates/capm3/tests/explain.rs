@@ -1,0 +1,515 @@
+//! `capm3 explain` as a person runs it, from files and against a running cluster, compared with what is checked in under
+//! `tests/expected/explain`.
+//! `CAPM3_BLESS=1 cargo test -p capm3 --test explain` writes the files anew; read the difference before you keep it.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+mod common;
+
+use std::fs;
+
+use capm3_engine::manifests;
+use capm3_offline::explain::wanted;
+use common::{Run, Up, capm3, is_expected, repository};
+use serde_json::{Value, json};
+
+const SITE: &str = "examples/explain/namespace.yaml";
+
+/// Every object of the site, to be changed.
+struct Objects(Vec<Value>);
+
+impl Objects {
+    fn of_site() -> Self {
+        let text = fs::read_to_string(repository().join(SITE)).unwrap();
+        let documents = manifests::parse("namespace.yaml", &text).into_result().unwrap();
+        Self(documents.into_iter().map(|document| document.value).collect())
+    }
+
+    fn without(mut self, kind: &str, name: &str) -> Self {
+        let before = self.0.len();
+        self.0.retain(|object| object["kind"] != kind || object["metadata"]["name"] != name);
+        assert_eq!(self.0.len() + 1, before, "{kind} {name}");
+        self
+    }
+
+    fn with(mut self, kind: &str, name: &str, pointer: &str, value: Value) -> Self {
+        let mut objects = self.0.iter_mut();
+        let object =
+            objects.find(|object| object["kind"] == kind && object["metadata"]["name"] == name).unwrap();
+        let (parent, member) = pointer.rsplit_once('/').unwrap();
+        let parent = object.pointer_mut(parent).unwrap_or_else(|| panic!("{kind} {name} has no {parent}"));
+        parent[member.replace("~1", "/")] = value;
+        self
+    }
+
+    fn explain(&self, machine: &str) -> Run {
+        self.explain_as(machine, "text")
+    }
+
+    fn explain_as(&self, machine: &str, output: &str) -> Run {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": self.0});
+        capm3(&["explain", machine, "-f", "-", "-o", output], &list.to_string())
+    }
+
+    /// Compares text and JSON of a machine.
+    fn both_are_expected(&self, name: &str, machine: &str) -> Run {
+        let json = is_expected(&format!("explain/{name}-json"), self.explain_as(machine, "json"));
+        let text = is_expected(&format!("explain/{name}"), self.explain(machine));
+        assert_eq!((json.code, text.code), (0, 0), "whatever the state, it was explained");
+        for host in json.json()["hosts"].as_array().unwrap() {
+            assert!(text.stdout.contains(host["name"].as_str().unwrap()), "{host}");
+        }
+        text
+    }
+}
+
+fn from_files(machine: &str, more: &[&str]) -> Run {
+    capm3(&[&["explain", machine, "-f", SITE], more].concat(), "")
+}
+
+/// Given machines whose selector and needs no host meets, `explain` lists every host with what stands in its way.
+#[test]
+fn s65_a_machine_without_a_host_is_told_the_counts_and_one_reason_for_each_host() {
+    let text = Objects::of_site().both_are_expected("no-host", "machine/worker-0").stdout;
+    assert!(text.contains("13 hosts: 4 consumed, 1 not available"), "{text}");
+    assert!(text.contains("does not match hostSelector: size=large, but the value is \"small\""), "{text}");
+}
+
+/// Given a host that is marked as unhealthy, `explain` names the key of the annotation, the older one likewise.
+#[test]
+fn s12_an_unhealthy_host_is_told_with_the_key_of_its_annotation() {
+    let text = from_files("worker-0", &[]).stdout;
+    assert!(text.contains("marked as unhealthy by annotation capm3.metal3.io/unhealthy"), "{text}");
+    let older = Objects::of_site().with(
+        "BareMetalHost",
+        "host-unhealthy",
+        "/metadata/annotations",
+        json!({"capi.metal3.io/unhealthy": ""}),
+    );
+    let text = older.explain("worker-0").stdout;
+    assert!(text.contains("marked as unhealthy by annotation capi.metal3.io/unhealthy"), "{text}");
+    let cured = older.with("BareMetalHost", "host-unhealthy", "/metadata/annotations", json!({}));
+    let text = cured.explain("worker-0").stdout;
+    assert!(text.contains("is about to take host host-unhealthy"), "{text}");
+}
+
+#[test]
+fn a_paused_host_comes_with_the_command_that_unpauses_it() {
+    let mut objects = Objects::of_site();
+    for name in
+        ["deleted", "detached", "external", "failed", "inspected", "small", "unhealthy", "with-an-image"]
+    {
+        objects = objects.without("BareMetalHost", &format!("host-{name}"));
+    }
+    let run = objects.both_are_expected("paused-host", "worker-0");
+    assert!(
+        run.stdout
+            .contains("kubectl annotate baremetalhost host-paused -n metal3 baremetalhost.metal3.io/paused-")
+    );
+}
+
+#[test]
+fn missing_bootstrap_data_is_the_bootstrap_providers_business() {
+    let text = Objects::of_site().both_are_expected("no-bootstrap-data", "machine/worker-1").stdout;
+    assert!(text.contains("kubectl describe kubeadmconfig worker-1 -n metal3"), "{text}");
+}
+
+#[test]
+fn a_bootstrap_secret_that_is_named_but_not_there_is_told() {
+    let gone = Objects::of_site().without("Secret", "worker-3");
+    let run = gone.both_are_expected("bootstrap-secret-gone", "worker-3");
+    assert!(
+        run.stdout.contains("make Secret worker-3, from which the host gets its user data"),
+        "{}",
+        run.text()
+    );
+    let before = Objects::of_site().without("Secret", "worker-0").explain("worker-0").stdout;
+    assert!(
+        before.contains("Secret worker-0, which the Machine names as its bootstrap data, is not there"),
+        "{before}"
+    );
+}
+
+#[test]
+fn an_exhausted_pool_is_named_with_its_counts_and_how_to_grow_it() {
+    let text = Objects::of_site().both_are_expected("exhausted-pool", "m3m/cp-1").stdout;
+    assert!(text.contains("IPPool my-pool  0 of 2"), "{text}");
+    assert!(text.contains("kubectl edit ippool my-pool -n metal3"), "{text}");
+}
+
+#[test]
+fn a_machine_that_is_ready_needs_nobody() {
+    let text = Objects::of_site().both_are_expected("ready", "cp-0").stdout;
+    assert!(text.contains("is ready on host host-1, since 2026-01-01T10:04:00Z\n"), "{text}");
+}
+
+#[test]
+fn a_machine_that_goes_waits_for_its_host_to_be_wiped() {
+    let text = Objects::of_site().both_are_expected("deleting", "machine/worker-2").stdout;
+    assert!(text.contains("is being deleted, since 2026-01-01T11:00:00Z\n"), "{text}");
+    assert!(text.contains("waiting for host host-3 to be deprovisioned, now deprovisioning\n"), "{text}");
+}
+
+/// One row a situation: what is changed, and what the story then says.
+#[test]
+fn the_story_follows_the_order_of_waiting() {
+    let site = Objects::of_site;
+    let paused = || site().with("Cluster", "my-cluster", "/spec/paused", json!(true));
+    let no_hosts = || {
+        let mut objects = site();
+        objects.0.retain(|object| object["kind"] != "BareMetalHost");
+        objects
+    };
+    let table: [(&str, Objects, &str, &[&str]); 21] = [
+        (
+            "no owner",
+            site().with("Metal3Machine", "worker-3", "/metadata/ownerReferences", json!([])),
+            "worker-3",
+            &["waits for its Machine", "Cluster API", "spec.infrastructureRef"],
+        ),
+        (
+            "owner gone",
+            site().without("Machine", "worker-3"),
+            "worker-3",
+            &["names Machine worker-3, which is not there"],
+        ),
+        (
+            "no Cluster",
+            site().without("Cluster", "my-cluster"),
+            "worker-3",
+            &["waits for its Cluster", "the cluster author", "create Cluster my-cluster"],
+        ),
+        (
+            "Cluster paused",
+            paused(),
+            "cp-0",
+            &[
+                "is paused",
+                "spec.paused of Cluster my-cluster is true",
+                "kubectl patch cluster my-cluster",
+                "[x] Node",
+            ],
+        ),
+        (
+            "machine paused",
+            site().with(
+                "Metal3Machine",
+                "worker-1",
+                "/metadata/annotations",
+                json!({"cluster.x-k8s.io/paused": ""}),
+            ),
+            "worker-1",
+            &["is paused", "kubectl annotate metal3machine worker-1 cluster.x-k8s.io/paused- -n metal3"],
+        ),
+        ("deleted while paused", paused(), "worker-2", &["is to be deleted, but is paused"]),
+        (
+            "infrastructure not ready",
+            site().with("Cluster", "my-cluster", "/status/initialization", json!({})),
+            "worker-3",
+            &["waits for the infrastructure of its Cluster", "look at Metal3Cluster my-cluster"],
+        ),
+        (
+            "no Metal3Cluster",
+            site().without("Metal3Cluster", "my-cluster"),
+            "worker-3",
+            &["create Metal3Cluster my-cluster"],
+        ),
+        (
+            "no bootstrap at all",
+            site().with("Machine", "worker-1", "/spec/bootstrap", json!({})),
+            "worker-1",
+            &["the cluster author", "set spec.bootstrap.configRef or spec.bootstrap.dataSecretName"],
+        ),
+        (
+            "no hosts",
+            no_hosts(),
+            "worker-0",
+            &[
+                "no host is available: no hosts",
+                "add BareMetalHosts to namespace metal3",
+                "no BareMetalHosts in namespace metal3",
+            ],
+        ),
+        (
+            "bad selector",
+            site().with(
+                "Metal3Machine",
+                "worker-0-metal",
+                "/spec/hostSelector",
+                json!({"matchExpressions": [{"key": "size", "operator": "above", "values": ["x"]}]}),
+            ),
+            "worker-0",
+            &["cannot choose a host", "not judged: spec.hostSelector cannot be used"],
+        ),
+        (
+            "recorded host gone",
+            site().without("BareMetalHost", "host-4"),
+            "worker-3",
+            &["cannot use its host", "BareMetalHost host-4 of this machine is not there"],
+        ),
+        (
+            "host of another",
+            site().with("BareMetalHost", "host-4", "/spec/consumerRef/name", json!("stranger")),
+            "worker-3",
+            &["is consumed by Metal3Machine metal3/stranger; it is never taken away"],
+        ),
+        (
+            "provisioning",
+            site(),
+            "worker-3",
+            &[
+                "is being provisioned on host host-4, since 2026-01-01T10:30:00Z",
+                "the host operator",
+                "[>] image",
+            ],
+        ),
+        (
+            "host in error",
+            site().with("BareMetalHost", "host-4", "/status/errorMessage", json!("image\nnot found")),
+            "worker-3",
+            &[
+                "cannot be provisioned on host host-4",
+                "host host-4 is provisioning: image not found",
+                "the platform engineer",
+            ],
+        ),
+        (
+            "own host paused",
+            site().with(
+                "BareMetalHost",
+                "host-4",
+                "/metadata/annotations",
+                json!({"baremetalhost.metal3.io/paused": ""}),
+            ),
+            "worker-3",
+            &["let the operator work on host host-4 again", "baremetalhost.metal3.io/paused-"],
+        ),
+        (
+            "no data template",
+            site()
+                .with("Metal3DataClaim", "cp-1", "/status", json!({}))
+                .with("Metal3Machine", "cp-1", "/status/renderedData", Value::Null)
+                .without("Metal3DataTemplate", "my-data"),
+            "cp-1",
+            &["create Metal3DataTemplate my-data in namespace metal3"],
+        ),
+        (
+            "no pool",
+            site().without("IPPool", "my-pool"),
+            "cp-1",
+            &["create IPPool my-pool in namespace metal3", "there is no such pool"],
+        ),
+        (
+            "Secret of the user missing",
+            site().with("Metal3Machine", "worker-3", "/spec/metaData", json!({"name": "mine"})).with(
+                "BareMetalHost",
+                "host-4",
+                "/spec/image",
+                Value::Null,
+            ),
+            "worker-3",
+            &["waiting for Secret mine, which spec.metaData names", "create Secret mine in namespace metal3"],
+        ),
+        (
+            "Node not there",
+            site().with("BareMetalHost", "host-4", "/status/provisioning/state", json!("provisioned")),
+            "worker-3",
+            &["waits for its Node", "[>] Node"],
+        ),
+        (
+            "finalizer of another",
+            site().with("Metal3Machine", "worker-2", "/metadata/finalizers", json!(["example.com/held"])),
+            "worker-2",
+            &["waiting for others to take their finalizers off: example.com/held"],
+        ),
+    ];
+    for (what, objects, machine, parts) in table {
+        let run = objects.explain(machine);
+        assert_eq!(run.code, 0, "{what}: {}", run.text());
+        for part in parts {
+            assert!(run.stdout.contains(part), "{what}: {part:?} is not in\n{}", run.text());
+        }
+    }
+}
+
+#[test]
+fn another_name_or_count_in_the_files_is_another_name_or_count_in_the_output() {
+    let renamed = Objects::of_site().with("BareMetalHost", "host-paused", "/metadata/name", json!("spare"));
+    let text = renamed.explain("worker-0").stdout;
+    assert!(text.contains("baremetalhost spare") && !text.contains("host-paused"), "{text}");
+    let fewer = Objects::of_site().without("BareMetalHost", "host-small").explain("worker-0").stdout;
+    assert!(fewer.contains("12 hosts: 4 consumed") && !fewer.contains("host-small"), "{fewer}");
+    let wider = Objects::of_site().with("IPPool", "my-pool", "/spec/pools/0/end", json!("10.0.0.14"));
+    let text = wider.explain("cp-1").stdout;
+    assert!(text.contains("IPPool my-pool  3 of 5"), "{text}");
+}
+
+/// The names are kept and the contents are not, wherever the story needs to know of a Secret.
+#[test]
+fn contents_of_secrets_are_never_printed() {
+    let site = fs::read_to_string(repository().join(SITE)).unwrap();
+    assert!(site.contains("bmV2ZXItcHJpbnQtbWU="));
+    for machine in ["cp-0", "cp-1", "worker-0", "worker-1", "worker-2", "worker-3"] {
+        for output in ["text", "json"] {
+            let run = from_files(machine, &["-o", output]);
+            assert!(
+                !run.text().contains("bmV2ZXI") && !run.text().contains("never-print-me"),
+                "{}",
+                run.text()
+            );
+        }
+    }
+}
+
+#[test]
+fn without_secrets_in_the_files_nothing_is_said_to_be_missing() {
+    let mut objects =
+        Objects::of_site().with("Metal3Machine", "worker-3", "/spec/metaData", json!({"name": "mine"}));
+    objects.0.retain(|object| object["kind"] != "Secret");
+    let run = objects.with("BareMetalHost", "host-4", "/spec/image", Value::Null).explain("worker-3");
+    assert!(!run.stdout.contains("Secret mine"), "{}", run.text());
+    assert!(run.stderr.contains("no Secrets in the files"), "{}", run.text());
+}
+
+#[test]
+fn a_machine_that_is_not_there_ends_with_one_and_the_nearest_name() {
+    for (name, part) in [
+        (
+            "machine/worker-9",
+            "error: there is no Machine or Metal3Machine worker-9 in the files; did you mean worker-",
+        ),
+        ("m3m/cp-01", "there is no Metal3Machine cp-01 in the files; did you mean cp-0?"),
+        ("m3m/worker-0", "there is no Metal3Machine worker-0 in the files; did you mean worker-"),
+        ("zebra", "error: there is no Machine or Metal3Machine zebra in the files\n"),
+    ] {
+        let run = from_files(name, &[]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.text());
+        assert!(run.stderr.contains(part), "{part:?}: {}", run.text());
+    }
+    let elsewhere = from_files("cp-0", &["-n", "other"]);
+    assert_eq!(elsewhere.code, 1);
+    assert!(
+        elsewhere.stderr.contains("in namespace other, which has no machines at all"),
+        "{}",
+        elsewhere.text()
+    );
+}
+
+#[test]
+fn a_machine_without_a_metal3machine_is_told_as_such() {
+    let run = Objects::of_site().without("Metal3Machine", "worker-0-metal").explain("machine/worker-0");
+    assert_eq!(run.code, 1);
+    let part = "Machine metal3/worker-0 has no Metal3Machine yet: spec.infrastructureRef names Metal3Machine worker-0-metal";
+    assert!(run.stderr.contains(part), "{}", run.text());
+}
+
+#[test]
+fn wrong_usage_ends_with_two_and_a_server_that_cannot_be_reached_with_three() {
+    let mut twice = Objects::of_site();
+    let mut copy = twice
+        .0
+        .iter()
+        .find(|o| o["metadata"]["name"] == "cp-0" && o["kind"] == "Metal3Machine")
+        .unwrap()
+        .clone();
+    copy["metadata"]["namespace"] = json!("other");
+    twice.0.push(copy);
+    let run = twice.explain("cp-0");
+    assert_eq!(run.code, 2, "{}", run.text());
+    assert!(
+        run.stderr.contains("cp-0 is in several namespaces: metal3, other; say which with -n"),
+        "{}",
+        run.text()
+    );
+    for (arguments, part) in [
+        (vec!["explain"], "machine/NAME"),
+        (vec!["explain", "pod/x", "-f", SITE], "say machine/NAME or metal3machine/NAME"),
+        (vec!["explain", "x", "-f", "no/such/file"], "no such file or folder"),
+        (vec!["explain", "x", "-f", SITE, "--context", "c"], "cannot be used with"),
+        (
+            vec!["explain", "x"],
+            "there is no kubeconfig: say --kubeconfig PATH, set KUBECONFIG, or give manifests with -f",
+        ),
+    ] {
+        let run = capm3(&arguments, "");
+        assert_eq!(run.code, 2, "{arguments:?}: {}", run.text());
+        assert!(run.stderr.contains(part), "{arguments:?}: {}", run.text());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    fs::write(
+        &kubeconfig,
+        r#"{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}"#,
+    )
+    .unwrap();
+    let run = capm3(&["explain", "x", "--kubeconfig", kubeconfig.to_str().unwrap()], "");
+    assert_eq!(run.code, 3, "{}", run.text());
+    assert!(
+        run.stderr.contains("cannot read metal3machines of namespace default: no answer"),
+        "{}",
+        run.text()
+    );
+}
+
+#[test]
+fn help_teaches() {
+    let help = capm3(&["explain", "--help"], "").stdout;
+    for part in
+        ["Examples:", "machine/my-cluster-cp-x7k2m", "kubectl get cluster-api,bmh", "--kubeconfig", "-n"]
+    {
+        assert!(help.contains(part), "{part}: {help}");
+    }
+}
+
+/// A story with the age of its moment taken out.
+fn without_age(text: &str) -> String {
+    let Some((before, rest)) = text.split_once(" (") else { return text.to_owned() };
+    match rest.split_once(" ago)") {
+        Some((age, after)) if !age.contains('\n') => format!("{before}{after}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// Every machine of a cluster that is up, explained from the cluster and from its objects as files.
+fn both_doors_tell_the_same(trouble: &str) -> Vec<String> {
+    let up = Up::start(&repository().join("examples/troubles").join(trouble));
+    let kinds: Vec<_> = wanted().into_iter().map(|(kind, _)| kind).collect();
+    let objects = Objects(up.list(&kinds));
+    let machines = objects.0.iter().filter(|object| object["kind"] == "Metal3Machine");
+    let names: Vec<String> =
+        machines.map(|machine| machine["metadata"]["name"].as_str().unwrap().to_owned()).collect();
+    assert!(!names.is_empty());
+    let explained = names.iter().map(|name| {
+        let machine = format!("machine/{name}");
+        let live = capm3(&["explain", &machine, "--kubeconfig", &up.kubeconfig, "-n", "metal3"], "");
+        let files = objects.explain(&machine);
+        assert_eq!((live.code, live.stderr.as_str()), (0, ""), "{}", live.text());
+        assert!(live.stdout.contains(" ago)\n"), "{}", live.stdout);
+        assert_eq!(without_age(&live.stdout), files.stdout);
+        let json = |more: &[&str]| capm3(&[&["explain", &machine, "-o", "json"], more].concat(), "").json();
+        assert_eq!(json(&["--kubeconfig", &up.kubeconfig, "-n", "metal3"])["stands"], live_stands(&live));
+        files.stdout
+    });
+    explained.collect()
+}
+
+/// What stands behind the name in the first line, up to the time.
+fn live_stands(run: &Run) -> String {
+    let first = run.stdout.lines().next().unwrap();
+    first.split(", since").next().unwrap().splitn(3, ' ').nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn a_running_cluster_and_its_objects_as_files_tell_the_same_story() {
+    let stories = both_doors_tell_the_same("too-few-hosts");
+    let stuck =
+        stories.iter().filter(|story| story.contains("no host is available: 2 hosts: 2 consumed")).count();
+    assert_eq!((stories.len(), stuck), (3, 1), "{stories:#?}");
+    let stories = both_doors_tell_the_same("pool-too-small");
+    let stuck: Vec<_> = stories.iter().filter(|story| story.contains("IPPool my-pool  0 of 2  -")).collect();
+    assert_eq!(stuck.len(), 1, "{stories:#?}");
+    assert!(stuck[0].contains("kubectl edit ippool my-pool -n metal3"), "{}", stuck[0]);
+    let stories = both_doors_tell_the_same("paused-host");
+    assert!(stories[0].contains("paused by annotation baremetalhost.metal3.io/paused"), "{}", stories[0]);
+}

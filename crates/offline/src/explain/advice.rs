@@ -1,0 +1,58 @@
+//! Who must act, and what would help.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Who must act before the machine gets on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Actor {
+    /// Nobody: the controllers are at work, or all is done.
+    Nobody,
+    /// Whoever looks after the management cluster, its hosts and its pools.
+    PlatformEngineer,
+    /// Whoever writes clusters and templates.
+    ClusterAuthor,
+    /// Cluster API.
+    ClusterApi,
+    /// The bootstrap provider.
+    BootstrapProvider,
+    /// The host operator.
+    HostOperator,
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nobody => "nobody",
+            Self::PlatformEngineer => "the platform engineer",
+            Self::ClusterAuthor => "the cluster author",
+            Self::ClusterApi => "Cluster API",
+            Self::BootstrapProvider => "the bootstrap provider",
+            Self::HostOperator => "the host operator",
+        })
+    }
+}
+
+/// Something that would help.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Advice {
+    /// In words.
+    pub text: String,
+    /// The command that does it, or that shows more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+impl Advice {
+    /// Words alone.
+    pub(super) fn say(text: impl Into<String>) -> Self {
+        Self { text: text.into(), command: None }
+    }
+
+    /// Words and a command.
+    pub(super) fn run(text: impl Into<String>, command: String) -> Self {
+        Self { text: text.into(), command: Some(command) }
+    }
+}

@@ -1,0 +1,85 @@
+//! The story of a machine that waits for its metadata and network data.
+
+use capm3_api::metadata::MetadataExt;
+use capm3_engine::{End, Object, ObjectKey};
+use capm3_provider::metal3data;
+
+use super::{
+    advice::{Actor, Advice},
+    pools::PoolLine,
+    story::{Known, Story},
+};
+
+const STANDS: &str = "waits for its metadata and network data";
+
+pub(super) fn tell(known: &Known<'_>) -> Story {
+    let (snapshot, namespace) = (known.snapshot(), known.namespace());
+    let by_author = |text: String| Story::new(STANDS, Actor::ClusterAuthor, [Advice::say(text)]);
+    if let Some((field, name)) = snapshot.missing_secrets.first() {
+        return by_author(format!(
+            "create Secret {name} in namespace {namespace}, or name another one in spec.{field}"
+        ));
+    }
+    if let Some(template) = &snapshot.missing_data_template {
+        return by_author(format!(
+            "create Metal3DataTemplate {} in namespace {}",
+            template.name, template.namespace
+        ));
+    }
+    let Some(data) = &snapshot.data else { return of_claim(known) };
+    let (key, template) = (data.key(), data.spec.template.as_ref());
+    let advice: Vec<Advice> = known.pools.iter().filter_map(|pool| of_pool(known, pool)).collect();
+    let story = if !advice.is_empty() {
+        Story::new(STANDS, Actor::PlatformEngineer, advice)
+    } else if data.status.error_message.is_some() {
+        let template = template.map(|template| template.name_str()).unwrap_or_default();
+        by_author(format!("correct Metal3DataTemplate {template}, or the objects that it reads from"))
+    } else {
+        let advice = Advice::say("nothing; if it stays so, look whether provider and address manager run");
+        Story::new(STANDS, Actor::Nobody, [advice])
+    };
+    Story { why: rendering(known, &key), ..story }
+}
+
+/// What the data itself waits for: the decision of its own controller.
+fn rendering(known: &Known<'_>, key: &ObjectKey) -> Option<String> {
+    let snapshot = metal3data::observe(&known.site.objects, key)?;
+    let End::WaitFor(what) = metal3data::decide(&snapshot, "").end else { return None };
+    Some(format!("waiting for Metal3Data {} to be rendered: {what}", key.name))
+}
+
+/// No data yet: the template has not served the claim.
+fn of_claim(known: &Known<'_>) -> Story {
+    let claim = known.snapshot().claim.as_deref();
+    let Some(claim) = claim.filter(|claim| claim.status.error_message.is_some()) else {
+        return Story::going_on(STANDS);
+    };
+    let name = claim.metadata.name_str();
+    let look = known.kubectl("describe", &format!("metal3dataclaim {name}"));
+    Story::new(STANDS, Actor::ClusterAuthor, [Advice::run(format!("look at Metal3DataClaim {name}"), look)])
+}
+
+fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Option<Advice> {
+    if pool.address.is_some() {
+        return None;
+    }
+    let named = format!("{} {}", pool.kind, pool.name);
+    let kubectl = |verb: &str| known.kubectl(verb, &format!("{} {}", pool.kind.to_lowercase(), pool.name));
+    match &pool.stock {
+        Some(stock) if stock.free == 0 => {
+            let count = if stock.capacity == 1 {
+                "1 address".to_owned()
+            } else {
+                format!("{} addresses", stock.capacity)
+            };
+            let text = format!(
+                "widen a range of spec.pools of {named} or add one, or delete machines: it has {count}, {} in use",
+                stock.used
+            );
+            Some(Advice::run(text, kubectl("edit")))
+        }
+        _ if pool.problem.is_none() => None,
+        Some(_) => Some(Advice::run(format!("look at {named}"), kubectl("describe"))),
+        None => Some(Advice::say(format!("create {named} in namespace {}", known.namespace()))),
+    }
+}

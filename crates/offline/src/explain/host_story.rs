@@ -1,0 +1,106 @@
+//! The story of a machine and its host: which one, what is put on its disk, and how it is given back.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::BareMetalHost,
+    vocabulary::{annotation, finalizer},
+};
+use capm3_domain::host::HostOutcome;
+
+use super::{
+    advice::{Actor, Advice},
+    steps::others,
+    story::{Known, Story, absent, missing_bootstrap_secret},
+    want_of_hosts::for_want_of_hosts,
+};
+
+pub(super) fn choice(known: &Known<'_>) -> Story {
+    let Some(choice) = known.choice else { return recorded(known) };
+    match &choice.outcome {
+        HostOutcome::None => {
+            let (actor, advice) = for_want_of_hosts(&choice.verdicts, known.namespace());
+            Story::new("waits for a host", actor, advice)
+        }
+        HostOutcome::Wait(_) => {
+            let advice = Advice::say("nothing: the host is being cleaned for this machine");
+            Story::new("waits for a host that is kept for it", Actor::HostOperator, [advice])
+        }
+        HostOutcome::Err(_) => {
+            let advice = "correct spec.hostSelector of the Metal3MachineTemplate, and delete the Machine";
+            Story::new("cannot choose a host", Actor::ClusterAuthor, [Advice::say(advice)])
+        }
+        HostOutcome::Chosen(chosen) => {
+            let why = Some(format!("host {} is free", chosen.host));
+            Story { why, ..Story::going_on(format!("is about to take host {}", chosen.host)) }
+        }
+    }
+}
+
+/// The machine has recorded a host that it cannot use.
+fn recorded(known: &Known<'_>) -> Story {
+    let host = known.machine().metadata.annotation(annotation::HOST).unwrap_or_default();
+    let host = host.rsplit('/').next().unwrap_or_default();
+    let text = format!("look at host {host}; if the machine will not have it again, delete the Machine");
+    let advice = Advice::run(text, describe(known, host));
+    Story::new("cannot use its host", Actor::PlatformEngineer, [advice])
+}
+
+pub(super) fn provisioning(known: &Known<'_>) -> Story {
+    let Some(host) = known.snapshot().host.as_deref() else {
+        return Story::going_on("is being provisioned");
+    };
+    let name = host.metadata.name_str();
+    let (stands, stuck) =
+        (format!("is being provisioned on host {name}"), format!("cannot be provisioned on host {name}"));
+    if let Some(advice) = hindrance(known, host) {
+        return Story::new(stuck, Actor::PlatformEngineer, [advice]);
+    }
+    if known.glance.waits_for().is_some_and(|words| !words.contains(" to be provisioned")) {
+        let text = "correct the spec of the Metal3Machine and of its Metal3MachineTemplate";
+        return Story::new(stuck, Actor::ClusterAuthor, [Advice::say(text)]);
+    }
+    if let Some(secret) = missing_bootstrap_secret(known) {
+        let text = format!("make Secret {secret}, from which the host gets its user data");
+        let why = Some(absent(&secret));
+        return Story { why, ..Story::new(stuck, Actor::BootstrapProvider, [Advice::say(text)]) };
+    }
+    let advice = Advice::run("nothing: its operator is at work", describe(known, name));
+    Story::new(stands, Actor::HostOperator, [advice])
+}
+
+pub(super) fn deletion(known: &Known<'_>) -> Story {
+    let stands = "is being deleted";
+    let snapshot = known.snapshot();
+    let others = others(snapshot);
+    if !known.machine().metadata.has_finalizer(finalizer::MACHINE) && !others.is_empty() {
+        let why = Some(format!("waiting for others to take their finalizers off: {}", others.join(", ")));
+        let advice = Advice::say("ask whoever set them why they stay");
+        return Story { why, ..Story::new(stands, Actor::PlatformEngineer, [advice]) };
+    }
+    let waits = known.glance.waits_for().is_some();
+    let Some(host) = snapshot.host.iter().chain(&snapshot.surplus).next().filter(|_| waits) else {
+        return Story::going_on(stands);
+    };
+    if let Some(advice) = hindrance(known, host) {
+        return Story::new(stands, Actor::PlatformEngineer, [advice]);
+    }
+    let advice = Advice::run("nothing: the host is being wiped", describe(known, host.metadata.name_str()));
+    Story::new(stands, Actor::HostOperator, [advice])
+}
+
+/// What keeps the operator from working on a host, and the way out.
+fn hindrance(known: &Known<'_>, host: &BareMetalHost) -> Option<Advice> {
+    let name = host.metadata.name_str();
+    if host.status.error_message.as_ref().is_some_and(|message| !message.is_empty()) {
+        let text = format!("repair host {name}; its operator then tries again by itself");
+        return Some(Advice::run(text, describe(known, name)));
+    }
+    let keys = [annotation::HOST_PAUSED, annotation::HOST_DETACHED];
+    let key = keys.into_iter().find(|key| host.metadata.annotation(key).is_some())?;
+    let what = format!("baremetalhost {name} {key}-");
+    Some(Advice::run(format!("let the operator work on host {name} again"), known.kubectl("annotate", &what)))
+}
+
+fn describe(known: &Known<'_>, host: &str) -> String {
+    known.kubectl("describe", &format!("baremetalhost {host}"))
+}

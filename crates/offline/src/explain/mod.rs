@@ -1,0 +1,134 @@
+//! Where a machine stands, what it waits for, who must act, and every host with the reason that it was taken or not.
+//!
+//! Takes objects, of files or of a cluster, as documents; gives data. What a machine waits for and which host it takes
+//! are the decisions of the controllers themselves, made anew from the same objects, so an explanation cannot
+//! disagree with them. Nothing is written, workload clusters are not asked, and of Secrets only the metadata is read.
+
+mod advice;
+mod data_story;
+mod host_story;
+mod hosts;
+mod pools;
+mod prerequisites;
+mod site;
+mod steps;
+mod story;
+mod target;
+mod want_of_hosts;
+
+use capm3_api::{metadata::MetadataExt, neighbours::Cluster};
+use capm3_engine::ObjectKey;
+use capm3_provider::metal3machine::{self, Glance, Stage};
+use serde::Serialize;
+
+use self::story::Known;
+pub use self::{
+    advice::{Actor, Advice},
+    hosts::{HostLine, Taken},
+    pools::{PoolLine, Stock},
+    site::{Site, wanted},
+    steps::{StepLine, StepState},
+    target::{FindError, Target, TargetError, find},
+};
+
+/// A machine explained.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// Namespace of the machine.
+    pub namespace: String,
+    /// Name of the Metal3Machine.
+    pub metal3_machine: String,
+    /// Name of the Machine that owns it.
+    pub machine: Option<String>,
+    /// Name of its Cluster.
+    pub cluster: Option<String>,
+    /// The step at which it stands.
+    pub stage: &'static str,
+    /// Where it stands, for people.
+    pub stands: String,
+    /// Since when, as far as the status tells.
+    pub since: Option<String>,
+    /// What it waits for.
+    pub why: Option<String>,
+    /// Who must act.
+    pub who: Actor,
+    /// What would help.
+    pub what_to_do: Vec<Advice>,
+    /// What else is worth a look.
+    pub remarks: Vec<String>,
+    /// The way of the machine.
+    pub steps: Vec<StepLine>,
+    /// The pools that it takes addresses from.
+    pub pools: Vec<PoolLine>,
+    /// How many hosts were not taken for which kind of reason, where it has to choose one.
+    pub host_counts: Option<String>,
+    /// Every host of the namespace.
+    pub hosts: Vec<HostLine>,
+}
+
+/// Explains a Metal3Machine; `None` if it is not there.
+pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
+    let mut glance = metal3machine::glance(&site.objects, key)?;
+    if !site.knows_secrets && !glance.snapshot.missing_secrets.is_empty() {
+        // What is not known is not said to be missing.
+        glance.snapshot.missing_secrets.clear();
+        glance.decision = metal3machine::decide(&glance.snapshot, "");
+    }
+    let hosts = hosts::hosts(site, &glance);
+    let data =
+        glance.snapshot.data.as_ref().map(|data| ObjectKey::new(&key.namespace, data.metadata.name_str()));
+    let pools = data.map(|data| pools::pools(site, &data)).unwrap_or_default();
+    let known = Known { site, glance: &glance, choice: hosts.choice.as_ref(), pools: &pools };
+    let story = story::tell(&known);
+    let remarks = remarks(&known);
+    let (snapshot, stage) = (&glance.snapshot, glance.decision.stage);
+    Some(Explanation {
+        namespace: key.namespace.clone(),
+        metal3_machine: key.name.clone(),
+        machine: snapshot.machine.as_ref().map(|m| m.metadata.name_str().to_owned()),
+        cluster: snapshot.cluster.as_deref().map(|c: &Cluster| c.metadata.name_str().to_owned()),
+        stage: word(stage),
+        stands: story.stands,
+        since: story::since(&snapshot.metal3_machine, stage),
+        why: story.why,
+        who: story.actor,
+        what_to_do: story.advice,
+        remarks,
+        steps: steps::steps(snapshot, stage, &pools),
+        host_counts: hosts.choice.as_ref().map(|choice| choice.counts().to_string()),
+        hosts: hosts.lines,
+        pools,
+    })
+}
+
+fn remarks(known: &Known<'_>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let Glance { snapshot, decision } = known.glance;
+    if decision.stage < Stage::Provisioning
+        && let Some(secret) = story::missing_bootstrap_secret(known)
+    {
+        remarks.push(story::absent(&secret));
+    }
+    if !snapshot.surplus.is_empty() {
+        let names: Vec<&str> = snapshot.surplus.iter().map(|host| host.metadata.name_str()).collect();
+        remarks.push(format!("hosts beyond the one in use name this machine: {}", names.join(", ")));
+    }
+    remarks
+}
+
+fn word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Owner => "Owner",
+        Stage::Cluster => "Cluster",
+        Stage::Pause => "Pause",
+        Stage::Infrastructure => "Infrastructure",
+        Stage::Bootstrap => "Bootstrap",
+        Stage::Host => "Host",
+        Stage::Data => "Data",
+        Stage::Provisioning => "Provisioning",
+        Stage::Node => "Node",
+        Stage::Ready => "Ready",
+        Stage::Deletion => "Deletion",
+    }
+}

@@ -1,0 +1,104 @@
+//! The objects that an explanation looks at, as the controllers read them.
+
+use std::collections::BTreeMap;
+
+use capm3_api::{
+    ipam::{IpAddress, IpClaim, IpPool},
+    neighbours::{
+        BareMetalHost, CapiIpAddress, Cluster, IpAddressClaim, Machine, MachineSet, SecretMetadata,
+    },
+    v1beta2::{
+        Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate,
+    },
+};
+use capm3_engine::{
+    Caches, Detail, Object, ObjectKey, Reader, ResourceKind,
+    manifests::{Document, Problem},
+};
+use capm3_provider::indexes;
+
+use crate::stored;
+
+/// Everything that explanations look at. Of Secrets only the metadata is kept.
+#[derive(Debug)]
+pub struct Site {
+    pub(super) objects: Caches,
+    pub(super) knows_secrets: bool,
+    /// What could not be read and is left out.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads a document into the caches.
+type Put = fn(&Caches, &Document) -> Result<(), Problem>;
+
+impl Site {
+    /// Sorts documents out; kinds that have no say are passed over. `knows_secrets` says whether a Secret that is not
+    /// among the documents is not there.
+    pub fn read<'d>(documents: impl IntoIterator<Item = &'d Document>, knows_secrets: bool) -> Self {
+        let mut objects = Caches::default();
+        indexes::register(&mut objects);
+        let mut site = Self { objects, knows_secrets, problems: Vec::new() };
+        let mut seen: BTreeMap<(String, String, ObjectKey), &Document> = BTreeMap::new();
+        for document in documents {
+            let kind = document.resource();
+            let found =
+                kinds().into_iter().find(|(known, ..)| known.group == kind.group && known.kind == kind.kind);
+            let Some((_, _, put)) = found else { continue };
+            let first = seen.entry((kind.group, kind.kind, document.key())).or_insert(document);
+            let taken = match std::ptr::eq(*first, document) {
+                true => put(&site.objects, document),
+                false => Err(stored::twice(document, first)),
+            };
+            site.problems.extend(taken.err());
+        }
+        site
+    }
+
+    /// Every object of a kind, by key.
+    pub(super) fn all<K: Object>(&self) -> Vec<std::sync::Arc<K>> {
+        self.objects.store::<K>().map(|store| store.all()).unwrap_or_default()
+    }
+
+    /// Whether no Secret of that name was among the documents.
+    pub(super) fn has_no_secret(&self, namespace: &str, name: &str) -> bool {
+        self.objects.get::<SecretMetadata>(&ObjectKey::new(namespace, name)).is_none()
+    }
+}
+
+/// What to list of a cluster for an explanation, and how much of each object.
+pub fn wanted() -> Vec<(ResourceKind, Detail)> {
+    kinds().into_iter().map(|(kind, detail, _)| (kind, detail)).collect()
+}
+
+fn kinds() -> [(ResourceKind, Detail, Put); 16] {
+    [
+        whole::<Metal3Machine>(),
+        whole::<Metal3MachineTemplate>(),
+        whole::<Metal3Cluster>(),
+        whole::<Metal3DataTemplate>(),
+        whole::<Metal3DataClaim>(),
+        whole::<Metal3Data>(),
+        whole::<BareMetalHost>(),
+        whole::<Cluster>(),
+        whole::<Machine>(),
+        whole::<MachineSet>(),
+        whole::<IpPool>(),
+        whole::<IpClaim>(),
+        whole::<IpAddress>(),
+        whole::<IpAddressClaim>(),
+        whole::<CapiIpAddress>(),
+        (ResourceKind::of::<SecretMetadata>(), Detail::Metadata, put::<SecretMetadata>),
+    ]
+}
+
+fn whole<K: Object>() -> (ResourceKind, Detail, Put) {
+    (ResourceKind::of::<K>(), Detail::Whole, put::<K>)
+}
+
+fn put<K: Object>(objects: &Caches, document: &Document) -> Result<(), Problem> {
+    let object: K = stored::object(document)?;
+    if let Some(store) = objects.store::<K>() {
+        store.apply(object);
+    }
+    Ok(())
+}

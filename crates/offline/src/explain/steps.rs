@@ -1,0 +1,146 @@
+//! The way of a machine, step by step: what is done, where it stands, what comes later.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    vocabulary::{annotation, finalizer, host_state, label},
+};
+use capm3_domain::host::{Ownership, ownership};
+use capm3_provider::metal3machine::{Snapshot, Stage};
+use serde::Serialize;
+
+use super::pools::PoolLine;
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepLine {
+    /// What must be.
+    pub name: &'static str,
+    /// Whether it is.
+    pub state: StepState,
+    /// What is known of it.
+    pub fact: Option<String>,
+}
+
+/// Where a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepState {
+    /// It is done.
+    Done,
+    /// The machine stands here.
+    Here,
+    /// It comes later.
+    Later,
+}
+
+pub(super) fn steps(snapshot: &Snapshot, stage: Stage, pools: &[PoolLine]) -> Vec<StepLine> {
+    if snapshot.metal3_machine.metadata.is_deleting() {
+        return leaving(snapshot, stage);
+    }
+    let steps = [
+        (Stage::Owner, "Machine", snapshot.machine.as_ref().map(|m| m.metadata.name_str().to_owned())),
+        (Stage::Cluster, "Cluster", snapshot.cluster.as_ref().map(|c| c.metadata.name_str().to_owned())),
+        (Stage::Pause, "not paused", (!is_paused(snapshot)).then(String::new)),
+        (Stage::Infrastructure, "infrastructure", infrastructure(snapshot)),
+        (Stage::Bootstrap, "bootstrap data", bootstrap(snapshot)),
+        (Stage::Host, "host", host(snapshot)),
+        (Stage::Data, "data", data(snapshot, pools)),
+        (Stage::Provisioning, "image", image(snapshot)),
+        (Stage::Node, "Node", node(snapshot)),
+    ];
+    let line = |(step, name, fact): (Stage, &'static str, Option<String>)| StepLine {
+        name,
+        state: match &fact {
+            _ if step == stage => StepState::Here,
+            _ if step < stage => StepState::Done,
+            Some(_) => StepState::Done,
+            None => StepState::Later,
+        },
+        fact: fact.filter(|fact| !fact.is_empty() && step != stage),
+    };
+    steps.into_iter().map(line).collect()
+}
+
+fn is_paused(snapshot: &Snapshot) -> bool {
+    snapshot.cluster.as_ref().is_some_and(|cluster| cluster.is_paused())
+        || snapshot.metal3_machine.metadata.annotation(annotation::PAUSED).is_some()
+}
+
+fn infrastructure(snapshot: &Snapshot) -> Option<String> {
+    snapshot.cluster.as_ref().filter(|cluster| cluster.infrastructure_is_ready())?;
+    Some(format!("Metal3Cluster {}", snapshot.metal3_cluster.as_ref()?.metadata.name_str()))
+}
+
+fn bootstrap(snapshot: &Snapshot) -> Option<String> {
+    let machine = snapshot.machine.as_ref().filter(|machine| machine.bootstrap_is_ready())?;
+    let secret = machine.spec.bootstrap.data_secret_name.as_ref();
+    Some(secret.map(|name| format!("Secret {name}")).unwrap_or_default())
+}
+
+fn host(snapshot: &Snapshot) -> Option<String> {
+    let host = snapshot.host.as_ref()?;
+    let is_ours = ownership(&snapshot.metal3_machine, host) == Ownership::Ours;
+    let domain = host.metadata.label(label::FAILURE_DOMAIN);
+    let domain = domain.map(|domain| format!(" in {domain}")).unwrap_or_default();
+    is_ours.then(|| format!("{}{domain}", host.metadata.name_str()))
+}
+
+fn data(snapshot: &Snapshot, pools: &[PoolLine]) -> Option<String> {
+    let machine = &snapshot.metal3_machine;
+    if machine.spec.data_template.is_none() && machine.status.rendered_data.is_none() {
+        let is_asked_for = snapshot.host.is_some() && snapshot.missing_secrets.is_empty();
+        return is_asked_for.then(|| "no data template".to_owned());
+    }
+    let data = snapshot.data.as_ref().filter(|data| data.status.ready == Some(true))?;
+    let index = data.spec.index.map(|index| format!(", index {index}")).unwrap_or_default();
+    let addresses = pools.iter().filter_map(|p| Some(format!(", {} of {}", p.address.as_ref()?, p.name)));
+    Some(format!("Metal3Data {}{index}{}", data.metadata.name_str(), addresses.collect::<String>()))
+}
+
+fn image(snapshot: &Snapshot) -> Option<String> {
+    let host = snapshot.host.as_ref().filter(|host| host.state() == host_state::PROVISIONED)?;
+    Some(format!("on the disk of {}", host.metadata.name_str()))
+}
+
+fn node(snapshot: &Snapshot) -> Option<String> {
+    let id = snapshot.metal3_machine.spec.provider_id.as_deref()?;
+    let node = snapshot.machine.as_ref().and_then(|machine| machine.node_name());
+    Some(node.map_or(id.to_owned(), |node| format!("{node}, {id}")))
+}
+
+/// The steps of a machine that goes.
+fn leaving(snapshot: &Snapshot, stage: Stage) -> Vec<StepLine> {
+    let machine = &snapshot.metal3_machine;
+    let is_held = machine.metadata.has_finalizer(finalizer::MACHINE);
+    let claim =
+        snapshot.claim.as_ref().filter(|claim| claim.metadata.is_owned_by_uid(machine.metadata.uid_str()));
+    let others = others(snapshot);
+    let left = [
+        ("not paused", stage == Stage::Pause, None),
+        ("host given back", is_held && host(snapshot).is_some(), host(snapshot)),
+        (
+            "data given back",
+            is_held && claim.is_some(),
+            claim.map(|c| format!("Metal3DataClaim {}", c.metadata.name_str())),
+        ),
+        ("finalizers gone", is_held || !others.is_empty(), (!others.is_empty()).then(|| others.join(", "))),
+    ];
+    let here = left.iter().position(|(_, is_left, _)| *is_left);
+    let line = |(position, (name, is_left, fact)): (usize, (&'static str, bool, Option<String>))| StepLine {
+        name,
+        state: match is_left {
+            _ if here == Some(position) => StepState::Here,
+            true => StepState::Later,
+            false => StepState::Done,
+        },
+        fact,
+    };
+    left.into_iter().enumerate().map(line).collect()
+}
+
+/// Finalizers of others on the machine.
+pub(super) fn others(snapshot: &Snapshot) -> Vec<String> {
+    let finalizers = snapshot.metal3_machine.metadata.finalizers.iter().flatten();
+    finalizers.filter(|name| *name != finalizer::MACHINE).cloned().collect()
+}

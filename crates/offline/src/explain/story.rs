@@ -1,0 +1,157 @@
+//! Where a machine stands in a few words, who must act and what would help.
+
+use capm3_api::{
+    conditions::find, metadata::MetadataExt, neighbours::Machine, v1beta2::Metal3Machine,
+    vocabulary::condition,
+};
+use capm3_domain::host::HostChoice;
+use capm3_engine::clock;
+use capm3_provider::metal3machine::{Glance, Snapshot, Stage};
+
+use super::{
+    Site,
+    advice::{Actor, Advice},
+    data_story, host_story,
+    pools::PoolLine,
+    prerequisites,
+};
+
+/// The story itself.
+#[derive(Debug)]
+pub(super) struct Story {
+    pub(super) stands: String,
+    pub(super) why: Option<String>,
+    pub(super) actor: Actor,
+    pub(super) advice: Vec<Advice>,
+}
+
+impl Story {
+    pub(super) fn new(stands: impl Into<String>, actor: Actor, advice: impl Into<Vec<Advice>>) -> Self {
+        Self { stands: stands.into(), why: None, actor, advice: advice.into() }
+    }
+
+    /// Nothing to do but to see that the provider runs.
+    pub(super) fn going_on(stands: impl Into<String>) -> Self {
+        let advice = Advice::say("nothing; if it stays so, look whether the provider runs");
+        Self::new(stands, Actor::Nobody, [advice])
+    }
+}
+
+/// What there is to know of a machine.
+pub(super) struct Known<'a> {
+    pub(super) site: &'a Site,
+    pub(super) glance: &'a Glance,
+    pub(super) choice: Option<&'a HostChoice>,
+    pub(super) pools: &'a [PoolLine],
+}
+
+impl Known<'_> {
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.glance.snapshot
+    }
+
+    pub(super) fn machine(&self) -> &Metal3Machine {
+        &self.glance.snapshot.metal3_machine
+    }
+
+    pub(super) fn namespace(&self) -> &str {
+        self.machine().metadata.namespace_str()
+    }
+
+    /// A command about an object of the machine's namespace.
+    pub(super) fn kubectl(&self, verb: &str, what: &str) -> String {
+        format!("kubectl {verb} {what} -n {}", self.namespace())
+    }
+}
+
+pub(super) fn tell(known: &Known<'_>) -> Story {
+    let stage = known.glance.decision.stage;
+    let mut story = match stage {
+        Stage::Owner => prerequisites::owner(known),
+        Stage::Cluster => prerequisites::cluster(known),
+        Stage::Pause => prerequisites::pause(known),
+        Stage::Infrastructure => prerequisites::infrastructure(known),
+        Stage::Bootstrap => prerequisites::bootstrap(known),
+        Stage::Host => host_story::choice(known),
+        Stage::Data => data_story::tell(known),
+        Stage::Provisioning => host_story::provisioning(known),
+        Stage::Node => node(known),
+        Stage::Ready => ready(known),
+        Stage::Deletion => host_story::deletion(known),
+    };
+    if story.why.is_none() {
+        story.why = known.glance.waits_for().map(|words| sentence(stage, words));
+    }
+    story
+}
+
+/// What the controller waits for as a sentence: some of its words are one, others name a thing.
+fn sentence(stage: Stage, words: &str) -> String {
+    let is_sentence = match stage {
+        Stage::Host | Stage::Node | Stage::Deletion | Stage::Ready => true,
+        Stage::Pause => words != "the end of the pause",
+        Stage::Provisioning => !words.contains(" to be provisioned"),
+        _ => false,
+    };
+    if is_sentence || words.starts_with("waiting for ") {
+        words.to_owned()
+    } else {
+        format!("waiting for {words}")
+    }
+}
+
+/// Since when the machine stands where it stands; nothing where the status does not tell.
+pub(super) fn since(machine: &Metal3Machine, stage: Stage) -> Option<String> {
+    if let Some(time) = &machine.metadata.deletion_timestamp {
+        return Some(clock::text(time.0));
+    }
+    let (type_, status) = match stage {
+        Stage::Owner | Stage::Cluster | Stage::Infrastructure | Stage::Bootstrap | Stage::Host => {
+            (condition::ASSOCIATE_HOST, "False")
+        }
+        Stage::Pause => (condition::PAUSED, "True"),
+        Stage::Data => (condition::DATA_READY, "False"),
+        Stage::Provisioning => (condition::HOST_PROVISIONED, "False"),
+        Stage::Node => (condition::ASSOCIATE_META_DATA, "False"),
+        Stage::Ready => (condition::READY, "True"),
+        Stage::Deletion => return None,
+    };
+    let condition = find(&machine.status.conditions, type_).filter(|c| c.status == status)?;
+    Some(condition.last_transition_time.clone()).filter(|time| !time.is_empty())
+}
+
+/// The Secret with the bootstrap data, if it is named and known not to be there.
+pub(super) fn missing_bootstrap_secret(known: &Known<'_>) -> Option<String> {
+    let machine: &Machine = known.snapshot().machine.as_deref()?;
+    let name = machine.spec.bootstrap.data_secret_name.clone().filter(|_| known.site.knows_secrets)?;
+    known.site.has_no_secret(known.namespace(), &name).then_some(name)
+}
+
+/// That such a Secret is not there, in words.
+pub(super) fn absent(secret: &str) -> String {
+    format!("Secret {secret}, which the Machine names as its bootstrap data, is not there")
+}
+
+fn node(known: &Known<'_>) -> Story {
+    let said = known.glance.waits_for().unwrap_or_default();
+    let cluster = known.snapshot().cluster.as_ref().map(|c| c.metadata.name_str()).unwrap_or_default();
+    let stands = "waits for its Node";
+    if said.contains("to be reachable") {
+        let advice = format!(
+            "look whether the API of the workload cluster runs, and whether Secret {cluster}-kubeconfig fits it"
+        );
+        return Story::new(stands, Actor::PlatformEngineer, [Advice::say(advice)]);
+    }
+    if said.starts_with("waiting for ") {
+        let advice = "nothing while the node boots; if it stays so, read the console of the host: did it get its network and join?";
+        return Story::new(stands, Actor::Nobody, [Advice::say(advice)]);
+    }
+    let advice =
+        Advice::run("look at the Nodes of the workload cluster", "kubectl get nodes -o wide".to_owned());
+    Story::new("cannot tell which Node it is", Actor::PlatformEngineer, [advice])
+}
+
+fn ready(known: &Known<'_>) -> Story {
+    let host = known.snapshot().host.as_ref().map(|host| format!(" on host {}", host.metadata.name_str()));
+    Story::new(format!("is ready{}", host.unwrap_or_default()), Actor::Nobody, [])
+}

@@ -1,0 +1,211 @@
+//! Which machine is meant.
+
+use std::{fmt, str::FromStr};
+
+use capm3_api::{metadata::MetadataExt, neighbours::Machine, v1beta2::Metal3Machine};
+use capm3_engine::{Object, ObjectKey, Reader};
+use capm3_provider::indexes::MACHINES_BY_OWNER;
+use thiserror::Error;
+
+use super::Site;
+use crate::nearest::nearest;
+
+/// A machine as people name it: `machine/NAME`, `metal3machine/NAME`, `m3m/NAME`, or `NAME`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    kind: TargetKind,
+    name: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TargetKind {
+    /// Either, that of Cluster API first.
+    Machine,
+    /// The Metal3Machine.
+    Metal3Machine,
+    /// Either, the Metal3Machine first.
+    Any,
+}
+
+/// Why a text names no machine.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TargetError {
+    /// Something else is named.
+    #[error("{0:?} is no kind that can be explained; say machine/NAME or metal3machine/NAME")]
+    Kind(String),
+    /// No name is left.
+    #[error("{0:?} has no name; say machine/NAME")]
+    NoName(String),
+}
+
+/// Why there is nothing to explain.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FindError {
+    /// There is no such machine.
+    #[error("there is no {what} {name} in {place}{hint}")]
+    Missing {
+        /// Kind that was looked for.
+        what: &'static str,
+        /// Name that was looked for.
+        name: String,
+        /// Where it was looked for.
+        place: String,
+        /// What may be meant, or what to do.
+        hint: String,
+    },
+    /// The Machine is there, its Metal3Machine is not.
+    #[error("Machine {machine} has no Metal3Machine yet: {why}")]
+    NotMade {
+        /// The Machine.
+        machine: ObjectKey,
+        /// What is missing.
+        why: String,
+    },
+    /// Several namespaces have one.
+    #[error("{name} is in several namespaces: {}; say which with -n", .namespaces.join(", "))]
+    Ambiguous {
+        /// Name that was looked for.
+        name: String,
+        /// The namespaces.
+        namespaces: Vec<String>,
+    },
+}
+
+impl FindError {
+    /// Whether another call is the way out.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Ambiguous { .. })
+    }
+}
+
+impl FromStr for Target {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        let (kind, name) = match text.split_once('/') {
+            None => (TargetKind::Any, text),
+            Some((kind, name)) => (kind.parse()?, name),
+        };
+        if name.is_empty() || name.contains('/') {
+            return Err(TargetError::NoName(text.to_owned()));
+        }
+        Ok(Self { kind, name: name.to_owned() })
+    }
+}
+
+impl FromStr for TargetKind {
+    type Err = TargetError;
+
+    /// As kubectl takes and prints kinds: any case, one or many, with or without the group.
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        let lower = text.to_lowercase();
+        match lower.split('.').next().unwrap_or_default() {
+            "machine" | "machines" | "ma" => Ok(Self::Machine),
+            "metal3machine" | "metal3machines" | "m3m" | "m3machine" | "m3machines" => {
+                Ok(Self::Metal3Machine)
+            }
+            _ => Err(TargetError::Kind(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// The Metal3Machine that is meant, in one namespace or in any.
+pub fn find(site: &Site, target: &Target, namespace: Option<&str>) -> Result<ObjectKey, FindError> {
+    let inside = |key: &ObjectKey| namespace.is_none_or(|namespace| key.namespace == namespace);
+    let ours: Vec<ObjectKey> = site.all::<Metal3Machine>().iter().map(|m| m.key()).filter(inside).collect();
+    let owners: Vec<_> = site.all::<Machine>().into_iter().filter(|m| inside(&m.key())).collect();
+    let own = || one(target, ours.iter().filter(|key| key.name == target.name).cloned().collect());
+    let of_owner = || {
+        let named = owners.iter().filter(|m| m.metadata.name_str() == target.name);
+        one(target, named.map(|m| m.key()).collect())?.map(|key| infrastructure(site, &key)).transpose()
+    };
+    let found = match target.kind {
+        TargetKind::Metal3Machine => own()?,
+        TargetKind::Any => match own()? {
+            None => of_owner()?,
+            found => found,
+        },
+        TargetKind::Machine => match of_owner() {
+            Ok(Some(found)) => Some(found),
+            // A Metal3Machine of this name may be older than its Machine's reference to it.
+            other => own()?.map_or(other, |key| Ok(Some(key)))?,
+        },
+    };
+    found
+        .ok_or_else(|| missing(target, namespace, &ours, &owners.iter().map(|m| m.key()).collect::<Vec<_>>()))
+}
+
+fn one(target: &Target, mut found: Vec<ObjectKey>) -> Result<Option<ObjectKey>, FindError> {
+    if found.len() > 1 {
+        let namespaces = found.into_iter().map(|key| key.namespace).collect();
+        return Err(FindError::Ambiguous { name: target.name.clone(), namespaces });
+    }
+    Ok(found.pop())
+}
+
+/// The Metal3Machine of a Machine: the one that it refers to, else the one that it owns.
+fn infrastructure(site: &Site, machine: &ObjectKey) -> Result<ObjectKey, FindError> {
+    let owner = site.objects.get::<Machine>(machine);
+    let named = owner.and_then(|m| m.spec.infrastructure_ref.as_ref()?.name.clone());
+    let named_key = named.as_ref().map(|name| ObjectKey::new(&machine.namespace, name));
+    if let Some(key) = named_key.filter(|key| site.objects.get::<Metal3Machine>(key).is_some()) {
+        return Ok(key);
+    }
+    let owned = site.objects.by_index(&MACHINES_BY_OWNER, &machine.to_string());
+    owned.first().map(|owned| owned.key()).ok_or_else(|| FindError::NotMade {
+        machine: machine.clone(),
+        why: match named {
+            Some(name) => format!("spec.infrastructureRef names Metal3Machine {name}, which is not there"),
+            None => "spec.infrastructureRef names none".to_owned(),
+        },
+    })
+}
+
+fn missing(target: &Target, namespace: Option<&str>, ours: &[ObjectKey], owners: &[ObjectKey]) -> FindError {
+    let what = match target.kind {
+        TargetKind::Metal3Machine => "Metal3Machine",
+        TargetKind::Machine | TargetKind::Any => "Machine or Metal3Machine",
+    };
+    let known = ours.iter().chain(owners.iter().filter(|_| target.kind != TargetKind::Metal3Machine));
+    let known: Vec<&ObjectKey> = known.collect();
+    let guess = nearest(&target.name, known.iter().map(|key| key.name.as_str()));
+    let hint = match (guess, known.is_empty()) {
+        (Some(name), _) => format!("; did you mean {name}?"),
+        (None, true) => ", which has no machines at all; -n names another namespace".to_owned(),
+        (None, false) => String::new(),
+    };
+    let place = namespace.map_or("the files".to_owned(), |namespace| format!("namespace {namespace}"));
+    FindError::Missing { what, name: target.name.clone(), place, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_named_as_kubectl_names_it() {
+        let table = [
+            ("m", TargetKind::Any),
+            ("machine/m", TargetKind::Machine),
+            ("Machines/m", TargetKind::Machine),
+            ("machine.cluster.x-k8s.io/m", TargetKind::Machine),
+            ("m3m/m", TargetKind::Metal3Machine),
+            ("metal3machine.infrastructure.cluster.x-k8s.io/m", TargetKind::Metal3Machine),
+        ];
+        for (text, kind) in table {
+            assert_eq!(text.parse(), Ok(Target { kind, name: "m".to_owned() }), "{text}");
+        }
+        for text in ["pod/m", "/m"] {
+            assert!(matches!(text.parse::<Target>(), Err(TargetError::Kind(_))), "{text}");
+        }
+        for text in ["machine/", "machine/a/b", ""] {
+            assert!(matches!(text.parse::<Target>(), Err(TargetError::NoName(_))), "{text}");
+        }
+    }
+}
