@@ -5,7 +5,10 @@
 
 mod common;
 
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+};
 
 use capm3_engine::manifests;
 use capm3_offline::explain::wanted;
@@ -343,6 +346,22 @@ fn another_name_or_count_in_the_files_is_another_name_or_count_in_the_output() {
     assert!(text.contains("IPPool my-pool  3 of 5"), "{text}");
 }
 
+/// Files may be gathered with kubectl by kind and by category, and without the addresses.
+#[test]
+fn files_that_have_objects_twice_or_no_addresses_tell_the_same() {
+    let site = Objects::of_site();
+    let twice = Objects(site.0.iter().chain(&site.0).cloned().collect());
+    assert_eq!(twice.explain("cp-1").text(), site.explain("cp-1").text());
+    let other = json!([{"start": "10.0.0.10", "end": "10.0.0.99"}]);
+    let mut differing = Objects::of_site().with("IPPool", "my-pool", "/spec/pools", other).0;
+    differing.retain(|object| object["kind"] == "IPPool");
+    let run = Objects(site.0.iter().chain(&differing).cloned().collect()).explain("cp-1");
+    assert!(run.stderr.contains("IPPool metal3/my-pool: is there twice"), "{}", run.text());
+    assert!(run.stdout.contains("IPPool my-pool  0 of 2"), "{}", run.text());
+    let bare = site.without("IPAddress", "my-pool-10-0-0-10").explain("cp-1").stdout;
+    assert!(bare.contains("IPPool my-pool  0 of 2"), "{bare}");
+}
+
 /// The names are kept and the contents are not, wherever the story needs to know of a Secret.
 #[test]
 fn contents_of_secrets_are_never_printed() {
@@ -434,19 +453,11 @@ fn wrong_usage_ends_with_two_and_a_server_that_cannot_be_reached_with_three() {
         assert_eq!(run.code, 2, "{arguments:?}: {}", run.text());
         assert!(run.stderr.contains(part), "{arguments:?}: {}", run.text());
     }
-    let folder = tempfile::tempdir().unwrap();
-    let kubeconfig = folder.path().join("kubeconfig");
-    fs::write(
-        &kubeconfig,
-        r#"{"apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "u", "user": {}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}"#,
-    )
-    .unwrap();
-    let run = capm3(&["explain", "x", "--kubeconfig", kubeconfig.to_str().unwrap()], "");
+    let kubeconfig = kubeconfig_for("http://127.0.0.1:1", "metal3");
+    let run = capm3(&["explain", "x", "--kubeconfig", kubeconfig.path().to_str().unwrap()], "");
     assert_eq!(run.code, 3, "{}", run.text());
     assert!(
-        run.stderr.contains("cannot read metal3machines of namespace default: no answer"),
+        run.stderr.contains("cannot read metal3machines of namespace metal3: no answer"),
         "{}",
         run.text()
     );
@@ -455,11 +466,67 @@ fn wrong_usage_ends_with_two_and_a_server_that_cannot_be_reached_with_three() {
 #[test]
 fn help_teaches() {
     let help = capm3(&["explain", "--help"], "").stdout;
-    for part in
-        ["Examples:", "machine/my-cluster-cp-x7k2m", "kubectl get cluster-api,bmh", "--kubeconfig", "-n"]
+    for part in ["Examples:", "machine/my-cluster-cp-x7k2m", "cluster-api,bmh,ippools", "--kubeconfig", "-n"]
     {
         assert!(help.contains(part), "{part}: {help}");
     }
+}
+
+/// Serves the objects of the site over HTTP, all but the Secrets, until nobody asks any more.
+fn serve_without_secrets(objects: &Objects) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answers: Vec<(String, String)> = wanted()
+        .into_iter()
+        .map(|(kind, _)| {
+            let is_of_kind =
+                |object: &&Value| object["kind"] == kind.kind && object["apiVersion"] == kind.api_version();
+            let items: Vec<&Value> = objects.0.iter().filter(is_of_kind).collect();
+            (kind.collection_path("metal3"), json!({"metadata": {}, "items": items}).to_string())
+        })
+        .collect();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().take(wanted().len()).map(Result::unwrap) {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
+            let request = lines.next().unwrap_or_default();
+            lines.take_while(|line| !line.is_empty()).for_each(drop);
+            let path = request.split([' ', '?']).nth(1).unwrap_or_default();
+            let answer = answers.iter().find(|(known, _)| known == path).map(|(_, body)| body.as_str());
+            let (status, body) = match answer {
+                Some(_) if path.ends_with("/secrets") => ("403 Forbidden", r#"{"reason": "Forbidden"}"#),
+                Some(body) => ("200 OK", body),
+                None => ("404 Not Found", "{}"),
+            };
+            let head =
+                format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        }
+    });
+    format!("http://{address}")
+}
+
+fn kubeconfig_for(server: &str, namespace: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let context = json!({"cluster": "c", "user": "u", "namespace": namespace});
+    let text = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": server}}], "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": context}]});
+    fs::write(file.path(), text.to_string()).unwrap();
+    file
+}
+
+/// The namespace is that of the kubeconfig's context.
+#[test]
+fn whoever_may_not_list_secrets_is_told_the_rest() {
+    let site =
+        Objects::of_site().with("Metal3Machine", "worker-3", "/spec/metaData", json!({"name": "mine"}));
+    let site = site.with("BareMetalHost", "host-4", "/spec/image", Value::Null);
+    let kubeconfig = kubeconfig_for(&serve_without_secrets(&site), "metal3");
+    let run = capm3(&["explain", "worker-3", "--kubeconfig", kubeconfig.path().to_str().unwrap()], "");
+    assert_eq!(run.code, 0, "{}", run.text());
+    assert!(run.stderr.contains("Secrets may not be listed"), "{}", run.text());
+    assert!(run.stdout.contains("is being provisioned on host host-4"), "{}", run.text());
+    assert!(!run.stdout.contains("Secret mine"), "{}", run.text());
 }
 
 /// A story with the age of its moment taken out.

@@ -50,7 +50,8 @@ Examples:\n  \
   capm3 explain m3m/my-cluster-cp-x7k2m -n metal3 -o json  the same for scripts\n  \
   capm3 explain machine/worker-0 -f examples/explain       from files, with no cluster at all\n\n\
 Such files come from a cluster by\n  \
-  kubectl get cluster-api,bmh,ippool,ipclaim,ipaddress -n metal3 -o yaml > objects.yaml";
+  P=ipam.metal3.io; kubectl get -n metal3 -o yaml > objects.yaml \\\n  \
+  cluster-api,bmh,ippools.$P,ipclaims.$P,ipaddresses.$P";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {

@@ -75,7 +75,7 @@ fn line(site: &Site, snapshot: &Snapshot, pool: &PoolRef) -> PoolLine {
     }
 }
 
-/// Counted from the addresses themselves: the pool's status is only their mirror.
+/// Counted from the addresses themselves; the pool's status, their mirror, speaks where files have none of them.
 fn stock(site: &Site, pool: &IpPool) -> Stock {
     let key = ObjectKey::new(pool.metadata.namespace_str(), pool.metadata.name_str()).to_string();
     let mut book = AddressBook::new(&pool.spec);
@@ -87,12 +87,14 @@ fn stock(site: &Site, pool: &IpPool) -> Stock {
     let capi = capi.iter().map(|a: &std::sync::Arc<CapiIpAddress>| {
         (a.spec.address.as_str(), ClaimKey::new(ClaimKind::IpAddressClaim, &a.spec.claim_ref.name))
     });
+    let is_bare = metal3.len() + capi.len() == 0;
     for (address, claim) in metal3.chain(capi) {
         // An address that does not parse is none of the pool's.
         if let Ok(address) = address.parse::<Address>() {
             book.record(address, Some(claim));
         }
     }
-    let (capacity, used) = (book.capacity(), u128::try_from(book.count()).unwrap_or(u128::MAX));
+    let mirrored = if is_bare { pool.status.indexes.len() } else { 0 };
+    let (capacity, used) = (book.capacity(), u128::try_from(book.count().max(mirrored)).unwrap_or(u128::MAX));
     Stock { capacity, used, free: capacity.saturating_sub(used) }
 }
