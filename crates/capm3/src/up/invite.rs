@@ -8,7 +8,7 @@ use serde_json::Value;
 pub fn invitation(objects: &[Arc<Value>], export: &str, is_stuck: bool) -> String {
     let namespace = find(objects, "Cluster").map_or("default", |object| text(object, "/metadata/namespace"));
     let third = if is_stuck {
-        format!("kubectl get events -n {namespace}")
+        why(objects, namespace)
     } else {
         format!("kubectl get baremetalhosts -n {namespace} -w")
     };
@@ -27,6 +27,21 @@ fn change(objects: &[Arc<Value>], namespace: &str) -> String {
     let replicas = deployment.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
     let name = text(deployment, "/metadata/name");
     format!("kubectl scale machinedeployment {name} -n {namespace} --replicas={}", replicas + 1)
+}
+
+/// A command that tells why a machine is not ready, or at least what happened.
+fn why(objects: &[Arc<Value>], namespace: &str) -> String {
+    let is_ready = |object: &Value| {
+        let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+        let is_it =
+            |condition: &Value| text(condition, "/type") == "Ready" && text(condition, "/status") == "True";
+        conditions.is_some_and(|conditions| conditions.iter().any(is_it))
+    };
+    let mut machines = objects.iter().filter(|object| text(object, "/kind") == "Metal3Machine");
+    match machines.find(|object| !is_ready(object)) {
+        Some(machine) => format!("capm3 explain machine/{} -n {namespace}", text(machine, "/metadata/name")),
+        None => format!("kubectl get events -n {namespace}"),
+    }
 }
 
 fn find<'a>(objects: &'a [Arc<Value>], kind: &str) -> Option<&'a Arc<Value>> {
@@ -65,5 +80,12 @@ mod tests {
             alone.contains("kubectl describe metal3machine -n site\n  kubectl get events -n site\n"),
             "{alone}"
         );
+        let machine = |name: &str, ready: &str| {
+            Arc::new(json!({"kind": "Metal3Machine", "metadata": {"name": name, "namespace": "site"},
+                "status": {"conditions": [{"type": "Ready", "status": ready}]}}))
+        };
+        let stuck = [objects[0].clone(), machine("well", "True"), machine("stuck", "False")];
+        let stuck = invitation(&stuck, "export KUBECONFIG=/k", true);
+        assert!(stuck.contains("\n  capm3 explain machine/stuck -n site\n"), "{stuck}");
     }
 }
