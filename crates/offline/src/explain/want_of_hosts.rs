@@ -153,11 +153,7 @@ mod tests {
                     "if b is healthy again, say so kubectl annotate baremetalhost b -n n capm3.metal3.io/unhealthy-",
                 ],
             ),
-            (
-                vec![verdict("d", mismatch())],
-                Actor::ClusterAuthor,
-                vec!["label d, or change spec.hostSelector"],
-            ),
+            (vec![verdict("d", mismatch())], Actor::ClusterAuthor, vec!["label d as spec.hostSelector asks"]),
         ];
         for (verdicts, who, parts) in table {
             let (actor, advice) = for_want_of_hosts(&verdicts, "n");
