@@ -163,23 +163,42 @@ fn identity_problems(document: &Document) -> Vec<Problem> {
         );
         return vec![problem("", message)];
     }
-    let required = [("/apiVersion", "apiVersion"), ("/kind", "kind"), ("/metadata/name", "metadata.name")];
-    let wrong = required.into_iter().filter_map(|(pointer, field)| match document.value.pointer(pointer) {
-        Some(Value::String(text)) if !text.is_empty() => None,
-        None | Some(Value::Null | Value::String(_)) => Some(problem(
-            field,
-            format!(
-                "{}{field} is missing; every object needs apiVersion, kind and metadata.name",
-                named(document)
-            ),
-        )),
-        // YAML reads words such as `no` or `on` as true or false.
-        Some(other) => Some(problem(
-            field,
-            format!("{}{field}: expected text, got {}; quote it", named(document), shape(other)),
-        )),
-    });
-    wrong.collect()
+    IDENTITY.iter().filter_map(|part| part.problem(document)).collect()
+}
+
+/// A member that says which object this is.
+struct Part {
+    pointer: &'static str,
+    field: &'static str,
+    required: bool,
+}
+
+const IDENTITY: [Part; 4] = [
+    Part { pointer: "/apiVersion", field: "apiVersion", required: true },
+    Part { pointer: "/kind", field: "kind", required: true },
+    Part { pointer: "/metadata/name", field: "metadata.name", required: true },
+    // Something else than text must not pass for no namespace: the object would land in `default`.
+    Part { pointer: "/metadata/namespace", field: "metadata.namespace", required: false },
+];
+
+impl Part {
+    fn problem(&self, document: &Document) -> Option<Problem> {
+        let field = self.field;
+        let message = match document.value.pointer(self.pointer) {
+            Some(Value::String(text)) if !text.is_empty() => return None,
+            None | Some(Value::Null | Value::String(_)) if !self.required => return None,
+            None | Some(Value::Null | Value::String(_)) => {
+                format!("{field} is missing; every object needs apiVersion, kind and metadata.name")
+            }
+            // YAML reads words such as `no` or `on` as true or false.
+            Some(other) => format!("{field}: expected text, got {}; quote it", shape(other)),
+        };
+        Some(Problem {
+            file: document.file.clone(),
+            line: document.line_of(field),
+            message: format!("{}{message}", named(document)),
+        })
+    }
 }
 
 /// What is known of an object that lacks a part of its identity.

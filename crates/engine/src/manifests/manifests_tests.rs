@@ -118,6 +118,8 @@ fn what_says_which_object_it_is_must_be_there_and_be_text() {
         ("apiVersion: v1\nkind: Secret\n", format!("f.yaml:1: Secret: metadata.name {missing}")),
         ("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: no\n", "f.yaml:4: Namespace: metadata.name: expected text, got the truth value false; quote it".to_owned()),
         ("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: 007\n", "f.yaml:4: Namespace: metadata.name: expected text, got the number 7; quote it".to_owned()),
+        ("apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  namespace: n\n", "f.yaml:5: Secret a: metadata.namespace: expected text, got the truth value false; quote it".to_owned()),
+        ("apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: 12}\n", "f.yaml:3: Secret a: metadata.namespace: expected text, got the number 12; quote it".to_owned()),
         ("- a\n- b\n", "f.yaml:1: expected an object with apiVersion, kind and metadata.name, got a list".to_owned()),
         ("\n\njust words\n", "f.yaml:3: expected an object with apiVersion, kind and metadata.name, got the text \"just words\"".to_owned()),
     ];
@@ -125,6 +127,11 @@ fn what_says_which_object_it_is_must_be_there_and_be_text() {
         assert_eq!(messages(text), [message], "{text}");
     }
     assert_eq!(messages("spec: {}\n").len(), 3, "all that is missing is told");
+    for empty in ["", "''", "null"] {
+        let text = format!("apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  namespace: {empty}\n");
+        let reading = parse("f.yaml", &text);
+        assert_eq!(reading.documents[0].key().to_string(), "default/a", "{empty}: {:?}", reading.problems);
+    }
 }
 
 #[test]
