@@ -149,9 +149,8 @@ async fn demonstration_4_ranges_without_an_address_manager() {
         .await
         .unwrap();
     rest(&lab).await;
-    if lab.object("Metal3Machine", &gone).is_none() {
-        assert_eq!(data_of(&lab, &waiting)["spec"]["index"], 40);
-    }
+    assert!(lab.object("Metal3Machine", &gone).is_none(), "the machine that was asked for went");
+    assert_eq!(data_of(&lab, &waiting)["spec"]["index"], 40);
     let given: Vec<String> = rendered(&lab).iter().flat_map(|(_, _, document)| addresses(document)).collect();
     assert_eq!(given, expected, "every address is used again");
     assert!(all_ready(&lab));
