@@ -45,7 +45,12 @@ pub(super) fn of_link(source: &MacAddress, objects: Objects<'_>, path: &str) -> 
         (of_interface(host, &interface, path)?.to_owned(), detail)
     } else if let Some(from) = &source.from_annotation {
         let value = objects.annotation(&from.object, &from.annotation, path)?;
-        (value.to_owned(), format!("annotation {} of {}", from.annotation, from.object))
+        let name = objects.metadata(&from.object, path)?.name_str();
+        let detail = match value {
+            "" => format!("{} {name} has no annotation {}", from.object, from.annotation),
+            _ => format!("annotation {} of {} {name}", from.annotation, from.object),
+        };
+        (value.to_owned(), detail)
     } else {
         (String::new(), "no source is given".to_owned())
     };

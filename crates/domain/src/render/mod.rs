@@ -16,6 +16,12 @@ mod networks;
 mod objects;
 mod pools;
 mod routes;
+#[cfg(test)]
+mod rows_metadata_tests;
+#[cfg(test)]
+mod rows_network_data_tests;
+#[cfg(test)]
+mod rows_nova_tests;
 mod secret;
 mod services;
 #[cfg(test)]

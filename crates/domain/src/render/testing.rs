@@ -38,10 +38,11 @@ fn address(value: &Value) -> Address {
 impl Setting {
     pub fn new(pools: Value) -> Self {
         let machine = json!({"metadata": {
-            "name": "machine-1", "namespace": "metal3", "annotations": {"pool6": "v6"}
+            "name": "machine-1", "namespace": "metal3",
+            "annotations": {"pool6": "v6", "mac": "52:54:00:aa:01:07"}, "labels": {"role": "worker"}
         }});
         let host = json!({
-            "metadata": {"name": "host-1", "namespace": "metal3", "annotations": {"pool": "v4"}},
+            "metadata": {"name": "host-1", "namespace": "metal3", "annotations": {"pool": "v4", "rack": "r7"}},
             "status": {"hardware": {"nics": [{"name": "enp1s0", "mac": "52:54:00:aa:01:01"}]}}
         });
         Self {
@@ -51,6 +52,12 @@ impl Setting {
             host: read(host),
             addresses: pools.as_object().unwrap().iter().map(|(k, v)| (k.clone(), address(v))).collect(),
         }
+    }
+
+    /// The same machine with another index.
+    pub fn at(mut self, index: i32) -> Self {
+        self.data.spec.index = Some(index);
+        self
     }
 
     fn inputs(&self) -> Inputs<'_> {
