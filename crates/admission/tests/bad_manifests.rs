@@ -57,3 +57,64 @@ fn every_bad_manifest_is_answered_with_the_field_and_the_way_out() {
     }
     assert!(differences.is_empty(), "{differences}");
 }
+
+/// Every refusal and warning names the field; a refusal also names the object, says what was found where something was, and
+/// how to get out.
+#[test]
+fn s192_a_refused_manifest_is_told_with_object_field_value_and_way_out() {
+    let table = [
+        ("data-template-range-reversed", "Metal3DataTemplate", "ipAddress.end", "is before start"),
+        ("data-template-range-outside-subnet", "Metal3DataTemplate", "ipAddress.start", "must lie in subnet"),
+        ("data-template-range-and-pool", "Metal3DataTemplate", "ipAddress", "remove it or"),
+        ("data-template-range-without-prefix", "Metal3DataTemplate", "prefix", "set it, or"),
+        (
+            "data-template-interface-missing",
+            "Metal3DataTemplate",
+            "fromHostInterfaces",
+            "name the interface, or",
+        ),
+        ("data-template-network-without-source", "Metal3DataTemplate", "fromPoolRef", "set spec.networkData"),
+        ("update-data-template", "Metal3DataTemplate", "spec.MetaData", "Create a new Metal3DataTemplate"),
+        ("machine-secret-name-impossible", "Metal3Machine", "networkData", "did you mean"),
+        ("machine-image-without-checksum", "Metal3Machine", "Checksum", "Required value"),
+        ("machine-selector-two-values", "Metal3Machine", "matchExpressions", "values"),
+        ("pool-range-end-alone", "IPPool", "pools", "set start or subnet"),
+        ("pool-reservations", "IPPool", "preAllocations", "widen a range or remove it"),
+    ];
+    for (file, kind, field, way_out) in table {
+        let text =
+            fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/bad/{file}.yaml")));
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text.unwrap()).unwrap();
+        let name = documents.last().unwrap()["metadata"]["name"].as_str().unwrap();
+        let said = told(&documents);
+        for word in [&format!("The {kind}"), name, field, way_out] {
+            assert!(said.contains(word), "{file}: {word:?} is not said: {said}");
+        }
+    }
+}
+
+/// A range that contains the gateway of its own route is accepted with a warning that names both.
+#[test]
+fn s145_a_range_that_contains_its_own_gateway_is_warned_of() {
+    for (list, range, gateway, warned) in [
+        ("ipv4", ["10.0.0.1", "10.0.0.9"], "10.0.0.5", true),
+        ("ipv4", ["10.0.0.2", "10.0.0.9"], "10.0.0.1", false),
+        ("ipv6", ["2001:db8::1", "2001:db8::9"], "2001:db8::5", true),
+        ("ipv6", ["2001:db8::2", "2001:db8::9"], "2001:db8::1", false),
+    ] {
+        let routes = serde_json::json!([{"network": "::", "gateway": {"string": gateway}}]);
+        let range = serde_json::json!({"start": range[0], "end": range[1]});
+        let network =
+            serde_json::json!({"id": "n", "link": "l", "prefix": 24, "ipAddress": range, "routes": routes});
+        let links = serde_json::json!({"ethernets": [{"id": "l", "type": "phy"}]});
+        let spec = serde_json::json!({"networkData": {"links": links, "networks": {list: [network]}}});
+        let template = serde_json::json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+            "kind": "Metal3DataTemplate", "metadata": {"name": "t", "namespace": "default"}, "spec": spec});
+        let path = format!("spec.networkData.networks.{list}[0]");
+        let expected = format!(
+            "Warning: {path}.ipAddress: the range contains gateway {gateway} ({path}.routes[0].gateway.string): a machine \
+             will get its address\n"
+        );
+        assert_eq!(told(&[template]), if warned { expected } else { String::new() });
+    }
+}

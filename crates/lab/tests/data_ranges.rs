@@ -121,7 +121,10 @@ async fn s134_an_index_beyond_the_range_is_told_on_data_and_claim() {
     let claim = get(&lab, "Metal3DataClaim", &machine);
     assert_eq!(text(&claim, "/status/errorMessage"), words);
     assert_eq!(condition(&claim, "Ready"), ("False".into(), "IPAllocationFailed".into()));
-    assert_eq!(warnings(&lab, "Metal3Data", "fleet-2"), [format!("IPAllocationFailed: {words}")]);
+    let told = format!(
+        "IPAllocationFailed: Metal3DataTemplate fleet: {words}; widen the range, or ask for fewer machines"
+    );
+    assert_eq!(warnings(&lab, "Metal3Data", "fleet-2"), [told]);
     assert!(lab.object("Secret", &format!("{machine}-networkdata")).is_none());
     let said = get(&lab, "Metal3Machine", &machine).to_string();
     assert!(said.contains("end is 192.168.0.11"), "the machine says it too: {said}");

@@ -92,7 +92,7 @@ async fn a_missing_annotation_is_told_with_object_and_key() {
         "RenderFailed",
         &[
             "bad MAC address: : spec.networkData.links.ethernets[0].macAddress",
-            "annotation example.com/mac of baremetalhost",
+            "has no annotation example.com/mac",
         ],
     );
     annotate_host(&lab, "example.com/mac", "52:54:00:00:00:08").await;

@@ -30,6 +30,11 @@ impl RenderError {
         Self::new(problem, format!("{path} ({name})"), error.to_string())
     }
 
+    /// The whole of it, for a person who has only this line: object, field, what was found, and what would help.
+    pub fn advice(&self, template: &str) -> String {
+        format!("Metal3DataTemplate {template}: {self}; {}", self.problem.way_out())
+    }
+
     fn separator(&self) -> &'static str {
         match self.problem {
             _ if self.detail.is_empty() => "",
@@ -146,6 +151,35 @@ pub enum Problem {
         /// Id of the VLAN.
         link: String,
     },
+}
+
+impl Problem {
+    /// What would help, as an order without a full stop.
+    pub fn way_out(&self) -> &'static str {
+        match self {
+            Self::UnknownObject => "name one of the three objects",
+            Self::MissingAnnotatedObject { .. } | Self::MissingObject { .. } => {
+                "wait until the machine has it, or name another object"
+            }
+            Self::MissingAnnotation { .. } => "set the annotation, or name the pool in the template",
+            Self::PoolOfTwoKinds => "use one pool, or give one of them another name",
+            Self::NoAddress | Self::NoGatewayPool => "name a pool that exists and has addresses left",
+            Self::NoGateway => "give the route or the pool a gateway",
+            Self::WrongFamily { .. } => "name a pool or a range of that family",
+            Self::NoPrefix | Self::NoInlinePrefix => "set prefix",
+            Self::OutOfBounds => "widen the range, or ask for fewer machines",
+            Self::BadRange => "correct the range",
+            Self::BadPrefix { .. } => "set a prefix that fits the family and the subnet",
+            Self::NoNics => "wait for the host's inspection, or start it",
+            Self::NoSuchNic { .. } => "name an interface that the host has, or choose other hosts",
+            Self::BadMac { .. } => "write six pairs of hexadecimal digits",
+            Self::NoBootMac { .. } => "set spec.bootMACAddress of the host",
+            Self::IllegalBondParameters { .. } => {
+                "take them out of parameters, and set the bond's own fields where it has them"
+            }
+            Self::NoVlanId { .. } => "set vlanID",
+        }
+    }
 }
 
 fn quoted(names: &[String]) -> String {

@@ -17,6 +17,8 @@ mod objects;
 mod pools;
 mod routes;
 #[cfg(test)]
+mod rows_failures_tests;
+#[cfg(test)]
 mod rows_metadata_tests;
 #[cfg(test)]
 mod rows_network_data_tests;

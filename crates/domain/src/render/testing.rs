@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use capm3_api::{
     neighbours::{BareMetalHost, Machine},
-    v1beta2::{Metal3Data, Metal3Machine},
+    v1beta2::{Metal3Data, Metal3DataTemplateSpec, Metal3Machine},
 };
 use serde_json::{Value, json};
 
-use super::{Address, Inputs, Objects, render_meta_data, render_network_data};
+use super::{Address, Inputs, Objects, referenced_pools, render_meta_data, render_network_data};
 
 /// Objects of the machine, and what its pools gave.
 pub(super) struct Setting {
@@ -74,6 +74,17 @@ impl Setting {
 
     pub fn meta_data(&self, template: Value) -> Result<String, String> {
         render_meta_data(&read(template), &self.inputs()).map_err(|error| error.to_string())
+    }
+
+    /// What is said of a template `t` that cannot be rendered.
+    pub fn advice(&self, template: Value) -> String {
+        let spec: Metal3DataTemplateSpec = read(template);
+        let pools = referenced_pools(&spec, self.inputs().objects).map(drop);
+        let meta_data = spec.meta_data.iter().map(|half| render_meta_data(half, &self.inputs()).map(drop));
+        let network_data =
+            spec.network_data.iter().map(|half| render_network_data(half, &self.inputs()).map(drop));
+        let all = std::iter::once(pools).chain(meta_data).chain(network_data);
+        all.filter_map(Result::err).next().map(|error| error.advice("t")).unwrap_or_default()
     }
 
     pub fn network_data(&self, template: Value) -> Result<String, String> {

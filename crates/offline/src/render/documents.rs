@@ -43,30 +43,20 @@ pub(super) fn render_problem(case: &Case<'_>, error: &RenderError) -> Problem {
     let path = error.path.split_once(" (").map_or(error.path.as_str(), |(path, _)| path);
     let host = case.host_name().map(|host| format!(" on host {host}")).unwrap_or_default();
     let detail = if error.detail.is_empty() { String::new() } else { format!(" ({})", error.detail) };
-    let mut message = format!("machine {}{host}: {}{detail}", case.name(), error.problem);
-    if let Some(way_out) = way_out(&error.problem) {
-        message = format!("{message}; {way_out}");
-    }
+    let message =
+        format!("machine {}{host}: {}{detail}; {}", case.name(), error.problem, way_out(&error.problem));
     document.problem(path, message)
 }
 
-fn way_out(cause: &Cause) -> Option<&'static str> {
+/// What would help where there are files only; otherwise as on a cluster.
+fn way_out(cause: &Cause) -> &'static str {
     match cause {
         Cause::MissingObject { .. } | Cause::MissingAnnotatedObject { .. } => {
-            Some("add BareMetalHosts to the files")
+            "add BareMetalHosts to the files"
         }
-        Cause::MissingAnnotation { .. } => Some("set the annotation, or name the pool in the template"),
         Cause::NoNics => {
-            Some("give the host with its status, or with annotation inspect.metal3.io/hardwaredetails")
+            "give the host with its status, or with annotation inspect.metal3.io/hardwaredetails"
         }
-        Cause::NoSuchNic { .. } => Some("name an interface that the host has, or choose other hosts"),
-        Cause::NoGateway => Some("give the route or the pool a gateway"),
-        Cause::WrongFamily { .. } => Some("name a pool of that family"),
-        Cause::NoPrefix | Cause::NoInlinePrefix => Some("set prefix"),
-        Cause::OutOfBounds => Some("widen the range, or ask for fewer machines"),
-        Cause::BadMac { .. } => Some("write six pairs of hexadecimal digits"),
-        Cause::NoBootMac { .. } => Some("set spec.bootMACAddress of the host"),
-        Cause::NoVlanId { .. } => Some("set vlanID"),
-        _ => None,
+        _ => cause.way_out(),
     }
 }

@@ -11,7 +11,7 @@ use capm3_api::{
     vocabulary::{annotation, event, finalizer, reason},
 };
 use capm3_domain::render::{
-    Address, Content, Inputs, Objects, PoolRef, Pools, referenced_pools, secret_name,
+    Address, Content, Inputs, Objects, PoolRef, Pools, Problem, RenderError, referenced_pools, secret_name,
 };
 use capm3_engine::{End, EventNote, Plan};
 
@@ -53,6 +53,8 @@ pub(super) enum Stop {
         reason: &'static str,
         /// For people.
         message: String,
+        /// The same with all that helps who has only this line.
+        advice: String,
     },
 }
 
@@ -62,7 +64,18 @@ impl Stop {
     }
 
     pub(super) fn fail(reason: &'static str, message: impl ToString) -> Self {
-        Self::Fail { reason, message: message.to_string() }
+        let message = message.to_string();
+        Self::Fail { reason, advice: message.clone(), message }
+    }
+
+    fn unrendered(data: &Metal3Data, error: &RenderError) -> Self {
+        let reason = match error.problem {
+            Problem::OutOfBounds => reason::IP_ALLOCATION_FAILED,
+            _ => reason::RENDER_FAILED,
+        };
+        let template = data.spec.template.as_ref().map(|t| t.name_str()).unwrap_or_default();
+        let advice = error.advice(template);
+        Self::Fail { reason, message: error.to_string(), advice }
     }
 }
 
@@ -135,7 +148,7 @@ impl Pass<'_> {
             return Ok(secrets.compare(anew.map(|found| found.documents(&spec, &self.new))));
         }
         let Some(found) = self.inputs(&spec, machine)? else { return Ok(secrets.told()) };
-        let documents = found.documents(&spec, &self.new).map_err(|e| Stop::fail(reason_of(&e), e))?;
+        let documents = found.documents(&spec, &self.new).map_err(|e| Stop::unrendered(&self.new, &e))?;
         let before = digests_before(&self.snapshot.data).map(str::to_owned);
         for content in secrets.missing.clone() {
             let made = secrets::create(content, &documents, &self.new, machine, found.owner);
@@ -175,7 +188,7 @@ impl Pass<'_> {
             .as_deref()
             .ok_or_else(|| Stop::wait(reason::WAITING_FOR_HOST, "BareMetalHost of the Metal3Machine"))?;
         let objects = Objects { metal3_machine: Some(machine), machine: Some(owner), host: Some(host) };
-        let pools = referenced_pools(spec, objects).map_err(|e| Stop::fail(reason::RENDER_FAILED, e))?;
+        let pools = referenced_pools(spec, objects).map_err(|e| Stop::unrendered(&snapshot.data, &e))?;
         let addresses = self.addresses(&pools)?;
         Ok(Some(Found { owner, objects, addresses }))
     }
@@ -291,16 +304,9 @@ impl Found<'_> {
         &self,
         spec: &Metal3DataTemplateSpec,
         data: &Metal3Data,
-    ) -> Result<secrets::Documents, capm3_domain::render::RenderError> {
+    ) -> Result<secrets::Documents, RenderError> {
         let inputs = Inputs { data, objects: self.objects, addresses: &self.addresses };
         secrets::render_all(spec, &inputs)
-    }
-}
-
-fn reason_of(error: &capm3_domain::render::RenderError) -> &'static str {
-    match error.problem {
-        capm3_domain::render::Problem::OutOfBounds => reason::IP_ALLOCATION_FAILED,
-        _ => reason::RENDER_FAILED,
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Standing {
     ready: bool,
     reason: &'static str,
     message: String,
+    /// What events say of a failure.
+    advice: String,
     /// Whether somebody must act.
     is_failure: bool,
     /// Whether somebody may want to know, although all is well.
@@ -30,15 +32,23 @@ impl Standing {
     /// Every Secret is there; the message tells their digests.
     pub(super) fn rendered(told: &Told) -> Self {
         let message = told.message.clone();
-        Self { ready: true, reason: reason::RENDERED, message, is_failure: false, differs: told.differs }
+        let advice = String::new();
+        Self {
+            ready: true,
+            reason: reason::RENDERED,
+            message,
+            advice,
+            is_failure: false,
+            differs: told.differs,
+        }
     }
 
     pub(super) fn stopped(stop: &Stop) -> Self {
-        let (reason, message, is_failure) = match stop {
-            Stop::Wait { reason, what } => (*reason, format!("waiting for {what}"), false),
-            Stop::Fail { reason, message } => (*reason, message.clone(), true),
+        let (reason, message, advice, is_failure) = match stop {
+            Stop::Wait { reason, what } => (*reason, format!("waiting for {what}"), String::new(), false),
+            Stop::Fail { reason, message, advice } => (*reason, message.clone(), advice.clone(), true),
         };
-        Self { ready: false, reason, message, is_failure, differs: false }
+        Self { ready: false, reason, message, advice, is_failure, differs: false }
     }
 }
 
@@ -94,7 +104,7 @@ pub(super) fn tell_claim(plan: &mut Plan, claim: &Metal3DataClaim, standing: &St
 
 fn note(plan: &mut Plan, standing: &Standing, event: impl Fn(&'static str, &str) -> EventNote) {
     if standing.is_failure {
-        plan.event(event(standing.reason, &standing.message));
+        plan.event(event(standing.reason, &standing.advice));
     }
 }
 
