@@ -1,4 +1,5 @@
 //! Requests as kubectl sends them: strict about fields, and with the warnings of the answer.
+#![allow(dead_code, reason = "each test file uses a part")]
 
 use capm3_lab::Lab;
 use http::Request;

@@ -224,6 +224,21 @@ async fn s26_a_node_has_the_name_of_its_metadata() {
     assert_eq!(names, expected);
 }
 
+/// The test plan of the designs in one scenario: a deployment whose machines have a data template, and a cloud-config with
+/// variables that the metadata fills in.
+#[tokio::test(start_paused = true)]
+async fn s196_a_template_in_the_deployment_fills_the_variables_of_the_cloud_config() {
+    let lab = settled(&seed()).await;
+    let machine = machines(&lab, "md-0")[0].clone();
+    let user_data = given(&lab, &machine).user_data.unwrap();
+    assert!(user_data.contains("{{ ds.meta_data.name }}"), "the text itself is not touched: {user_data}");
+    let document = secret(&lab, &format!("{}-metadata", name(&machine)), "metaData").unwrap();
+    assert!(document.contains("name: node-0\n"), "{document}");
+    let id = text(&machine, "/spec/providerID");
+    let node = nodes(&lab).into_iter().find(|n| text(n, "/spec/providerID") == id).unwrap();
+    assert_eq!(name(&node), "node-0");
+}
+
 /// A Machine with a bootstrap object takes no host before its data is ready.
 #[tokio::test(start_paused = true)]
 async fn s30_no_host_is_taken_before_the_bootstrap_data_is_ready() {
