@@ -3,10 +3,15 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
 
-use capm3_lab::{Lab, manifests::Manifest};
+use capm3_apiserver::ApiServer;
+use capm3_lab::{Lab, Options, faults::Storm, manifests::Manifest};
 use common::{data::*, *};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 const METAL3: &str = "ipam.metal3.io/v1alpha1";
@@ -31,9 +36,13 @@ fn metal3_pool(name: &str) -> Value {
     json!({"name": name, "kind": "IPPool", "apiGroup": "ipam.metal3.io"})
 }
 
-/// Addresses given to claims of both kinds.
+/// Addresses given to claims of both kinds; what only takes a name for a claim of Cluster API is not counted.
 fn given(lab: &Lab) -> Vec<String> {
-    let mut all: Vec<String> = lab.objects("IPAddress").iter().map(|a| text(a, "/spec/address")).collect();
+    let is_lock = |a: &Value| {
+        text(a, "/metadata/ownerReferences/0/kind") == "IPAddressClaim" && a["apiVersion"] == METAL3
+    };
+    let all = lab.objects("IPAddress");
+    let mut all: Vec<String> = all.iter().filter(|a| !is_lock(a)).map(|a| text(a, "/spec/address")).collect();
     all.sort();
     all
 }
@@ -68,7 +77,74 @@ async fn claims_of_both_kinds_share_a_pool_and_never_an_address() {
         rest(&lab).await;
         assert_eq!(given(&lab).len(), 7);
         assert!(lab.object("IPAddressClaim", "c2").is_none());
+        // Four of each kind, and a name taken for each of Cluster API, less what the claim had.
+        assert_eq!(lab.objects("IPAddress").len(), 4 + 2 * 3);
     }
+}
+
+/// Two providers without an election serve the two kinds of claims of one pool at the same time, each time from views of
+/// their own: no address is ever given twice, and the last free one goes to one claim only.
+#[tokio::test(start_paused = true)]
+async fn two_providers_at_once_never_give_claims_of_both_kinds_one_address() {
+    for seed in 1..=10 {
+        for ranges in [["10.0.0.10", "10.0.0.16"], ["2001:db8::10", "2001:db8::16"]] {
+            let twice: Arc<Mutex<Vec<String>>> = Arc::default();
+            let server: Arc<OnceLock<ApiServer>> = Arc::default();
+            let (sink, looked_at) = (Arc::clone(&twice), Arc::clone(&server));
+            let observer = move |_: &capm3_apiserver::WriteRecord| {
+                if let Some(server) = looked_at.get() {
+                    sink.lock().extend(given_to_two(server));
+                }
+            };
+            let storm = Arc::new(Storm::new(seed, 12));
+            let options = Options {
+                seed,
+                faults: Arc::clone(&storm) as Arc<dyn capm3_lab::faults::Faults>,
+                observer: Some(Arc::new(observer)),
+                ..Options::default()
+            };
+            let mut lab = Lab::start(&options).await.unwrap();
+            server.set(lab.server().clone()).ok();
+            lab.add_provider();
+            let range = json!({"start": ranges[0], "end": ranges[1], "prefix": 24});
+            lab.apply(&[namespace(), pool("shared", &json!({"namePrefix": "shared", "pools": [range]}))])
+                .await
+                .unwrap();
+            for n in 0..4 {
+                lab.apply(&[
+                    ip_claim(&format!("c{n}"), "shared"),
+                    capi_claim(&format!("c{n}"), &metal3_pool("shared")),
+                ])
+                .await
+                .unwrap();
+            }
+            rest(&lab).await;
+            storm.over();
+            rest(&lab).await;
+            assert_eq!(*twice.lock(), Vec::<String>::new(), "seed {seed}");
+            let distinct: BTreeSet<String> = given(&lab).into_iter().collect();
+            assert_eq!(
+                (distinct.len(), given(&lab).len()),
+                (7, 7),
+                "seed {seed}: eight claims, seven addresses"
+            );
+        }
+    }
+}
+
+/// Addresses that claims of both kinds have at this moment.
+fn given_to_two(server: &ApiServer) -> Vec<String> {
+    let of = |objects: &[Arc<Value>], kind: &str, api_version: &str| -> BTreeSet<String> {
+        let owned = |a: &&Arc<Value>| {
+            let owners = a["metadata"]["ownerReferences"].as_array();
+            a["kind"] == "IPAddress"
+                && a["apiVersion"] == api_version
+                && owners.into_iter().flatten().any(|owner| owner["kind"] == kind)
+        };
+        objects.iter().filter(owned).map(|a| text(a, "/spec/address")).collect()
+    };
+    let objects = server.objects(None);
+    of(&objects, "IPClaim", METAL3).intersection(&of(&objects, "IPAddressClaim", CAPI)).cloned().collect()
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_api::metadata::MetadataExt;
-use capm3_domain::address::{Address, AddressBook, AddressError, Allocation, ClaimKey, object_name};
+use capm3_domain::address::{
+    Address, AddressBook, AddressError, Allocation, ClaimKey, ClaimKind, object_name,
+};
 
 use super::{
     Snapshot,
@@ -21,6 +23,8 @@ pub(super) enum Step<'a> {
     Link(&'a Given),
     /// It gets a new address under this name.
     Create(Allocation, String),
+    /// The same for a claim that has taken the name of the address already.
+    Complete(Allocation, String),
     /// It gets none.
     Report(Refusal),
 }
@@ -75,6 +79,8 @@ struct Desk<'a, F> {
     find: F,
     book: AddressBook,
     by_claim: BTreeMap<ClaimKey, BTreeMap<Address, &'a Given>>,
+    /// Names that claims of Cluster API have taken.
+    locks: BTreeMap<ClaimKey, BTreeMap<Address, &'a Given>>,
     /// Places whose objects this pass deletes.
     freed: BTreeSet<Place>,
     /// Places of the objects that this pass makes.
@@ -89,6 +95,7 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
         let deleting = snapshot.pool.metadata.is_deleting();
         let mut book = if deleting { AddressBook::of_deleting_pool(spec) } else { AddressBook::new(spec) };
         let mut by_claim: BTreeMap<ClaimKey, BTreeMap<Address, &Given>> = BTreeMap::new();
+        let mut locks = by_claim.clone();
         for object in &snapshot.addresses {
             // An address that does not parse blocks its name, nothing else.
             let Ok(address) = object.address().parse::<Address>() else {
@@ -98,7 +105,9 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
                 book.record(address, None);
             } else {
                 book.record(address, Some(object.claim()));
-                by_claim.entry(object.claim()).or_default().insert(address, object);
+                let is_lock = matches!(object, Given::Lock(_));
+                let objects = if is_lock { &mut locks } else { &mut by_claim };
+                objects.entry(object.claim()).or_default().insert(address, object);
             }
         }
         Self {
@@ -106,6 +115,7 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
             find,
             book,
             by_claim,
+            locks,
             freed: BTreeSet::new(),
             made: BTreeSet::new(),
             passed_over: BTreeMap::new(),
@@ -118,7 +128,10 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
             return Step::Hold;
         }
         let key = claim.key();
-        let addresses = self.by_claim.remove(&key).unwrap_or_default();
+        // The name is given back last: until then nobody else gets the address.
+        let addresses = self.by_claim.remove(&key).into_iter().flatten();
+        let addresses: Vec<(Address, &Given)> =
+            addresses.chain(self.locks.remove(&key).into_iter().flatten()).collect();
         for (address, object) in &addresses {
             // Held by somebody else the object stays for a while, and with it the address.
             if object.is_only_ours() {
@@ -126,7 +139,7 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
                 self.freed.insert(object.place());
             }
         }
-        Step::Release(addresses.into_values().collect())
+        Step::Release(addresses.into_iter().map(|(_, object)| object).collect())
     }
 
     fn serve(&mut self, claim: &'a Claim) -> Step<'a> {
@@ -135,6 +148,9 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
         let own = self.by_claim.get(&key).and_then(|addresses| addresses.values().find(|a| a.is_of(uid)));
         if let Some(object) = own {
             return Step::Link(object);
+        }
+        if let Some(step) = self.complete(claim) {
+            return step;
         }
         let pool = &self.snapshot.pool.metadata;
         if pool.is_deleting() {
@@ -148,6 +164,16 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
         self.choose(claim)
     }
 
+    /// The address whose name the claim has taken, unless an object of somebody else stands where it must be.
+    fn complete(&mut self, claim: &'a Claim) -> Option<Step<'a>> {
+        let (key, uid) = (claim.key(), claim.metadata().uid_str());
+        let lock = self.locks.get(&key)?.values().find(|lock| lock.is_of(uid))?;
+        let place = (claim.kind(), lock.metadata().name_str().to_owned());
+        let allocation = self.book.choose(&claim.request(), 0).ok()?;
+        let is_it = allocation.address.to_string() == lock.address();
+        (is_it && self.owner_of_name(&place).is_none()).then_some(Step::Complete(allocation, place.1))
+    }
+
     fn choose(&mut self, claim: &'a Claim) -> Step<'a> {
         let request = claim.request();
         let draw = draw(claim.metadata().uid_str());
@@ -157,11 +183,12 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
                 Err(error) => return Step::Report(self.refuse(&error)),
             };
             let name = object_name(&self.snapshot.pool.spec.name_prefix, allocation.address);
-            let place = (claim.kind(), name.clone());
-            match self.owner_of_name(&place) {
+            // Claims of Cluster API need the name in both kinds of addresses.
+            let places = [ClaimKind::IpClaim, claim.kind()].map(|kind| (kind, name.clone()));
+            match places.iter().find_map(|place| self.owner_of_name(place)) {
                 None => {
                     self.book.record(allocation.address, Some(request.claim));
-                    self.made.insert(place);
+                    self.made.extend(places);
                     return Step::Create(allocation, name);
                 }
                 Some(owner) => {

@@ -47,6 +47,8 @@ trait Answer: Object {
     fn serve(&mut self, pool: &IpPool, name: &str, now: &str);
     /// Says why it has none.
     fn refuse(&mut self, refusal: &Refusal, now: &str);
+    /// Adds what takes the address's name, where that is not its creation itself.
+    fn take_name(&self, _plan: &mut Plan, _pool: &IpPool, _allocation: &Allocation, _name: &str) {}
     /// Adds the creation of its address.
     fn create_address(&self, plan: &mut Plan, pool: &IpPool, allocation: &Allocation, name: &str);
 }
@@ -62,9 +64,12 @@ fn plan_of<K: Answer>(pool: &IpPool, claim: &K, step: &Step<'_>, now: &str) -> P
             new.serve(pool, object.metadata().name_str(), now);
             plan.update(claim, &new);
         }
-        Step::Create(allocation, name) => {
+        Step::Create(allocation, name) | Step::Complete(allocation, name) => {
             // Finalizer first: the claim cannot vanish and leave its address behind.
             plan.update_object(claim, &held);
+            if matches!(step, Step::Create(..)) {
+                claim.take_name(&mut plan, pool, allocation, name);
+            }
             claim.create_address(&mut plan, pool, allocation, name);
             let mut new = held.clone();
             new.serve(pool, name, now);
@@ -97,19 +102,23 @@ impl Answer for IpClaim {
     }
 
     fn create_address(&self, plan: &mut Plan, pool: &IpPool, allocation: &Allocation, name: &str) {
-        let namespace = pool.metadata.namespace_str();
         let owners = vec![owned_by(pool), owned_by(self)];
         plan.create(&IpAddress {
             metadata: metadata(pool, &self.metadata, owners, finalizer::IP_ADDRESS, name),
-            spec: IpAddressSpec {
-                address: allocation.address.to_string(),
-                pool: WideRef::new(namespace, pool.metadata.name_str()),
-                claim: WideRef::new(namespace, self.metadata.name_str()),
-                prefix: allocation.prefix,
-                gateway: allocation.gateway.clone(),
-                dns_servers: allocation.dns_servers.clone(),
-            },
+            spec: metal3_spec(pool, &self.metadata, allocation),
         });
+    }
+}
+
+fn metal3_spec(pool: &IpPool, claim: &ObjectMeta, allocation: &Allocation) -> IpAddressSpec {
+    let namespace = pool.metadata.namespace_str();
+    IpAddressSpec {
+        address: allocation.address.to_string(),
+        pool: WideRef::new(namespace, pool.metadata.name_str()),
+        claim: WideRef::new(namespace, claim.name_str()),
+        prefix: allocation.prefix,
+        gateway: allocation.gateway.clone(),
+        dns_servers: allocation.dns_servers.clone(),
     }
 }
 
@@ -126,6 +135,17 @@ impl Answer for IpAddressClaim {
         let stamp = Stamp { now, generation: self.metadata.generation };
         let conditions = &mut self.status.conditions;
         set(conditions, stamp, condition::READY, false, refusal.reason, refusal.words.clone());
+    }
+
+    /// Owned by the claim alone: when that is gone, the server clears it away, whoever dies meanwhile.
+    fn take_name(&self, plan: &mut Plan, pool: &IpPool, allocation: &Allocation, name: &str) {
+        plan.create(&IpAddress {
+            metadata: ObjectMeta {
+                finalizers: None,
+                ..metadata(pool, &self.metadata, vec![owned_by(self)], finalizer::IP_ADDRESS, name)
+            },
+            spec: metal3_spec(pool, &self.metadata, allocation),
+        });
     }
 
     fn create_address(&self, plan: &mut Plan, pool: &IpPool, allocation: &Allocation, name: &str) {
@@ -167,7 +187,9 @@ fn metadata(
 /// Takes an address back.
 pub(super) fn release_address(plan: &mut Plan, object: &Given) {
     match object {
-        Given::Metal3(address) => release_object(plan, address.as_ref(), finalizer::IP_ADDRESS),
+        Given::Metal3(address) | Given::Lock(address) => {
+            release_object(plan, address.as_ref(), finalizer::IP_ADDRESS)
+        }
         Given::Capi(address) => release_object(plan, address.as_ref(), finalizer::CAPI_IP_ADDRESS),
     }
 }

@@ -70,13 +70,22 @@ pub enum Given {
     Metal3(Arc<IpAddress>),
     /// Of Cluster API.
     Capi(Arc<CapiIpAddress>),
+    /// Of `ipam.metal3.io`, for a claim of Cluster API. Two providers at work could give one address to claims of the two
+    /// kinds, whose addresses have names of their own; so whoever gives it takes the name in `ipam.metal3.io` first.
+    Lock(Arc<IpAddress>),
 }
 
 impl Given {
+    /// An address of `ipam.metal3.io`.
+    pub fn of_metal3(address: Arc<IpAddress>) -> Self {
+        let is_lock = address.metadata.owner(CAPI_IPAM_GROUP, "IPAddressClaim").is_some();
+        if is_lock { Self::Lock(address) } else { Self::Metal3(address) }
+    }
+
     /// Its metadata.
     pub fn metadata(&self) -> &ObjectMeta {
         match self {
-            Self::Metal3(address) => &address.metadata,
+            Self::Metal3(address) | Self::Lock(address) => &address.metadata,
             Self::Capi(address) => &address.metadata,
         }
     }
@@ -85,21 +94,21 @@ impl Given {
     pub fn kind(&self) -> ClaimKind {
         match self {
             Self::Metal3(_) => ClaimKind::IpClaim,
-            Self::Capi(_) => ClaimKind::IpAddressClaim,
+            Self::Capi(_) | Self::Lock(_) => ClaimKind::IpAddressClaim,
         }
     }
 
     /// The address as written.
     pub fn address(&self) -> &str {
         match self {
-            Self::Metal3(address) => &address.spec.address,
+            Self::Metal3(address) | Self::Lock(address) => &address.spec.address,
             Self::Capi(address) => &address.spec.address,
         }
     }
 
     pub(super) fn claim_name(&self) -> &str {
         match self {
-            Self::Metal3(address) => address.spec.claim.name_str(),
+            Self::Metal3(address) | Self::Lock(address) => address.spec.claim.name_str(),
             Self::Capi(address) => &address.spec.claim_ref.name,
         }
     }
@@ -110,19 +119,23 @@ impl Given {
 
     pub(super) fn pool_name(&self) -> &str {
         match self {
-            Self::Metal3(address) => address.spec.pool.name_str(),
+            Self::Metal3(address) | Self::Lock(address) => address.spec.pool.name_str(),
             Self::Capi(address) => &address.spec.pool_ref.name,
         }
     }
 
     /// Where the object stands: names of the two kinds are separate.
     pub(super) fn place(&self) -> Place {
-        (self.kind(), self.metadata().name_str().to_owned())
+        let kind = match self {
+            Self::Metal3(_) | Self::Lock(_) => ClaimKind::IpClaim,
+            Self::Capi(_) => ClaimKind::IpAddressClaim,
+        };
+        (kind, self.metadata().name_str().to_owned())
     }
 
     fn finalizer(&self) -> &'static str {
         match self {
-            Self::Metal3(_) => finalizer::IP_ADDRESS,
+            Self::Metal3(_) | Self::Lock(_) => finalizer::IP_ADDRESS,
             Self::Capi(_) => finalizer::CAPI_IP_ADDRESS,
         }
     }
@@ -138,10 +151,11 @@ impl Given {
         let owner = match self {
             Self::Metal3(address) => address.metadata.owner(ipam::GROUP, "IPClaim"),
             Self::Capi(address) => address.metadata.owner(CAPI_IPAM_GROUP, "IPAddressClaim"),
+            Self::Lock(address) => address.metadata.owner(CAPI_IPAM_GROUP, "IPAddressClaim"),
         };
         owner.is_none_or(|owner| owner.uid == claim_uid)
     }
 }
 
-/// Kind of the claims that an address object serves, and its name.
+/// Where an address object stands: the kind of claims whose addresses are kept there, and the name.
 pub type Place = (ClaimKind, String);

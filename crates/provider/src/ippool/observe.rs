@@ -67,7 +67,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         all_claims = self::claims(reader, &IP_CLAIMS_BY_POOL, &CAPI_CLAIMS_BY_POOL, &value);
         all_claims.retain(|claim| claim.metadata().namespace == pool.metadata.namespace);
     }
-    let metal3 = reader.by_index(&IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::Metal3);
+    let metal3 = reader.by_index(&IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::of_metal3);
     let capi = reader.by_index(&CAPI_IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::Capi);
     let addresses: Vec<Given> = metal3.chain(capi).collect();
     let claimless = claimless(reader, key, &addresses);
@@ -104,7 +104,7 @@ fn in_the_way(reader: &impl Reader, key: &ObjectKey, snapshot: &Snapshot) -> BTr
     allot(snapshot, |place| {
         let key = ObjectKey::new(&key.namespace, &place.1);
         let other = match place.0 {
-            ClaimKind::IpClaim => reader.get::<IpAddress>(&key).map(Given::Metal3),
+            ClaimKind::IpClaim => reader.get::<IpAddress>(&key).map(Given::of_metal3),
             ClaimKind::IpAddressClaim => reader.get::<CapiIpAddress>(&key).map(Given::Capi),
         }?;
         found.insert(place.clone(), other.clone());
