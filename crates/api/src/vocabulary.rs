@@ -42,6 +42,8 @@ pub mod annotation {
 
 /// Keys of labels.
 pub mod label {
+    /// On an object that `clusterctl move` takes along although nothing owns it.
+    pub const MOVE: &str = "clusterctl.cluster.x-k8s.io/move";
     /// Name of the Cluster.
     pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
     /// Presence marks a control-plane Machine.
@@ -230,6 +232,8 @@ pub mod event {
     pub const RENDER_DIFFERS: &str = "RenderDiffers";
     /// A claim got no address.
     pub const ADDRESS_NOT_GIVEN: &str = "AddressNotGiven";
+    /// A Secret of the user belongs to nobody, so `clusterctl move` leaves it where it is.
+    pub const SECRET_NOT_MOVED: &str = "SecretNotMoved";
 }
 
 /// Provisioning states of a host.

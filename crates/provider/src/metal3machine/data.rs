@@ -5,7 +5,7 @@ use capm3_api::{
     metadata::MetadataExt,
     reference::{ObjectRef, SecretRef},
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
-    vocabulary::{condition, event, finalizer, reason},
+    vocabulary::{condition, event, finalizer, label, reason},
 };
 use capm3_domain::data_template::{correction, machine_template_name};
 use capm3_engine::End;
@@ -157,6 +157,7 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
     }
     let Some(template) = pass.new.spec.data_template.clone() else {
         if pass.new.status.rendered_data.is_none() {
+            warn_of_unmoved_secrets(pass);
             pass.status().data_ready(reason::SECRETS_SET_EXTERNALLY);
             return Ok(());
         }
@@ -191,6 +192,7 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
         let problem = data.status.error_message.as_ref().map(|e| format!(": {e}")).unwrap_or_default();
         return not_yet(pass, format!("Metal3Data {name} to be rendered{problem}"));
     }
+    warn_of_unmoved_secrets(pass);
     if !is_true(&pass.new.status.conditions, condition::DATA_READY) {
         pass.event_with_status(false, event::DATA_READY, format!("Metal3Data {name} is rendered"));
     }
@@ -203,6 +205,21 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
         pass.new.status.network_data = given(&data.spec.network_data);
     }
     Ok(())
+}
+
+/// Said once, when the data becomes ready: the machine works, but not after a move to another management cluster.
+fn warn_of_unmoved_secrets(pass: &mut Pass<'_>) {
+    if is_true(&pass.new.status.conditions, condition::DATA_READY) {
+        return;
+    }
+    for (field, name) in pass.snapshot.unmoved_secrets.clone() {
+        let message = format!(
+            "Secret {name}, which spec.{field} names, has no owner, so `clusterctl move` leaves it behind: make it owned \
+             by the Cluster, or give it the label {}",
+            label::MOVE
+        );
+        pass.event_with_status(true, event::SECRET_NOT_MOVED, message);
+    }
 }
 
 fn secret_of(data: &Metal3Data, secret: Option<&SecretRef>) -> Option<SecretRef> {

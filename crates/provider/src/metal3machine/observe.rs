@@ -58,6 +58,8 @@ pub struct Snapshot {
     pub data: Option<Arc<Metal3Data>>,
     /// Secrets that the spec names and that are not there: member of the spec, and name.
     pub missing_secrets: Vec<(&'static str, String)>,
+    /// Secrets of the user that `clusterctl move` would leave behind, with the field that names them.
+    pub unmoved_secrets: Vec<(&'static str, String)>,
     /// What is known of the workload cluster's Nodes.
     pub nodes: Nodes,
     /// Whether released hosts stay powered on for faster provisioning.
@@ -155,7 +157,8 @@ pub fn observe(
         missing_data_template: claim.as_deref().and_then(|claim| missing_data_template(reader, claim)),
         claim,
         data,
-        missing_secrets: missing_secrets(reader, &metal3_machine),
+        missing_secrets: user_secrets(reader, &metal3_machine, |secret| secret.is_none()),
+        unmoved_secrets: user_secrets(reader, &metal3_machine, |secret| secret.is_some_and(is_left_by_move)),
         nodes,
         fast_track: false,
         live: Live::default(),
@@ -163,15 +166,25 @@ pub fn observe(
     })
 }
 
-/// Secrets of the user that are not there yet.
-fn missing_secrets(reader: &impl Reader, machine: &Metal3Machine) -> Vec<(&'static str, String)> {
+/// The Secrets that the user names, those of which this holds, with the field that names them.
+fn user_secrets(
+    reader: &impl Reader,
+    machine: &Metal3Machine,
+    holds: impl Fn(Option<&SecretMetadata>) -> bool,
+) -> Vec<(&'static str, String)> {
     let given = [("metaData", &machine.spec.meta_data), ("networkData", &machine.spec.network_data)];
     let named = given.into_iter().filter_map(|(field, secret)| Some((field, secret.as_ref()?.name_str())));
-    let is_missing = |(_, name): &(&str, &str)| {
+    let is_such = |(_, name): &(&str, &str)| {
         let key = ObjectKey::new(machine.metadata.namespace_str(), *name);
-        !name.is_empty() && reader.get::<SecretMetadata>(&key).is_none()
+        !name.is_empty() && holds(reader.get::<SecretMetadata>(&key).as_deref())
     };
-    named.filter(is_missing).map(|(field, name)| (field, name.to_owned())).collect()
+    named.filter(is_such).map(|(field, name)| (field, name.to_owned())).collect()
+}
+
+/// `clusterctl move` follows owners; what has none is taken along only if it says so itself.
+fn is_left_by_move(secret: &SecretMetadata) -> bool {
+    let owners = secret.metadata.owner_references.as_ref();
+    owners.is_none_or(Vec::is_empty) && secret.metadata.label(label::MOVE).is_none()
 }
 
 /// The host in use and those beyond it. The claim on the host is the record; among several, the one that the

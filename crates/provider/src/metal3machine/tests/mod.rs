@@ -79,6 +79,7 @@ fn ready_to_choose() -> Snapshot {
         claim: None,
         data: None,
         missing_secrets: Vec::new(),
+        unmoved_secrets: Vec::new(),
         nodes: Nodes::NotNeeded,
         fast_track: false,
         live: answered(),
