@@ -11,6 +11,18 @@ use crate::repo;
 /// What is installed.
 const PYYAML: &str = "PyYAML==6.0.2";
 
+/// Why it cannot run here at all.
+pub fn obstacle() -> Option<String> {
+    let output = Command::new("python3").args(["-c", "import venv, ensurepip"]).output();
+    match output {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => {
+            Some(String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().to_owned())
+        }
+        Err(error) => Some(format!("python3: {error}")),
+    }
+}
+
 /// Makes the environment if there is none and runs the test.
 pub fn run() -> Result<()> {
     let folder = repo::root().join("target/pyyaml");
