@@ -2,6 +2,9 @@
 //! `CAPM3_BLESS=1 cargo test -p capm3 --test examples` writes those files anew; read the difference before you keep it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
+#[path = "common/golden.rs"]
+mod golden;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -67,21 +70,10 @@ fn changed(name: &str, from: &str, to: &str) -> tempfile::TempDir {
     folder
 }
 
-fn is_blessing() -> bool {
-    std::env::var_os("CAPM3_BLESS").is_some_and(|value| value == "1")
-}
-
 /// Runs an example and compares, or with `CAPM3_BLESS` writes down, what it printed.
 fn prints_what_is_expected(name: &str) -> Run {
     let run = Run::of(&example(name));
-    let file = format!("{}.txt", name.rsplit('/').next().unwrap());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected").join(file);
-    if is_blessing() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, run.text()).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(run.text(), expected, "{name} does not print what {} says", path.display());
+    golden::compare(name.rsplit('/').next().unwrap(), &run.text());
     run
 }
 
@@ -212,7 +204,7 @@ fn every_folder_of_troubles_has_its_expected_output_and_says_what_is_wrong_and_h
         let top = fs::read_to_string(folder.join("cluster.yaml")).unwrap();
         assert!(top.starts_with("# Wrong: ") && top.contains("\n# Fix: "), "{name}");
         let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/expected/{name}.txt"));
-        assert!(is_blessing() || expected.exists(), "{} is missing", expected.display());
+        assert!(expected.exists(), "{} is missing", expected.display());
         folders += 1;
     }
     assert_eq!(folders, 6);

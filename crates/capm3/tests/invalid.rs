@@ -3,8 +3,11 @@
 //! `CAPM3_BLESS=1 cargo test -p capm3 --test invalid` writes those files anew.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
+#[path = "common/golden.rs"]
+mod golden;
+
 use std::{
-    fs::{self, File},
+    fs::File,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -28,11 +31,7 @@ fn prints_what_is_expected(name: &str) {
     let printed = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(output.stdout.is_empty(), "nothing is started, so there is no result");
-    let path = tests().join(format!("expected/invalid/{name}.txt"));
-    if std::env::var_os("CAPM3_BLESS").is_some_and(|value| value == "1") {
-        fs::write(&path, &printed).unwrap();
-    }
-    assert_eq!(printed, fs::read_to_string(&path).unwrap(), "see {}", path.display());
+    golden::compare(&format!("invalid/{name}"), &printed);
 }
 
 #[test]

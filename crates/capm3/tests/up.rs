@@ -112,6 +112,36 @@ fn without_enough_hosts_it_ends_with_one_and_an_explanation() {
 }
 
 #[test]
+fn what_a_cluster_lacks_is_named() {
+    let without = |kind: &str| {
+        let kind = format!("\nkind: {kind}\n");
+        let folder = changed_example(|_, text| {
+            text.split("---\n").filter(|document| !document.contains(&kind)).collect::<Vec<_>>().join("---\n")
+        });
+        let output = capm3(&["up", "--once", "-f", folder.path().to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1));
+        stderr(&output)
+    };
+    for (kind, parts) in [
+        (
+            "Cluster",
+            vec!["no Cluster names it in spec.controlPlaneRef", "Cluster my-cluster of spec.clusterName"],
+        ),
+        (
+            "Metal3MachineTemplate",
+            vec!["Metal3MachineTemplate my-cluster-workers, from which its machines are made"],
+        ),
+        ("IPPool", vec!["to be rendered: an address of IPPool pool-rack1, which does not exist"]),
+    ] {
+        let explanation = without(kind);
+        for part in parts {
+            assert!(explanation.contains(part), "without {kind}: {part} is not in:\n{explanation}");
+        }
+        assert!(!explanation.contains("usable, but another one was taken"), "{explanation}");
+    }
+}
+
+#[test]
 fn a_path_that_is_not_there_is_wrong_usage() {
     let output = capm3(&["up", "--once", "-f", "no/such/folder"]);
     assert_eq!(output.status.code(), Some(2));

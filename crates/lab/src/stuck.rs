@@ -1,8 +1,13 @@
 //! Why something does not get on: for each machine what it waits for, and each host with the reason it was not taken.
 
+use std::sync::Arc;
+
 use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine};
 use capm3_engine::Object;
-use capm3_provider::metal3machine;
+use capm3_provider::{
+    metal3data,
+    metal3machine::{self, Stage},
+};
 use serde_json::Value;
 
 use crate::Lab;
@@ -27,6 +32,8 @@ pub struct ShortOwner {
     pub wanted: i64,
     /// Machines that are ready.
     pub ready: i64,
+    /// What it needs before it can make machines and is not there.
+    pub missing: Vec<String>,
 }
 
 /// Machines that are not provisioned, by name: the very decision that the controller made, as text.
@@ -41,9 +48,20 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
         .filter_map(|machine| {
             let glance = metal3machine::glance(provider.caches().as_ref(), &machine.key())?;
             let waits_for = glance.waits_for()?;
-            let waits_for = waits_for.strip_prefix("waiting for ").unwrap_or(waits_for).to_owned();
-            let choice = metal3machine::choose_host(&glance.snapshot);
-            let hosts = choice.verdicts.iter().map(ToString::to_string).collect();
+            let waits_for = waits_for.strip_prefix("waiting for ").unwrap_or(waits_for);
+            let waits_for = match &glance.snapshot.data {
+                Some(data) if glance.decision.stage == Stage::Data => {
+                    let why = metal3data::waits_for(provider.caches().as_ref(), &data.key());
+                    let why = why.filter(|why| !waits_for.contains(why.as_str()));
+                    why.map_or(waits_for.to_owned(), |why| format!("{waits_for}: {why}"))
+                }
+                _ => waits_for.to_owned(),
+            };
+            let hosts = match glance.decision.stage {
+                Stage::Host => metal3machine::choose_host(&glance.snapshot).verdicts,
+                _ => Vec::new(),
+            };
+            let hosts = hosts.iter().map(ToString::to_string).collect();
             Some(StuckMachine { name: machine.metadata.name_str().to_owned(), waits_for, hosts })
         })
         .collect()
@@ -59,7 +77,42 @@ pub fn short_owners(lab: &Lab) -> Vec<ShortOwner> {
                 |pointer: &str, or: i64| object.pointer(pointer).and_then(Value::as_i64).unwrap_or(or);
             let (wanted, ready) = (number("/spec/replicas", 1), number("/status/readyReplicas", 0));
             let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-            (ready < wanted).then(|| ShortOwner { owner: format!("{kind} {name}"), wanted, ready })
+            let missing = || missing(lab, kind, &object);
+            let owner = format!("{kind} {name}");
+            (ready < wanted).then(|| ShortOwner { owner, wanted, ready, missing: missing() })
         })
         .collect()
+}
+
+/// Where owners of machines name other objects: kind and name.
+const REFERENCES: [&str; 4] = [
+    "/spec/machineTemplate/spec/infrastructureRef",
+    "/spec/machineTemplate/infrastructureRef",
+    "/spec/template/spec/infrastructureRef",
+    "/spec/template/spec/bootstrap/configRef",
+];
+
+fn missing(lab: &Lab, kind: &str, owner: &Value) -> Vec<String> {
+    let text =
+        |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let mut missing = Vec::new();
+    if kind == "KubeadmControlPlane" {
+        let name = text(owner, "/metadata/name");
+        let named = |cluster: &Arc<Value>| text(cluster, "/spec/controlPlaneRef/name") == name;
+        if !lab.objects("Cluster").iter().any(named) {
+            missing.push("no Cluster names it in spec.controlPlaneRef".to_owned());
+        }
+    } else if let Some(cluster) = text(owner, "/spec/clusterName")
+        && lab.object("Cluster", &cluster).is_none()
+    {
+        missing.push(format!("Cluster {cluster} of spec.clusterName is not there"));
+    }
+    for reference in REFERENCES.iter().filter_map(|pointer| owner.pointer(pointer)) {
+        if let (Some(kind), Some(name)) = (text(reference, "/kind"), text(reference, "/name"))
+            && lab.object(&kind, &name).is_none()
+        {
+            missing.push(format!("{kind} {name}, from which its machines are made, is not there"));
+        }
+    }
+    missing
 }

@@ -31,6 +31,9 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
     }
     for owner in &short {
         eprintln!("{}: {} of {} machines are ready", owner.owner, owner.ready, owner.wanted);
+        for missing in &owner.missing {
+            eprintln!("  {missing}");
+        }
     }
     for machine in &stuck {
         explain(machine);

@@ -1,5 +1,7 @@
 //! What tests of the command line share: running it, comparing what it prints, and a cluster to run it on.
 
+mod golden;
+
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
@@ -51,13 +53,7 @@ pub fn capm3(arguments: &[&str], input: &str) -> Run {
 
 /// Compares, or with `CAPM3_BLESS` writes down, what a run printed; `name` is below `tests/expected`.
 pub fn is_expected(name: &str, run: Run) -> Run {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected").join(format!("{name}.txt"));
-    if std::env::var_os("CAPM3_BLESS").is_some_and(|value| value == "1") {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, run.text()).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(run.text(), expected, "not what {} says", path.display());
+    golden::compare(name, &run.text());
     run
 }
 

@@ -7,6 +7,8 @@ mod cluster_api;
 mod clusters;
 mod data;
 mod data_templates;
+#[path = "../common/golden.rs"]
+mod golden;
 mod kept;
 mod machines;
 mod metadata;
@@ -16,7 +18,6 @@ mod strict;
 mod values;
 
 use std::{
-    fs,
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -71,14 +72,7 @@ fn run(arguments: &[&str], input: &str) -> Run {
 
 /// Compares, or with `CAPM3_BLESS` writes down, what a run printed.
 fn is_expected(name: &str, run: Run) -> Run {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected/migrate").join(format!("{name}.txt"));
-    if std::env::var_os("CAPM3_BLESS").is_some_and(|value| value == "1") {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, run.text()).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(run.text(), expected, "not what {} says", path.display());
+    golden::compare(&format!("migrate/{name}"), &run.text());
     again(&run);
     run
 }

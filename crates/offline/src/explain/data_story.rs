@@ -1,7 +1,7 @@
 //! The story of a machine that waits for its metadata and network data.
 
 use capm3_api::metadata::MetadataExt;
-use capm3_engine::{End, Object, ObjectKey};
+use capm3_engine::{Object, ObjectKey};
 use capm3_provider::metal3data;
 
 use super::{
@@ -43,8 +43,7 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
 
 /// What the data itself waits for: the decision of its own controller.
 fn rendering(known: &Known<'_>, key: &ObjectKey) -> Option<String> {
-    let snapshot = metal3data::observe(&known.site.objects, key)?;
-    let End::WaitFor(what) = metal3data::decide(&snapshot, "").end else { return None };
+    let what = metal3data::waits_for(&known.site.objects, key)?;
     Some(format!("waiting for Metal3Data {} to be rendered: {what}", key.name))
 }
 

@@ -5,6 +5,7 @@
 
 mod claims;
 mod decide;
+mod glance;
 mod halves;
 mod observe;
 mod patience;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use capm3_engine::{Controller, ObjectKey, Plan, Queue, drive};
 pub use claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3};
 pub use decide::decide;
+pub use glance::waits_for;
 pub use halves::{halves, render, wanted_spec};
 pub use observe::{Snapshot, observe};
 
