@@ -26,6 +26,8 @@ fn all(stages: &mut Stages) -> Result<()> {
     for line in readme::commands()?.into_iter().filter(ends) {
         stages.run(&line.clone(), || command(&line))?;
     }
+    stages
+        .run("crash sweep, one story whole", || command("cargo xtask sweep --scenario pause-move-unpause"))?;
     stages.run("crash sweep, a sample", || command("cargo xtask sweep --every 61"))?;
     match pyyaml::obstacle() {
         None => stages.run("read back by PyYAML", pyyaml::run)?,

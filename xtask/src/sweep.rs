@@ -13,7 +13,7 @@ use clap::Args;
 /// What to sweep.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// One story: three-racks-up, rolling-upgrade, delete-cluster or pause-unpause (default: all)
+    /// One story: three-racks-up, rolling-upgrade, delete-cluster or pause-move-unpause (default: all)
     #[arg(long)]
     scenario: Option<String>,
     /// One point, to replay it

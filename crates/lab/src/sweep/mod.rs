@@ -5,6 +5,7 @@
 //! seeds and points give equal runs, so a failing point is replayed by its number.
 
 mod end_state;
+mod kept;
 mod racks;
 mod scenario;
 
@@ -13,6 +14,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use capm3_engine::rng::Rng;
 
 pub use end_state::{EndState, Mask};
+use kept::Kept;
 pub use scenario::{Scenario, ScenarioError};
 
 use crate::{
@@ -138,13 +140,15 @@ impl Sweep {
             lab.apply(&manifests).await?;
             violations.extend(self.rest(&mut lab, &cut, point).await);
         }
+        let kept = self.scenario.keeps_everything().then(|| Kept::of(&lab));
         cut.arm();
-        for number in 0..self.scenario.steps() {
-            self.scenario.step(&lab, number).await?;
+        for step in self.scenario.steps() {
+            violations.extend(self.scenario.take(*step, &mut lab, &options).await?);
             violations.extend(self.rest(&mut lab, &cut, point).await);
         }
         let writes = cut.writes();
         violations.extend(self.scenario.missing(&lab));
+        violations.extend(kept.into_iter().flat_map(|kept| kept.lost(&Kept::of(&lab))));
         violations.extend(noise(&lab).await);
         violations.extend(mix_ups(lab.server()));
         let given: BTreeSet<String> =

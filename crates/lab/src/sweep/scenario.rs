@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use super::racks::{self, CLUSTER, NAMESPACE, Size, racks};
 use crate::{
-    Lab, LabError,
+    Lab, LabError, Options,
+    invariants::mix_ups,
     manifests::{Manifest, ManifestError},
+    moving::{MoveError, move_cluster},
     report::report,
 };
 
@@ -19,8 +21,8 @@ pub enum Scenario {
     RollingUpgrade,
     /// The cluster goes.
     DeleteCluster,
-    /// The cluster is paused and goes on.
-    PauseUnpause,
+    /// The cluster is paused, moved to another management cluster, and goes on there.
+    PauseMoveUnpause,
 }
 
 /// What could not be tried.
@@ -32,6 +34,9 @@ pub enum ScenarioError {
     /// The server refused a manifest.
     #[error("the scenario's manifests were refused")]
     Lab(#[from] LabError),
+    /// The cluster could not be moved.
+    #[error("the cluster could not be moved")]
+    Move(#[from] MoveError),
     /// The server refused a step.
     #[error("a step of the scenario was refused")]
     Step(#[from] ApiError),
@@ -40,7 +45,7 @@ pub enum ScenarioError {
 impl Scenario {
     /// Every story.
     pub const ALL: [Self; 4] =
-        [Self::ThreeRacksUp, Self::RollingUpgrade, Self::DeleteCluster, Self::PauseUnpause];
+        [Self::ThreeRacksUp, Self::RollingUpgrade, Self::DeleteCluster, Self::PauseMoveUnpause];
 
     /// Name on the command line.
     pub fn name(self) -> &'static str {
@@ -48,7 +53,7 @@ impl Scenario {
             Self::ThreeRacksUp => "three-racks-up",
             Self::RollingUpgrade => "rolling-upgrade",
             Self::DeleteCluster => "delete-cluster",
-            Self::PauseUnpause => "pause-unpause",
+            Self::PauseMoveUnpause => "pause-move-unpause",
         }
     }
 
@@ -61,7 +66,7 @@ impl Scenario {
         let workers = match self {
             Self::ThreeRacksUp | Self::DeleteCluster => 4,
             Self::RollingUpgrade => 2,
-            Self::PauseUnpause => 1,
+            Self::PauseMoveUnpause => 1,
         };
         Size { workers }
     }
@@ -83,26 +88,64 @@ impl Scenario {
         self != Self::ThreeRacksUp
     }
 
-    /// How many steps the story has; each is waited out.
-    pub(super) fn steps(self) -> usize {
-        if self == Self::PauseUnpause { 2 } else { 1 }
+    /// What happens, each step after the one before has been waited out.
+    pub(super) fn steps(self) -> &'static [Step] {
+        match self {
+            Self::ThreeRacksUp => &[Step::Apply],
+            Self::RollingUpgrade => &[Step::Upgrade],
+            Self::DeleteCluster => &[Step::Delete],
+            Self::PauseMoveUnpause => &[Step::Pause(true), Step::Move, Step::Pause(false)],
+        }
     }
 
-    /// One step.
-    pub(super) async fn step(self, lab: &Lab, number: usize) -> Result<(), ScenarioError> {
-        match self {
-            Self::ThreeRacksUp => lab.apply(&self.manifests()?).await?,
-            Self::RollingUpgrade => upgrade(lab, &self.manifests()?).await?,
-            Self::DeleteCluster => {
-                lab.client().delete(&capi("Cluster", "clusters"), &key(CLUSTER), None).await?;
+    /// Whether everything at the end must be where it was, and nothing provisioned anew.
+    pub(super) fn keeps_everything(self) -> bool {
+        self == Self::PauseMoveUnpause
+    }
+
+    /// Takes one step in a lab that was started with `options`. A move ends in another lab; gives what must not have
+    /// been in the one that was left.
+    pub(super) async fn take(
+        self,
+        step: Step,
+        lab: &mut Lab,
+        options: &Options,
+    ) -> Result<Vec<String>, ScenarioError> {
+        let cluster = capi("Cluster", "clusters");
+        match step {
+            Step::Apply => lab.apply(&self.manifests()?).await?,
+            Step::Upgrade => upgrade(lab, &self.manifests()?).await?,
+            Step::Delete => {
+                lab.client().delete(&cluster, &key(CLUSTER), None).await?;
             }
-            Self::PauseUnpause => {
-                patch(lab, &capi("Cluster", "clusters"), CLUSTER, json!({"spec": {"paused": number == 0}}))
-                    .await?;
+            Step::Pause(paused) => {
+                patch(lab, &cluster, CLUSTER, json!({"spec": {"paused": paused}})).await?;
+            }
+            Step::Move => {
+                // Another seed, so that no uid there is one of here.
+                let next = Lab::start(&Options { seed: options.seed + 1, ..options.clone() }).await?;
+                move_cluster(lab, &next, &key(CLUSTER)).await?;
+                let left = std::mem::replace(lab, next);
+                return Ok(mix_ups(left.server()));
             }
         }
-        Ok(())
+        Ok(Vec::new())
     }
+}
+
+/// Something that people do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Applies the manifests.
+    Apply,
+    /// A new version for every machine.
+    Upgrade,
+    /// Deletes the cluster.
+    Delete,
+    /// Pauses the cluster, or lets it go on.
+    Pause(bool),
+    /// Moves it to another management cluster.
+    Move,
 }
 
 impl std::fmt::Display for Scenario {

@@ -1,85 +1,10 @@
 //! Pause, and the move of a whole cluster to another management cluster.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use capm3_lab::{Lab, Options, manifests::Manifest, report::report};
-use serde_json::{Value, json};
+use capm3_engine::ObjectKey;
+use capm3_lab::{Lab, Options, moving::move_cluster, report::report};
+use serde_json::json;
 
 use crate::{common::*, support::*};
-
-/// What is moved; Nodes stay where they are, in the workload cluster.
-const KINDS: &[&str] = &[
-    "Namespace",
-    "Secret",
-    "BareMetalHost",
-    "Cluster",
-    "Metal3Cluster",
-    "KubeadmControlPlane",
-    "Metal3MachineTemplate",
-    "KubeadmConfigTemplate",
-    "MachineDeployment",
-    "MachineSet",
-    "Machine",
-    "KubeadmConfig",
-    "Metal3Machine",
-    "Metal3DataTemplate",
-    "Metal3DataClaim",
-    "Metal3Data",
-    "IPPool",
-    "IPClaim",
-    "IPAddress",
-];
-
-/// The object as it arrives: without status, with new uids of its owners.
-fn as_moved(object: &Value, uids: &BTreeMap<String, String>) -> Option<Value> {
-    let mut object = object.clone();
-    object.as_object_mut().unwrap().remove("status");
-    let metadata = object["metadata"].as_object_mut().unwrap();
-    for member in ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"] {
-        metadata.remove(member);
-    }
-    for owner in metadata.get_mut("ownerReferences").and_then(Value::as_array_mut).into_iter().flatten() {
-        owner["uid"] = json!(uids.get(owner["uid"].as_str().unwrap())?);
-    }
-    Some(object)
-}
-
-/// Creates everything in the other cluster, owners first, as clusterctl does.
-async fn move_objects(from: &Lab, to: &Lab) {
-    let mut left: Vec<Arc<Value>> = KINDS.iter().flat_map(|kind| from.objects(kind)).collect();
-    left.retain(|o| !(text(o, "/kind") == "Namespace" && name(o) != "metal3"));
-    let mut uids: BTreeMap<String, String> = BTreeMap::new();
-    while !left.is_empty() {
-        let before = left.len();
-        let mut waiting = Vec::new();
-        for object in left {
-            match as_moved(&object, &uids) {
-                None => waiting.push(object),
-                Some(moved) => {
-                    let mut manifest = Manifest { file: "move".into(), object: moved };
-                    let mut kind = manifest.resource();
-                    if manifest.kind() == "Metal3Data" {
-                        kind.plural = "metal3datas".into();
-                    }
-                    manifest.object.as_object_mut().unwrap().remove("apiVersion");
-                    let key = manifest.key();
-                    let answer = to.client().create(&kind, &key.namespace, manifest.object).await.unwrap();
-                    uids.insert(text(&object, "/metadata/uid"), text(&answer, "/metadata/uid"));
-                }
-            }
-        }
-        assert!(waiting.len() < before, "owners that are not moved");
-        left = waiting;
-    }
-    let nodes = from.server().objects(Some("metal3/my-cluster"));
-    for node in nodes.iter().filter(|o| o["kind"] == "Node") {
-        let mut node = as_moved(node, &uids).unwrap();
-        node.as_object_mut().unwrap().remove("apiVersion");
-        let api = to.client().below("/clusters/metal3/my-cluster");
-        let manifest = Manifest { file: "move".into(), object: json!({"apiVersion": "v1", "kind": "Node"}) };
-        api.create(&manifest.resource(), "", node).await.unwrap();
-    }
-}
 
 /// A cluster that is moved keeps machines, data, claims, Secrets, indexes and addresses, and no host is provisioned
 /// anew, though all status is lost and all uids are new.
@@ -105,7 +30,7 @@ async fn pa65_a_moved_cluster_keeps_everything_and_provisions_nothing_anew() {
         assert_eq!(host.pointer(block), None, "nothing holds up the move");
     }
     let to = Lab::start(&Options { seed: 7, ..Options::default() }).await.unwrap();
-    move_objects(&from, &to).await;
+    move_cluster(&from, &to, &ObjectKey::new("metal3", "my-cluster")).await.unwrap();
     rest(&to).await;
     pause_cluster(&to, false).await;
     rest(&to).await;

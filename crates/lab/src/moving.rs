@@ -1,0 +1,123 @@
+//! The move of a namespace with its cluster into another lab, as `clusterctl move` does it.
+//!
+//! Objects are created anew, owners first: they get new uids and lose their status. The workload cluster is the same
+//! one before and after, so its Nodes come along as they are. Nothing is deleted here: the lab that was left is
+//! thrown away.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use capm3_engine::{ApiError, ObjectKey};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::{Lab, manifests::Manifest};
+
+/// What is moved.
+const KINDS: [&str; 19] = [
+    "Namespace",
+    "Secret",
+    "BareMetalHost",
+    "Cluster",
+    "Metal3Cluster",
+    "KubeadmControlPlane",
+    "Metal3MachineTemplate",
+    "KubeadmConfigTemplate",
+    "MachineDeployment",
+    "MachineSet",
+    "Machine",
+    "KubeadmConfig",
+    "Metal3Machine",
+    "Metal3DataTemplate",
+    "Metal3DataClaim",
+    "Metal3Data",
+    "IPPool",
+    "IPClaim",
+    "IPAddress",
+];
+
+/// What belongs to the place and not to the object.
+const LEFT_BEHIND: [&str; 5] = ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"];
+
+/// Why a move failed.
+#[derive(Debug, Error)]
+pub enum MoveError {
+    /// The new server refused an object.
+    #[error("moving {object}")]
+    Refused {
+        /// The object.
+        object: String,
+        /// The server's words.
+        #[source]
+        source: Box<ApiError>,
+    },
+    /// An object has an owner that is not moved.
+    #[error("{0} has an owner that is not moved")]
+    Owner(String),
+}
+
+/// Moves everything of a cluster's namespace, and the Nodes of the cluster.
+pub async fn move_cluster(from: &Lab, to: &Lab, cluster: &ObjectKey) -> Result<(), MoveError> {
+    let is_moved = |object: &&Arc<Value>| {
+        let namespace =
+            if text(object, "/kind") == "Namespace" { "/metadata/name" } else { "/metadata/namespace" };
+        text(object, namespace) == cluster.namespace
+    };
+    let all: Vec<Arc<Value>> = KINDS.iter().flat_map(|kind| from.objects(kind)).collect();
+    let mut left: Vec<Arc<Value>> = all.iter().filter(is_moved).cloned().collect();
+    let mut uids = BTreeMap::new();
+    while let Some(first) = left.first().cloned() {
+        let (before, mut waiting) = (left.len(), Vec::new());
+        for object in left {
+            match as_moved(&object, &uids) {
+                None => waiting.push(object),
+                Some(moved) => {
+                    let uid = create(to, "", moved).await?;
+                    uids.insert(text(&object, "/metadata/uid").to_owned(), uid);
+                }
+            }
+        }
+        if waiting.len() == before {
+            return Err(MoveError::Owner(manifest(first.as_ref().clone()).to_string()));
+        }
+        left = waiting;
+    }
+    let id = cluster.to_string();
+    to.server().add_cluster(&id);
+    for node in from.server().objects(Some(&id)).iter().filter(|object| text(object, "/kind") == "Node") {
+        if let Some(node) = as_moved(node, &uids) {
+            create(to, &format!("/clusters/{id}"), node).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The object as it arrives; `None` while an owner of it has not arrived.
+fn as_moved(object: &Value, uids: &BTreeMap<String, String>) -> Option<Value> {
+    let mut object = object.clone();
+    object.as_object_mut()?.remove("status");
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut)?;
+    metadata.retain(|member, _| !LEFT_BEHIND.contains(&member.as_str()));
+    for owner in metadata.get_mut("ownerReferences").and_then(Value::as_array_mut).into_iter().flatten() {
+        let uid = uids.get(text(owner, "/uid"))?.clone();
+        owner.as_object_mut()?.insert("uid".to_owned(), uid.into());
+    }
+    Some(object)
+}
+
+/// Creates an object on a path of the server; gives its uid.
+async fn create(to: &Lab, path: &str, object: Value) -> Result<String, MoveError> {
+    let manifest = manifest(object);
+    let (kind, key) = (manifest.resource(), manifest.key());
+    match to.client().below(path).create(&kind, &key.namespace, manifest.object.clone()).await {
+        Ok(answer) => Ok(text(&answer, "/metadata/uid").to_owned()),
+        Err(error) => Err(MoveError::Refused { object: manifest.to_string(), source: Box::new(error) }),
+    }
+}
+
+fn manifest(object: Value) -> Manifest {
+    Manifest { file: "move".to_owned(), object }
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}

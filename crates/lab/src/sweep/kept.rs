@@ -1,0 +1,87 @@
+//! What a story that changes nothing must leave as it was: which machine has which host, index and address, and when
+//! each host was provisioned.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    Lab,
+    report::{MachineRow, report},
+};
+
+/// Where everything is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    machines: BTreeMap<String, MachineRow>,
+    /// When each host was last provisioned.
+    provisioned: BTreeMap<String, String>,
+}
+
+impl Kept {
+    pub(super) fn of(lab: &Lab) -> Self {
+        let machines = report(lab, 0).machines.into_iter().map(|row| (row.name.clone(), row)).collect();
+        let provisioned = lab.objects("BareMetalHost").into_iter().map(|host| {
+            let start = text(&host, "/status/operationHistory/provision/start");
+            (text(&host, "/metadata/name"), start)
+        });
+        Self { machines, provisioned: provisioned.collect() }
+    }
+
+    /// What is no longer as it was.
+    pub(super) fn lost(&self, now: &Self) -> Vec<String> {
+        let mut lost = Vec::new();
+        for (name, before) in &self.machines {
+            match now.machines.get(name) {
+                Some(after) if after == before => {}
+                Some(after) => lost.push(format!("{name} was {before:?} and is {after:?}")),
+                None => lost.push(format!("{name} is gone")),
+            }
+        }
+        let others = now.machines.keys().filter(|name| !self.machines.contains_key(*name));
+        lost.extend(others.map(|name| format!("{name} was not there before")));
+        for (host, before) in &self.provisioned {
+            let after = now.provisioned.get(host).map_or("", String::as_str);
+            if after != before {
+                lost.push(format!("{host} was provisioned at {before:?} and anew at {after:?}"));
+            }
+        }
+        lost
+    }
+}
+
+fn text(object: &Value, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(machine: &str, address: &str, start: &str) -> Kept {
+        let row = MachineRow {
+            name: machine.to_owned(),
+            host: Some("h".to_owned()),
+            failure_domain: None,
+            data_template: None,
+            data: None,
+            index: Some(0),
+            vlans: Vec::new(),
+            addresses: vec![address.to_owned()],
+            provider_id: None,
+            ready: true,
+        };
+        let provisioned = [("h".to_owned(), start.to_owned())].into();
+        Kept { machines: [(machine.to_owned(), row)].into(), provisioned }
+    }
+
+    #[test]
+    fn another_address_another_machine_and_a_host_provisioned_anew_are_told() {
+        let before = kept("m", "10.0.0.1", "then");
+        assert_eq!(before.lost(&kept("m", "10.0.0.1", "then")), Vec::<String>::new());
+        assert_eq!(before.lost(&kept("m", "10.0.0.2", "then")).len(), 1);
+        assert_eq!(before.lost(&kept("n", "10.0.0.1", "then")), ["m is gone", "n was not there before"]);
+        let anew = before.lost(&kept("m", "10.0.0.1", "now"));
+        assert_eq!(anew, ["h was provisioned at \"then\" and anew at \"now\""]);
+    }
+}
