@@ -151,6 +151,10 @@ impl Reader for Caches {
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
         self.store::<K>().map(|store| store.by_index(index, value)).unwrap_or_default()
     }
+
+    fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {
+        self.store::<K>().map_or(0, |store| store.count(index, value))
+    }
 }
 
 impl std::fmt::Debug for Caches {

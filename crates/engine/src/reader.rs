@@ -11,4 +11,9 @@ pub trait Reader {
 
     /// The objects with that value in an index, by key.
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>>;
+
+    /// How many objects have that value in an index.
+    fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {
+        self.by_index(index, value).len()
+    }
 }

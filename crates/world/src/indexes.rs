@@ -66,6 +66,21 @@ pub(crate) const LEADERS_BY_CLUSTER: Index<Machine> = Index {
 };
 pub(crate) const MACHINES_BY_OWNER: Index<Machine> =
     Index { name: "owner", values: |m| controller_uid(&m.metadata) };
+/// Machines that are ready, by owner.
+pub(crate) const READY_BY_OWNER: Index<Machine> = Index {
+    name: "ready",
+    values: |m| if m.says("Ready") { controller_uid(&m.metadata) } else { Vec::new() },
+};
+/// Machines that are available, by owner.
+pub(crate) const AVAILABLE_BY_OWNER: Index<Machine> = Index {
+    name: "available",
+    values: |m| if m.says("Available") { controller_uid(&m.metadata) } else { Vec::new() },
+};
+/// Machines that remediation has given up, by owner.
+pub(crate) const GIVEN_UP_BY_OWNER: Index<Machine> = Index {
+    name: "given-up",
+    values: |m| if m.is_given_up() { controller_uid(&m.metadata) } else { Vec::new() },
+};
 pub(crate) const MACHINES_BY_INFRASTRUCTURE: Index<Machine> =
     Index { name: "infrastructure", values: |m| named(&m.metadata, m.infrastructure_name()) };
 pub(crate) const MACHINES_BY_CONFIG: Index<Machine> =
@@ -107,6 +122,9 @@ pub(crate) fn register(caches: &mut Caches) {
         MACHINES_BY_CLUSTER,
         LEADERS_BY_CLUSTER,
         MACHINES_BY_OWNER,
+        READY_BY_OWNER,
+        AVAILABLE_BY_OWNER,
+        GIVEN_UP_BY_OWNER,
         MACHINES_BY_INFRASTRUCTURE,
         MACHINES_BY_CONFIG,
         MACHINES_BY_PROVIDER_ID,

@@ -118,6 +118,19 @@ impl<K: Object> Store<K> {
         }
     }
 
+    /// How many objects have that value in an index, without touching them.
+    pub fn count(&self, index: &Index<K>, value: &str) -> usize {
+        let position = self.indexes.iter().position(|i| i.name == index.name);
+        let inner = self.inner.read();
+        match position.and_then(|p| inner.by_index.get(p)) {
+            Some(map) => map.get(value).map_or(0, BTreeMap::len),
+            None => {
+                drop(inner);
+                self.by_index(index, value).len()
+            }
+        }
+    }
+
     /// Whether the first list has arrived.
     pub fn is_synced(&self) -> bool {
         *self.synced.borrow()
@@ -293,6 +306,7 @@ mod tests {
         assert!(!store.apply(object("a", 4, "y")));
         assert!(!store.apply(object("a", 5, "y")));
         assert_eq!(store.by_index(&BY_APP, "x").len(), 1);
+        assert_eq!((store.count(&BY_APP, "x"), store.count(&BY_APP, "y")), (1, 0));
         assert!(store.by_index(&BY_APP, "y").is_empty());
         assert_eq!(*log.lock(), ["->5"]);
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     context::{self, Context},
-    indexes::MACHINES_BY_OWNER,
+    indexes::{AVAILABLE_BY_OWNER, GIVEN_UP_BY_OWNER, MACHINES_BY_OWNER, READY_BY_OWNER},
     kinds::{Cluster, KubeadmConfigTemplate, Machine, MachineSet, Metal3MachineTemplate, ReplicaStatus},
     metadata::{
         Saying, add_finalizer, add_label, add_owner, beside, controller_of, owner_reference,
@@ -38,11 +38,23 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
 struct Snapshot {
     set: Arc<MachineSet>,
     cluster: Option<Arc<Cluster>>,
+    counts: Counts,
+    /// Looked at when the set goes or some of them must, and only then: a set may be large, and every change of one
+    /// of its machines wakes it.
     machines: Vec<Arc<Machine>>,
     template: Option<Arc<Metal3MachineTemplate>>,
     config_template: Option<Arc<KubeadmConfigTemplate>>,
+    /// Looked at when machines are missing.
     begun: Vec<Begun>,
     now: String,
+}
+
+/// How many machines of a set are how far.
+#[derive(Clone, Copy)]
+struct Counts {
+    there: usize,
+    ready: usize,
+    available: usize,
 }
 
 fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
@@ -52,15 +64,28 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
         reference.and_then(|r| r.name.as_deref()).map(|name| beside(&*set, name))
     };
     let uid = set.metadata.uid_str();
+    let counts = Counts {
+        there: reader.count(&MACHINES_BY_OWNER, uid),
+        ready: reader.count(&READY_BY_OWNER, uid),
+        available: reader.count(&AVAILABLE_BY_OWNER, uid),
+    };
+    let some_must_go = set.metadata.is_deleting()
+        || counts.there > wanted(&set)
+        || reader.count(&GIVEN_UP_BY_OWNER, uid) > 0;
     Some(Snapshot {
+        counts,
         cluster: reader.get(&beside(&*set, &set.spec.cluster_name)),
-        machines: reader.by_index(&MACHINES_BY_OWNER, uid),
+        machines: if some_must_go { reader.by_index(&MACHINES_BY_OWNER, uid) } else { Vec::new() },
         template: named(spec.infrastructure_ref.as_ref()).and_then(|key| reader.get(&key)),
         config_template: named(spec.bootstrap.config_ref.as_ref()).and_then(|key| reader.get(&key)),
-        begun: make::begun(reader, uid),
+        begun: if counts.there < wanted(&set) { make::begun(reader, uid) } else { Vec::new() },
         now: now.to_owned(),
         set,
     })
+}
+
+fn wanted(set: &MachineSet) -> usize {
+    usize::try_from(set.wanted()).unwrap_or(0)
 }
 
 fn decide(s: &Snapshot, rng: &Rng) -> Plan {
@@ -89,7 +114,7 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
         s.machines.iter().filter(given_up).for_each(|machine| plan.delete(&**machine));
         return plan;
     }
-    let (there, wanted) = (s.machines.len(), usize::try_from(old.wanted()).unwrap_or(0));
+    let (there, wanted) = (s.counts.there, wanted(old));
     if there < wanted {
         return grow(plan, s, wanted - there, rng);
     }
@@ -172,16 +197,14 @@ fn worth(machine: &Machine, set: &MachineSet) -> (u8, i64, String) {
 
 fn status(s: &Snapshot) -> ReplicaStatus {
     let generation = s.set.metadata.generation;
-    let ready = s.machines.iter().filter(|m| m.says("Ready")).count();
     let mut status = s.set.status.clone().unwrap_or_default();
     status.selector = Some(format!("{SET_NAME}={}", s.set.metadata.name_str()));
-    status.replicas = Some(count(s.machines.len()));
-    status.ready_replicas = Some(count(ready));
-    status.available_replicas = Some(count(s.machines.iter().filter(|m| m.says("Available")).count()));
+    status.replicas = Some(count(s.counts.there));
+    status.ready_replicas = Some(count(s.counts.ready));
+    status.available_replicas = Some(count(s.counts.available));
     status.up_to_date_replicas = status.replicas;
     status.observed_generation = generation;
-    let all = s.machines.iter().all(|m| m.says("Ready"));
-    let saying = Saying::of("MachinesReady", all, "Ready", "NotReady");
+    let saying = Saying::of("MachinesReady", s.counts.ready == s.counts.there, "Ready", "NotReady");
     say(&mut status.conditions, saying, &s.now, generation);
     status
 }

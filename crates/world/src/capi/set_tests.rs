@@ -29,7 +29,10 @@ fn snapshot(replicas: i32, order: &str, machines: Vec<Arc<Machine>>) -> Snapshot
         "spec": {"template": {"spec": {"image": {"url": "u"}, "anything": {"else": 1}}}}});
     let config = json!({"metadata": {"name": "kt", "namespace": "metal3"},
         "spec": {"template": {"spec": {"joinConfiguration": {}}}}});
+    let count = |says: &str| machines.iter().filter(|m| m.says(says)).count();
+    let counts = Counts { there: machines.len(), ready: count("Ready"), available: count("Available") };
     Snapshot {
+        counts,
         set: Arc::new(serde_json::from_value(set).unwrap()),
         cluster: Some(Arc::new(Cluster::default())),
         machines,
