@@ -42,8 +42,10 @@ pub mod annotation {
 
 /// Keys of labels.
 pub mod label {
-    /// On an object that `clusterctl move` takes along although nothing owns it.
+    /// Moved along with its cluster by clusterctl.
     pub const MOVE: &str = "clusterctl.cluster.x-k8s.io/move";
+    /// The same, with everything that it owns.
+    pub const MOVE_HIERARCHY: &str = "clusterctl.cluster.x-k8s.io/move-hierarchy";
     /// Name of the Cluster.
     pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
     /// Presence marks a control-plane Machine.
@@ -230,10 +232,10 @@ pub mod event {
     pub const RENDERED: &str = "Rendered";
     /// A Secret was made anew and differs from the one before.
     pub const RENDER_DIFFERS: &str = "RenderDiffers";
+    /// A Secret of the user is not moved along with its cluster.
+    pub const SECRET_STAYS_BEHIND: &str = "SecretStaysBehind";
     /// A claim got no address.
     pub const ADDRESS_NOT_GIVEN: &str = "AddressNotGiven";
-    /// A Secret of the user belongs to nobody, so `clusterctl move` leaves it where it is.
-    pub const SECRET_NOT_MOVED: &str = "SecretNotMoved";
 }
 
 /// Provisioning states of a host.

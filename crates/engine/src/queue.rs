@@ -32,6 +32,7 @@ struct State<T> {
     due: BTreeMap<T, (Instant, u64)>,
     arrivals: u64,
     failures: BTreeMap<T, u32>,
+    taken: u64,
 }
 
 impl<T> Default for Queue<T> {
@@ -44,6 +45,7 @@ impl<T> Default for Queue<T> {
             due: BTreeMap::new(),
             arrivals: 0,
             failures: BTreeMap::new(),
+            taken: 0,
         };
         Self { state: Mutex::new(state), wake: Notify::new() }
     }
@@ -123,6 +125,7 @@ impl<T: Ord + Clone> Queue<T> {
                 if let Some(key) = state.ready.pop_front() {
                     state.dirty.remove(&key);
                     state.processing.insert(key.clone());
+                    state.taken += 1;
                     // Somebody else must watch what is left, now or later.
                     if !state.ready.is_empty() || !state.later.is_empty() {
                         self.wake.notify_one();
@@ -142,6 +145,11 @@ impl<T: Ord + Clone> Queue<T> {
                 }
             }
         }
+    }
+
+    /// How often a key was taken.
+    pub fn taken(&self) -> u64 {
+        self.state.lock().taken
     }
 
     /// Says that the work on a key has ended.

@@ -198,27 +198,3 @@ async fn s194_machines_without_the_feature_are_untouched_by_an_upgrade() {
         assert!(lab.objects(kind).is_empty(), "{kind}");
     }
 }
-
-/// A Secret of the user that nothing owns is used, with a warning that `clusterctl move` leaves it behind; one that the
-/// Cluster owns, or that is marked to be moved, needs none. Rendered Secrets always hang in the Cluster's tree.
-#[tokio::test(start_paused = true)]
-async fn s43_a_secret_outside_the_clusters_tree_is_warned_of() {
-    for (metadata, warned) in
-        [(json!({}), true), (json!({"labels": {"clusterctl.cluster.x-k8s.io/move": ""}}), false)]
-    {
-        let mut manifests = workers(1, json!({"networkData": {"services": {"dns": ["8.8.8.8"]}}}));
-        let patch = json!({"spec": {"template": {"spec": {"metaData": {"name": "mine"}}}}});
-        change(&mut manifests, "Metal3MachineTemplate", "workers", &patch);
-        let mine = json!({"metadata": metadata, "stringData": {"metaData": "own: value\n"}});
-        manifests.insert(1, manifest("v1", "Secret", "mine", &mine));
-        let lab = settled(&manifests).await;
-        assert!(all_ready(&lab));
-        let machine = name(&worker_machines(&lab)[0]);
-        let said = warnings(&lab, "Metal3Machine", &machine);
-        let about: Vec<&String> =
-            said.iter().filter(|w| w.starts_with("SecretNotMoved: Secret mine, ")).collect();
-        assert_eq!(about.len(), usize::from(warned), "{said:?}");
-        let rendered = get(&lab, "Secret", &format!("{machine}-networkdata"));
-        assert_eq!(text(&rendered, "/metadata/ownerReferences/0/kind"), "Metal3Data");
-    }
-}

@@ -1,6 +1,6 @@
 //! The provider as a whole: caches, controllers, workload clusters, and their start and end.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capm3_api::neighbours::{Cluster, SecretMetadata};
 use capm3_engine::{
@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{
     baremetalhost,
     departures::Departures,
+    host_crd::HostCrd,
     indexes, ippool, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
     watching::subscribe,
     workload::{Connect, Workloads},
@@ -45,6 +46,7 @@ pub(crate) struct Context {
     pub(crate) clock: Clock,
     pub(crate) workloads: Arc<Workloads>,
     pub(crate) departures: Arc<Departures>,
+    pub(crate) host_crd: Arc<HostCrd>,
 }
 
 impl Context {
@@ -86,6 +88,7 @@ impl Provider {
             clock,
             workloads: Arc::clone(&workloads),
             departures: Arc::new(Departures::default()),
+            host_crd: Arc::default(),
         };
         context.departures.watch(&context);
         follow_clusters(&context);
@@ -100,6 +103,10 @@ impl Provider {
         if options.serve_addresses {
             controllers.push(ippool::controller(&context));
         }
+        let (host_crd, asked) = (Arc::clone(&context.host_crd), client.clone());
+        tasks.spawn(async move {
+            host_crd.lacks(&asked).await;
+        });
         caches.start_informers(&client, &tasks);
         for controller in &controllers {
             controller.start_when_synced(options.workers, &tasks, Arc::clone(&caches));
@@ -110,6 +117,11 @@ impl Provider {
     /// What the provider sees.
     pub fn caches(&self) -> &Arc<Caches> {
         &self.caches
+    }
+
+    /// How often each controller has taken up an object, by the controller's name.
+    pub fn looks(&self) -> BTreeMap<&'static str, u64> {
+        self.controllers.iter().map(|controller| (controller.name, controller.queue.taken())).collect()
     }
 
     /// Whether every first list has arrived and no key waits, is worked on or is due later.

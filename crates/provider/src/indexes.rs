@@ -14,7 +14,7 @@ use capm3_api::{
     vocabulary::{annotation, label},
 };
 use capm3_domain::{
-    host::{annotated_host, deployment_label},
+    host::{annotated_host, could_be_taken, deployment_label},
     index::{space_of_data, space_of_template},
 };
 use capm3_engine::{Caches, Index};
@@ -136,6 +136,15 @@ pub const DEPLOYMENTS_BY_BOOKING: Index<MachineDeployment> = Index {
     values: |deployment| {
         let label = deployment_label(deployment.metadata.name_str());
         vec![in_namespace(&deployment.metadata, &label)]
+    },
+};
+
+/// Hosts that some machine could take now, by namespace.
+pub const USABLE_HOSTS: Index<BareMetalHost> = Index {
+    name: "usable",
+    values: |host| match could_be_taken(host) {
+        true => vec![host.metadata.namespace_str().to_owned()],
+        false => Vec::new(),
     },
 };
 
@@ -335,6 +344,7 @@ pub fn register(caches: &mut Caches) {
     caches.add::<BareMetalHost>(&[
         HOSTS_BY_CONSUMER,
         HOSTS_BY_NAMESPACE,
+        USABLE_HOSTS,
         HOSTS_BY_BMC_SECRET,
         HOSTS_BY_UID,
         BOOKED_HOSTS_BY_CLUSTER,

@@ -99,6 +99,26 @@ pub fn choose<'h>(request: &HostRequest<'_>, hosts: impl Iterator<Item = &'h Bar
     HostChoice { outcome, verdicts: candidates.verdicts }
 }
 
+/// The host that [`choose`] would choose among hosts that are usable by themselves, without a word about the others:
+/// for a machine that is about to take it, among thousands.
+pub fn choose_quickly<'h>(
+    request: &HostRequest<'_>,
+    hosts: impl Iterator<Item = &'h BareMetalHost>,
+) -> Option<&'h BareMetalHost> {
+    let wanted = request.failure_domain();
+    let fits = hosts.filter_map(|host| {
+        let reserved = match judge(request, host) {
+            Standing::Reserved => true,
+            Standing::Free => false,
+            _ => return None,
+        };
+        let name = host.metadata.name_str();
+        let in_domain = wanted.is_some() && domain_of(host) == wanted;
+        Some(((reserved, in_domain, rank(request.identity(), name), name), host))
+    });
+    fits.max_by_key(|(order, _)| *order).map(|(_, host)| host)
+}
+
 fn bare(outcome: HostOutcome) -> HostChoice {
     HostChoice { outcome, verdicts: Vec::new() }
 }

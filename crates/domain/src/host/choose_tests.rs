@@ -50,6 +50,39 @@ fn texts(choice: &HostChoice) -> Vec<String> {
 }
 
 #[test]
+fn the_quick_choice_is_the_choice() {
+    let capi = Machine::default();
+    let hosts: Vec<BareMetalHost> = (0..60)
+        .map(|n| match n % 5 {
+            0 => in_domain(&format!("h{n}"), "a"),
+            1 => in_domain(&format!("h{n}"), "b"),
+            2 => host(&format!("h{n}"), "available", json!({"gpu": "yes"})),
+            3 => host(&format!("h{n}"), "available", json!({label::NODE_REUSE: "md-other"})),
+            _ => free(&format!("h{n}")),
+        })
+        .collect();
+    let mut with_bookings = hosts.clone();
+    with_bookings.extend([booked("x1", "available"), booked("x2", "available")]);
+    for n in 0..100 {
+        let specs = [
+            json!({}),
+            json!({"failureDomain": "b"}),
+            json!({"failureDomain": "nowhere"}),
+            json!({"hostSelector": {"matchLabels": {"gpu": "yes"}}}),
+        ];
+        for (spec, hosts) in specs.iter().flat_map(|spec| [(spec, &hosts), (spec, &with_bookings)]) {
+            let mut machine = machine(spec.clone());
+            machine.metadata.uid = Some(format!("uid-{n}"));
+            let quick =
+                choose_quickly(&HostRequest::new(&machine, &capi, Some("cp-kcp".into())), hosts.iter());
+            assert_eq!(quick.unwrap().metadata.name_str(), name_of(&chosen_by(&machine, hosts)), "{spec}");
+        }
+    }
+    let nothing = machine(json!({"hostSelector": {"matchLabels": {"gpu": "no"}}}));
+    assert!(choose_quickly(&HostRequest::new(&nothing, &capi, None), hosts.iter()).is_none());
+}
+
+#[test]
 fn the_domain_asked_for_goes_first_and_others_say_so() {
     let hosts = [in_domain("h1", "a"), in_domain("h2", "b"), free("h3")];
     let choice = chosen_by(&machine(json!({"failureDomain": "b"})), &hosts);

@@ -167,8 +167,9 @@ fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
     assert!(!text.contains("t-1"), "{text}");
 }
 
+/// Claims of a paused Cluster are neither served nor released, and wait for the end of the pause.
 #[test]
-fn a_pause_holds_back_both_directions() {
+fn pa66_claims_of_a_paused_cluster_are_neither_served_nor_released() {
     let mut memory = world(&["a", "b"]);
     pass(&mut memory, 0);
     memory.put::<Cluster>(json!({"metadata": {"namespace": "n", "name": "c"}, "spec": {"paused": true}}));

@@ -233,6 +233,17 @@ fn or_new(state: &str) -> &str {
     if state.is_empty() { "new" } else { state }
 }
 
+/// A field that the machine fills and that the server would drop; on a host that has its image it is too late to ask.
+fn dropped(pass: &Pass<'_>, host: &BareMetalHost) -> Option<&'static str> {
+    let status = &pass.new.status;
+    let filled = [("metaData", &status.meta_data), ("networkData", &status.network_data)];
+    let is_blank = host.spec.image.is_none() && host.spec.custom_deploy.is_none();
+    let mut dropped = filled
+        .into_iter()
+        .filter(|(field, secret)| is_blank && secret.is_some() && pass.snapshot.host_lacks.contains(field));
+    dropped.next().map(|(field, _)| field)
+}
+
 /// Writes what the host still lacks, and what it tells into the status.
 pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
     let Some(host) = pass.snapshot.host.clone() else {
@@ -240,6 +251,14 @@ pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
     };
     if ownership(&pass.new, &host) != Ownership::Ours {
         return Ok(());
+    }
+    if let Some(field) = dropped(pass, &host) {
+        let message = format!(
+            "the installed CRD of BareMetalHost has no field spec.{field}, which this machine needs; install a newer \
+             host operator"
+        );
+        pass.status().meta_data_fails(reason::CREATE_ERROR, &message);
+        return Err(End::WaitFor(message));
     }
     match host_spec::provision_patch(&host, &pass.new) {
         Ok(None) => {}

@@ -107,14 +107,18 @@ fn let_claim_go(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
     End::WaitFor(what)
 }
 
+/// If the controller of the template holds it, its finalizer is on the claim from the start: it would put it there
+/// first thing, so this saves a write.
 fn new_claim(pass: &Pass<'_>, template: ObjectRef) -> Metal3DataClaim {
     let machine = pass.snapshot.metal3_machine.as_ref();
+    let is_held = pass.snapshot.held_data_templates.contains(template.name_str());
+    let finalizers = [finalizer::MACHINE].into_iter().chain(is_held.then_some(finalizer::DATA_CLAIM));
     Metal3DataClaim {
         metadata: ObjectMeta {
             name: machine.metadata.name.clone(),
             namespace: machine.metadata.namespace.clone(),
             labels: machine.metadata.labels.clone(),
-            finalizers: Some(vec![finalizer::MACHINE.to_owned()]),
+            finalizers: Some(finalizers.map(str::to_owned).collect()),
             owner_references: Some(vec![controlled_by(machine)]),
             ..ObjectMeta::default()
         },
@@ -157,7 +161,7 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
     }
     let Some(template) = pass.new.spec.data_template.clone() else {
         if pass.new.status.rendered_data.is_none() {
-            warn_of_unmoved_secrets(pass);
+            warn_of_stranded_secrets(pass);
             pass.status().data_ready(reason::SECRETS_SET_EXTERNALLY);
             return Ok(());
         }
@@ -192,10 +196,10 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
         let problem = data.status.error_message.as_ref().map(|e| format!(": {e}")).unwrap_or_default();
         return not_yet(pass, format!("Metal3Data {name} to be rendered{problem}"));
     }
-    warn_of_unmoved_secrets(pass);
     if !is_true(&pass.new.status.conditions, condition::DATA_READY) {
         pass.event_with_status(false, event::DATA_READY, format!("Metal3Data {name} is rendered"));
     }
+    warn_of_stranded_secrets(pass);
     pass.status().data_ready(reason::DATA_SECRETS_READY);
     let given = |secret: &Option<SecretRef>| secret_of(&data, secret.as_ref());
     if pass.new.status.meta_data.is_none() {
@@ -207,18 +211,18 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
     Ok(())
 }
 
-/// Said once, when the data becomes ready: the machine works, but not after a move to another management cluster.
-fn warn_of_unmoved_secrets(pass: &mut Pass<'_>) {
+/// Says once, when the machine takes them into use, which Secrets of the user a move would leave behind.
+fn warn_of_stranded_secrets(pass: &mut Pass<'_>) {
     if is_true(&pass.new.status.conditions, condition::DATA_READY) {
         return;
     }
-    for (field, name) in pass.snapshot.unmoved_secrets.clone() {
+    for (field, name) in &pass.snapshot.stranded_secrets {
         let message = format!(
-            "Secret {name}, which spec.{field} names, has no owner, so `clusterctl move` leaves it behind: make it owned \
-             by the Cluster, or give it the label {}",
+            "Secret {name}, which spec.{field} names, has no owner: clusterctl move leaves it behind unless it is \
+             labelled {}",
             label::MOVE
         );
-        pass.event_with_status(true, event::SECRET_NOT_MOVED, message);
+        pass.event_with_status(true, event::SECRET_STAYS_BEHIND, message);
     }
 }
 

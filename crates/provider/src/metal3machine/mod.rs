@@ -74,8 +74,9 @@ async fn reconcile(context: &Context, key: &ObjectKey, waits_for_host: &mut bool
         return left_behind::clean_up(context, key).await;
     }
     let mut live = Live::default();
+    let lacks = context.host_crd.lacks(&context.client).await;
     for _ in 0..QUESTIONS {
-        if let Some(write) = look(context, key, &live).node
+        if let Some(write) = look(context, key, &live, lacks).node
             && let Err(source) = tell_node(context, &write).await
         {
             let what = format!("set the provider ID of Node {}", write.name);
@@ -83,7 +84,7 @@ async fn reconcile(context: &Context, key: &ObjectKey, waits_for_host: &mut bool
         }
         let (mut asked, mut best_effort) = (None, Plan::done());
         let outcome = drive(&context.executor, || {
-            let decision = look(context, key, &live);
+            let decision = look(context, key, &live, lacks);
             (asked, best_effort) = (decision.ask, decision.best_effort);
             *waits_for_host = decision.waits_for_host;
             decision.plan
@@ -102,13 +103,14 @@ async fn reconcile(context: &Context, key: &ObjectKey, waits_for_host: &mut bool
     Outcome::Restless
 }
 
-fn look(context: &Context, key: &ObjectKey, live: &Live) -> Decision {
+fn look(context: &Context, key: &ObjectKey, live: &Live, host_lacks: &[&'static str]) -> Decision {
     let workload = |cluster: &ObjectKey| context.workloads.get(cluster);
-    let Some(mut snapshot) = observe(&*context.caches, workload, key) else {
+    let Some(mut snapshot) = observe::observe_to_act(&*context.caches, workload, key) else {
         return Decision { plan: Plan::done(), ..Decision::default() };
     };
     snapshot.fast_track = context.fast_track;
     snapshot.live = live.clone();
+    snapshot.host_lacks = host_lacks.to_vec();
     let decision = decide(&snapshot, &context.clock.now_text());
     if let Some(cluster) = &decision.connect {
         context.workloads.ensure(cluster);

@@ -1,6 +1,6 @@
 //! What a decision about a Metal3Machine needs to know.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use capm3_api::{
     metadata::MetadataExt,
@@ -9,17 +9,19 @@ use capm3_api::{
         Initialization, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
         Metal3MachineTemplate,
     },
-    vocabulary::label,
+    vocabulary::{finalizer, label},
 };
 use capm3_domain::{
     data_template::machine_template_name,
-    host::{annotated_host, is_of_predecessor},
+    host::{HostRequest, annotated_host, choose_quickly, is_of_predecessor, reuse_label},
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
 use super::live::Live;
 use crate::{
-    indexes::{HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE},
+    indexes::{
+        BOOKED_HOSTS_BY_LABEL, HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE, USABLE_HOSTS,
+    },
     workload::{NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID, Workload},
 };
 
@@ -54,14 +56,18 @@ pub struct Snapshot {
     pub claim: Option<Arc<Metal3DataClaim>>,
     /// The data template that the claim waits for, if there is none of that name.
     pub missing_data_template: Option<ObjectKey>,
+    /// Data templates that a claim may come to name and whose controller holds them, where there is no claim yet.
+    pub held_data_templates: BTreeSet<String>,
     /// The data that serves the claim.
     pub data: Option<Arc<Metal3Data>>,
     /// Secrets that the spec names and that are not there: member of the spec, and name.
     pub missing_secrets: Vec<(&'static str, String)>,
-    /// Secrets of the user that `clusterctl move` would leave behind, with the field that names them.
-    pub unmoved_secrets: Vec<(&'static str, String)>,
+    /// Secrets that the spec names and that a move of the cluster leaves behind: member of the spec, and name.
+    pub stranded_secrets: Vec<(&'static str, String)>,
     /// What is known of the workload cluster's Nodes.
     pub nodes: Nodes,
+    /// Fields of a host's spec that the installed CRD does not have.
+    pub host_lacks: Vec<&'static str>,
     /// Whether released hosts stay powered on for faster provisioning.
     pub fast_track: bool,
     /// What was read from the server itself during this look.
@@ -107,8 +113,69 @@ pub(crate) fn cluster_key(machine: &Metal3Machine) -> Option<ObjectKey> {
     Some(ObjectKey::new(machine.metadata.namespace_str(), name))
 }
 
-/// Reads the snapshot; `None` when the object is gone.
+/// Reads the snapshot with every host that might be chosen; `None` when the object is gone.
 pub fn observe(
+    reader: &impl Reader,
+    workload: impl Fn(&ObjectKey) -> Workload,
+    key: &ObjectKey,
+) -> Option<Snapshot> {
+    let mut snapshot = observe_all_but_candidates(reader, workload, key)?;
+    snapshot.candidates = every_host(reader, &snapshot, key);
+    Some(snapshot)
+}
+
+/// The same for a look that acts: of the hosts only what the decision needs, so that the look costs the same among
+/// ten hosts and among ten thousand as far as possible.
+pub(super) fn observe_to_act(
+    reader: &impl Reader,
+    workload: impl Fn(&ObjectKey) -> Workload,
+    key: &ObjectKey,
+) -> Option<Snapshot> {
+    let mut snapshot = observe_all_but_candidates(reader, workload, key)?;
+    let takes_a_host = snapshot.host.is_none()
+        && !snapshot.metal3_machine.metadata.is_deleting()
+        && snapshot.machine.as_ref().is_some_and(|machine| machine.bootstrap_is_ready());
+    if takes_a_host {
+        snapshot.candidates = match the_host_to_take(reader, &snapshot, key) {
+            Some(host) => vec![host],
+            // Why there is none must be said of every host.
+            None => every_host(reader, &snapshot, key),
+        };
+    }
+    Some(snapshot)
+}
+
+fn every_host(reader: &impl Reader, snapshot: &Snapshot, key: &ObjectKey) -> Vec<Arc<BareMetalHost>> {
+    if snapshot.host.is_some() {
+        return Vec::new();
+    }
+    let mut hosts = reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace);
+    hosts.retain(|host| !snapshot.surplus.iter().any(|other| other.key() == host.key()));
+    hosts
+}
+
+/// The host that is chosen among all, found among those that are usable. Hosts that are booked for the machine's owner
+/// are for the whole choice: it may have to wait for them.
+fn the_host_to_take(
+    reader: &impl Reader,
+    snapshot: &Snapshot,
+    key: &ObjectKey,
+) -> Option<Arc<BareMetalHost>> {
+    let machine = snapshot.machine.as_deref()?;
+    let reuse = reuse_label(machine, snapshot.machine_set.as_deref());
+    let booked = reuse.as_ref().map(|label| format!("{}/{label}", key.namespace));
+    if booked.is_some_and(|booked| reader.count(&BOOKED_HOSTS_BY_LABEL, &booked) > 0)
+        || !snapshot.surplus.is_empty()
+    {
+        return None;
+    }
+    let request = HostRequest::new(&snapshot.metal3_machine, machine, reuse);
+    let usable = reader.by_index(&USABLE_HOSTS, &key.namespace);
+    let name = choose_quickly(&request, usable.iter().map(AsRef::as_ref))?.metadata.name_str();
+    usable.iter().find(|host| host.metadata.name_str() == name).cloned()
+}
+
+fn observe_all_but_candidates(
     reader: &impl Reader,
     workload: impl Fn(&ObjectKey) -> Workload,
     key: &ObjectKey,
@@ -128,11 +195,6 @@ pub fn observe(
         .and_then(|c| c.spec.infrastructure_ref.as_ref()?.name.clone())
         .and_then(|name| reader.get::<Metal3Cluster>(&here(&name)));
     let (host, surplus) = find_hosts(reader, &metal3_machine, key);
-    let mut candidates = match host {
-        Some(_) => Vec::new(),
-        None => reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace),
-    };
-    candidates.retain(|host| !surplus.iter().any(|other| other.key() == host.key()));
     let bmc_secret = host.as_ref().and_then(|host| host.spec.bmc.credentials_name.as_deref());
     let bmc_secret: Option<Arc<SecretMetadata>> =
         bmc_secret.filter(|name| !name.is_empty()).and_then(|name| reader.get(&here(name)));
@@ -141,6 +203,11 @@ pub fn observe(
     let claim = reader.get::<Metal3DataClaim>(key);
     let data = rendered_data(&metal3_machine, claim.as_deref())
         .and_then(|name| reader.get::<Metal3Data>(&here(&name)));
+    let template = find_template(reader, &metal3_machine);
+    let held_data_templates = match claim {
+        None => held_data_templates(reader, &metal3_machine, template.as_deref()),
+        Some(_) => BTreeSet::new(),
+    };
     let nodes = observe_nodes(&metal3_machine, host.as_deref(), machine.as_deref(), workload);
     Some(Snapshot {
         owner,
@@ -148,43 +215,46 @@ pub fn observe(
         machine_set,
         cluster,
         metal3_cluster,
-        template: find_template(reader, &metal3_machine),
+        template,
         host,
         surplus,
         bmc_secret,
         bmc_secret_is_shared,
-        candidates,
+        candidates: Vec::new(),
         missing_data_template: claim.as_deref().and_then(|claim| missing_data_template(reader, claim)),
         claim,
+        held_data_templates,
         data,
-        missing_secrets: user_secrets(reader, &metal3_machine, |secret| secret.is_none()),
-        unmoved_secrets: user_secrets(reader, &metal3_machine, |secret| secret.is_some_and(is_left_by_move)),
+        missing_secrets: given_secrets(reader, &metal3_machine, |secret| secret.is_none()),
+        stranded_secrets: given_secrets(reader, &metal3_machine, |secret| secret.is_some_and(stays_behind)),
         nodes,
+        host_lacks: Vec::new(),
         fast_track: false,
         live: Live::default(),
         metal3_machine,
     })
 }
 
-/// The Secrets that the user names, those of which this holds, with the field that names them.
-fn user_secrets(
+/// Secrets of the user about which `which` holds.
+fn given_secrets(
     reader: &impl Reader,
     machine: &Metal3Machine,
-    holds: impl Fn(Option<&SecretMetadata>) -> bool,
+    which: impl Fn(Option<&SecretMetadata>) -> bool,
 ) -> Vec<(&'static str, String)> {
     let given = [("metaData", &machine.spec.meta_data), ("networkData", &machine.spec.network_data)];
     let named = given.into_iter().filter_map(|(field, secret)| Some((field, secret.as_ref()?.name_str())));
-    let is_such = |(_, name): &(&str, &str)| {
+    let holds = |(_, name): &(&str, &str)| {
         let key = ObjectKey::new(machine.metadata.namespace_str(), *name);
-        !name.is_empty() && holds(reader.get::<SecretMetadata>(&key).as_deref())
+        !name.is_empty() && which(reader.get::<SecretMetadata>(&key).as_deref())
     };
-    named.filter(is_such).map(|(field, name)| (field, name.to_owned())).collect()
+    named.filter(holds).map(|(field, name)| (field, name.to_owned())).collect()
 }
 
-/// `clusterctl move` follows owners; what has none is taken along only if it says so itself.
-fn is_left_by_move(secret: &SecretMetadata) -> bool {
-    let owners = secret.metadata.owner_references.as_ref();
-    owners.is_none_or(Vec::is_empty) && secret.metadata.label(label::MOVE).is_none()
+/// Whether clusterctl leaves a Secret behind: it moves what hangs in the tree of a cluster or says so by a label.
+fn stays_behind(secret: &SecretMetadata) -> bool {
+    let owned = secret.metadata.owner_references.as_ref().is_some_and(|owners| !owners.is_empty());
+    let labels = [label::MOVE, label::MOVE_HIERARCHY];
+    !owned && labels.iter().all(|label| secret.metadata.label(label).is_none())
 }
 
 /// The host in use and those beyond it. The claim on the host is the record; among several, the one that the
@@ -236,6 +306,26 @@ fn missing_data_template(reader: &impl Reader, claim: &Metal3DataClaim) -> Optio
     let namespace = namespace.unwrap_or_else(|| claim.metadata.namespace_str());
     let key = ObjectKey::new(namespace, template.name_str());
     reader.get::<Metal3DataTemplate>(&key).is_none().then_some(key)
+}
+
+/// Of the data templates that this machine may get, those that have their controller's finalizer and stay.
+fn held_data_templates(
+    reader: &impl Reader,
+    machine: &Metal3Machine,
+    template: Option<&Metal3MachineTemplate>,
+) -> BTreeSet<String> {
+    let by_domain = template.into_iter().flat_map(|template| {
+        let mapped = template.spec.failure_domain_data_templates.iter().map(|entry| &entry.data_template);
+        mapped.chain(&template.spec.template.spec.data_template)
+    });
+    let names = by_domain.chain(&machine.spec.data_template).filter_map(|template| template.name.clone());
+    let is_held = |name: &String| {
+        let key = ObjectKey::new(machine.metadata.namespace_str(), name);
+        reader.get::<Metal3DataTemplate>(&key).is_some_and(|template| {
+            template.metadata.has_finalizer(finalizer::DATA_TEMPLATE) && !template.metadata.is_deleting()
+        })
+    };
+    names.filter(is_held).collect()
 }
 
 fn rendered_data(machine: &Metal3Machine, claim: Option<&Metal3DataClaim>) -> Option<String> {

@@ -22,25 +22,31 @@ use crate::{
 pub struct Snapshot {
     /// The template.
     pub template: Arc<Metal3MachineTemplate>,
-    /// The machines.
+    /// The machines; none where the template has nothing to tell them.
     pub machines: Vec<Arc<Metal3Machine>>,
 }
 
 /// Reads the snapshot; `None` when the template is gone.
 pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let template = reader.get::<Metal3MachineTemplate>(key)?;
+    if mode(&template).is_none() {
+        return Some(Snapshot { template, machines: Vec::new() });
+    }
     let mut machines = reader.by_index(&MACHINES_BY_TEMPLATE, &key.to_string());
     machines.retain(|machine| machine_template_name(machine) == Some(key.name.as_str()));
     Some(Snapshot { template, machines })
 }
 
+/// The cleaning mode that machines are to have, unless the template has none or rests.
+fn mode(template: &Metal3MachineTemplate) -> Option<&String> {
+    let mode = template.spec.template.spec.automated_cleaning_mode.as_ref();
+    let rests = template.metadata.annotation(annotation::PAUSED).is_some();
+    mode.filter(|mode| !mode.is_empty() && !rests)
+}
+
 /// Decides: one plan a machine, and only for machines that differ, so that one that cannot be written holds up nobody.
 pub fn decide(snapshot: &Snapshot) -> Vec<Plan> {
-    let mode = &snapshot.template.spec.template.spec.automated_cleaning_mode;
-    let rests = snapshot.template.metadata.annotation(annotation::PAUSED).is_some();
-    let Some(mode) = mode.as_ref().filter(|mode| !mode.is_empty() && !rests) else {
-        return Vec::new();
-    };
+    let Some(mode) = mode(&snapshot.template) else { return Vec::new() };
     let differs = |machine: &&Arc<Metal3Machine>| {
         machine.spec.automated_cleaning_mode.as_ref() != Some(mode) && !machine.metadata.is_deleting()
     };

@@ -77,10 +77,12 @@ fn ready_to_choose() -> Snapshot {
         candidates: vec![read(host("h", json!({})))],
         missing_data_template: None,
         claim: None,
+        held_data_templates: Default::default(),
         data: None,
         missing_secrets: Vec::new(),
-        unmoved_secrets: Vec::new(),
+        stranded_secrets: Vec::new(),
         nodes: Nodes::NotNeeded,
+        host_lacks: Vec::new(),
         fast_track: false,
         live: answered(),
     }
@@ -226,6 +228,38 @@ fn a_host_of_somebody_else_is_never_taken_away() {
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
     assert!(what.contains("consumed by Metal3Machine metal3/other"), "{what}");
+}
+
+#[test]
+fn a_host_whose_kind_cannot_hold_the_data_is_not_provisioned_without_it() {
+    let given = json!({"status": {"userData": {"name": "u"}}, "spec": {"networkData": {"name": "n"}}});
+    let mut snapshot = with_machine(with_host(json!({})), given);
+    snapshot.host_lacks = vec!["metaData"];
+    assert!(kinds(&decide(&snapshot, "t")).contains(&"patch BareMetalHost h".to_owned()), "not needed");
+    snapshot.host_lacks = vec!["networkData"];
+    let decision = decide(&snapshot, "t");
+    assert!(!kinds(&decision).contains(&"patch BareMetalHost h".to_owned()));
+    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    assert!(what.contains("has no field spec.networkData"), "{what}");
+}
+
+#[test]
+fn a_claim_on_a_template_that_is_held_carries_both_finalizers_from_the_start() {
+    let finalizers = |held: &[&str]| {
+        let mut snapshot = with_machine(
+            with_host(json!({})),
+            json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}}),
+        );
+        snapshot.held_data_templates = held.iter().map(|name| (*name).to_owned()).collect();
+        let writes = decide(&snapshot, "t").plan.writes;
+        let created = writes.iter().find_map(|write| match write {
+            Write::Create { object, .. } => Some(object["metadata"]["finalizers"].clone()),
+            _ => None,
+        });
+        created.unwrap()
+    };
+    assert_eq!(finalizers(&["dt"]), json!([finalizer::MACHINE, finalizer::DATA_CLAIM]));
+    assert_eq!(finalizers(&["other"]), json!([finalizer::MACHINE]), "nobody would take it off");
 }
 
 #[test]

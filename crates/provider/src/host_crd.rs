@@ -1,0 +1,82 @@
+//! Whether the installed kind of hosts has the fields in which machines hand over their data. An older host operator
+//! may come without; the API server then drops what it does not know, and a node would boot without its network.
+
+use capm3_engine::{ApiClient, ApiError, ObjectKey, ResourceKind};
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use tracing::warn;
+
+/// Name of the CRD.
+const NAME: &str = "baremetalhosts.metal3.io";
+/// Version of the kind that is written.
+const VERSION: &str = "v1alpha1";
+/// Fields that machines fill.
+const FIELDS: [&str; 2] = ["metaData", "networkData"];
+
+/// What the installed CRD of hosts lacks, read once.
+#[derive(Debug, Default)]
+pub(crate) struct HostCrd {
+    lacks: OnceCell<Vec<&'static str>>,
+}
+
+impl HostCrd {
+    /// Fields of a host's spec that the CRD does not have. A CRD that may not be read is taken as complete.
+    pub(crate) async fn lacks(&self, client: &ApiClient) -> &[&'static str] {
+        self.lacks.get_or_try_init(|| read(client)).await.map_or(&[], Vec::as_slice)
+    }
+}
+
+async fn read(client: &ApiClient) -> Result<Vec<&'static str>, ApiError> {
+    let kind = ResourceKind {
+        group: "apiextensions.k8s.io".to_owned(),
+        version: "v1".to_owned(),
+        kind: "CustomResourceDefinition".to_owned(),
+        plural: "customresourcedefinitions".to_owned(),
+    };
+    let crd = match client.get::<Value>(&kind, &ObjectKey::new("", NAME)).await {
+        // Whoever does not answer is asked again.
+        Err(error @ ApiError::NoAnswer { .. }) => return Err(error),
+        answer => answer.unwrap_or_default(),
+    };
+    let lacks = crd.as_ref().map(lacking).unwrap_or_default();
+    for field in &lacks {
+        warn!(crd = NAME, "hosts have no field spec.{field}: machines that need it cannot be provisioned");
+    }
+    Ok(lacks)
+}
+
+/// The fields that a CRD does not have.
+fn lacking(crd: &Value) -> Vec<&'static str> {
+    let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
+    let version = versions.into_iter().flatten().find(|v| v.pointer("/name").is_some_and(|n| n == VERSION));
+    let spec = version.and_then(|v| v.pointer("/schema/openAPIV3Schema/properties/spec"));
+    let Some(spec) = spec else { return Vec::new() };
+    let takes_anything = spec.pointer("/x-kubernetes-preserve-unknown-fields").is_some_and(|v| v == true);
+    let has = |field: &str| takes_anything || spec.pointer(&format!("/properties/{field}")).is_some();
+    FIELDS.into_iter().filter(|field| !has(field)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_crd_lacks_is_told_and_what_cannot_be_seen_is_not() {
+        let crd = |spec: Value| {
+            json!({"spec": {"versions": [{"name": "v1alpha0"}, {"name": VERSION,
+                "schema": {"openAPIV3Schema": {"properties": {"spec": spec}}}}]}})
+        };
+        let table = [
+            (crd(json!({"properties": {"metaData": {}, "networkData": {}}})), vec![]),
+            (crd(json!({"properties": {"metaData": {}}})), vec!["networkData"]),
+            (crd(json!({"properties": {}})), vec!["metaData", "networkData"]),
+            (crd(json!({"x-kubernetes-preserve-unknown-fields": true})), vec![]),
+            (json!({}), vec![]),
+        ];
+        for (crd, expected) in table {
+            assert_eq!(lacking(&crd), expected, "{crd}");
+        }
+    }
+}
