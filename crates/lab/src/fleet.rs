@@ -38,6 +38,18 @@ pub fn fleet(size: usize) -> Vec<Manifest> {
     objects.into_iter().map(|object| Manifest { file: "fleet".to_owned(), object }).collect()
 }
 
+/// What changes a fleet of `size` workers to one of `replicas`.
+pub fn scaled(size: usize, replicas: usize) -> Vec<Manifest> {
+    let mut manifests = fleet(size);
+    manifests.retain(|manifest| manifest.kind() == "MachineDeployment");
+    for manifest in &mut manifests {
+        if let Some(spec) = manifest.object.get_mut("spec").and_then(Value::as_object_mut) {
+            spec.insert("replicas".to_owned(), json!(replicas));
+        }
+    }
+    manifests
+}
+
 fn of(api_version: &str, kind: &str, name: &str, spec: &Value) -> Value {
     json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
 }

@@ -53,6 +53,8 @@ pub struct Options {
     pub observer: Option<Observer>,
     /// What befalls the calls of the providers; nothing, unless somebody wants trouble.
     pub faults: Arc<dyn Faults>,
+    /// Whether the provider's own address manager serves IPPools.
+    pub serve_addresses: bool,
     /// How many changes of each resource the server remembers; `None`: as many as usual.
     pub remembered: Option<usize>,
 }
@@ -67,6 +69,7 @@ impl Default for Options {
             real_time: false,
             observer: None,
             faults: Arc::new(NoFaults),
+            serve_addresses: true,
             remembered: None,
         }
     }
@@ -113,7 +116,7 @@ pub struct Lab {
     world: World,
     providers: Vec<Provider>,
     faults: Arc<dyn Faults>,
-    workers: usize,
+    provider_options: capm3_provider::Options,
     patience: Patience,
 }
 
@@ -148,7 +151,11 @@ impl Lab {
             world,
             providers: Vec::new(),
             faults,
-            workers: options.workers,
+            provider_options: capm3_provider::Options {
+                workers: options.workers,
+                serve_addresses: options.serve_addresses,
+                ..capm3_provider::Options::default()
+            },
             patience,
         };
         lab.add_provider();
@@ -166,8 +173,7 @@ impl Lab {
         let service = Faulty::new(self.server.clone(), Arc::clone(&self.faults));
         let client = ApiClient::new(kube::Client::new(service, "default"), "capm3");
         let connect = ConnectInProcess::new(client.clone());
-        let options = capm3_provider::Options { workers: self.workers, ..capm3_provider::Options::default() };
-        self.providers.push(Provider::start(client, connect, self.clock, &options));
+        self.providers.push(Provider::start(client, connect, self.clock, &self.provider_options));
     }
 
     /// Stops every provider in the middle of whatever it does.

@@ -70,6 +70,38 @@ async fn s18_no_cloud_provider_keeps_its_old_meaning() {
     }
 }
 
+/// `cloudProviderEnabled` is false where it is not given, and may be switched on and off on a live cluster.
+#[tokio::test(start_paused = true)]
+async fn cl9_the_cloud_provider_is_off_by_default_and_can_be_switched() {
+    let lab = lab().await;
+    let cluster = object(NEW, "Metal3Cluster", json!({"controlPlaneEndpoint": {"host": "h", "port": 6443}}));
+    assert_eq!(create(&lab, &cluster).await.code, 201);
+    let enabled = || lab.object("Metal3Cluster", "x").unwrap()["spec"]["cloudProviderEnabled"].clone();
+    assert_eq!(enabled(), false);
+    for wanted in [true, false] {
+        let answer = patch(&lab, &cluster, &json!({"spec": {"cloudProviderEnabled": wanted}})).await;
+        assert_eq!(answer.code, 200, "{}", answer.message());
+        assert_eq!(enabled(), wanted);
+    }
+}
+
+/// `noCloudProvider` is accepted in v1beta1, reads back as the inverse of what is stored, and is no field of v1beta2.
+#[tokio::test(start_paused = true)]
+async fn cl10_no_cloud_provider_reads_back_as_the_inverse() {
+    let lab = lab().await;
+    let spec = json!({"controlPlaneEndpoint": {"host": "h", "port": 6443}, "noCloudProvider": true});
+    let cluster = object(OLD, "Metal3Cluster", spec.clone());
+    assert_eq!(create(&lab, &cluster).await.code, 201);
+    assert_eq!(read_as(&lab, &cluster, OLD).await["spec"]["noCloudProvider"], true);
+    let new = read_as(&lab, &cluster, NEW).await;
+    assert_eq!(
+        (new["spec"].get("noCloudProvider"), &new["spec"]["cloudProviderEnabled"]),
+        (None, &json!(false))
+    );
+    let refused = try_create(&lab, &object(NEW, "Metal3Cluster", spec)).await;
+    assert!(refused.message().contains("noCloudProvider"), "{}", refused.message());
+}
+
 /// An image needs url and checksum; live-iso, OCI images and a custom deploy step do not.
 #[tokio::test(start_paused = true)]
 async fn s36_an_image_without_url_or_checksum_is_refused() {

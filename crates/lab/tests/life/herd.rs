@@ -26,6 +26,8 @@ async fn of_a_thousand_waiting_machines_one_takes_the_freed_host_and_the_others_
     };
     assert_eq!(waiting(), WAITING);
     writes.clear();
+    let looks = || lab.provider().unwrap().looks()["metal3machine"];
+    let before = looks();
     lab.apply(&[spare]).await.unwrap();
     assert_eq!(lab.settle(Duration::from_secs(3600)).await, Settled::Quiet);
     assert_eq!(waiting(), WAITING - 1, "one machine takes the host");
@@ -33,6 +35,9 @@ async fn of_a_thousand_waiting_machines_one_takes_the_freed_host_and_the_others_
     let of_others: Vec<_> =
         writes.of_provider("/metal3machines").into_iter().filter(|w| w.name != consumer).collect();
     assert!(of_others.len() <= 5, "{} writes beyond the winner's: {of_others:?}", of_others.len());
+    // From the claim of its host to its Node the winner itself is woken by each step.
+    let woken = looks() - before;
+    assert!(woken <= 40, "{woken} looks at machines for one host");
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,6 +11,7 @@ mod moving;
 mod racks;
 mod release;
 mod reuse;
+mod rows;
 mod seed;
 mod support;
 mod workload;

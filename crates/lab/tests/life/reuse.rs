@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use capm3_lab::{Lab, manifests::Manifest};
+use capm3_lab::{Lab, Options, manifests::Manifest};
+use capm3_world::Profile;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{common::*, support::*};
@@ -84,6 +86,33 @@ async fn s77_an_upgrade_uses_the_same_hosts_and_cleans_none() {
         assert!(!names.contains(&name(&machine)), "every machine is a new one");
         assert_eq!(condition(&machine, "Ready").0, "True");
         assert_eq!(text(&host(&lab, &machine), "/spec/automatedCleaningMode"), "disabled");
+    }
+}
+
+/// Demonstration 9: an upgrade of three control-plane nodes on their own hosts. With cleaning off no host goes through
+/// the cleaning phase, which takes ten seconds of a demonstration; with cleaning on every host does.
+#[tokio::test(start_paused = true)]
+async fn demonstration_9_hosts_are_cleaned_only_where_cleaning_is_on() {
+    for (mode, is_cleaned) in [("disabled", false), ("metadata", true)] {
+        let mut manifests = with_reuse();
+        manifests.retain(|m| m.kind() != "MachineDeployment");
+        machine_spec(&mut manifests, "my-cluster-cp", json!({"automatedCleaningMode": mode}));
+        let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
+        lab.apply(&manifests).await.unwrap();
+        rest(&lab).await;
+        let before = hosts_of(&lab, "my-cluster-cp");
+        upgrade(&lab).await;
+        assert_eq!(hosts_of(&lab, "my-cluster-cp"), before);
+        for name in before {
+            let host = get(&lab, "BareMetalHost", &name);
+            let at = |moment: &str| {
+                text(&host, &format!("/status/operationHistory/deprovision/{moment}"))
+                    .parse::<Timestamp>()
+                    .unwrap()
+            };
+            let took = at("end").duration_since(at("start")).as_secs();
+            assert_eq!(took >= 10, is_cleaned, "{mode}: {name} took {took} s");
+        }
     }
 }
 

@@ -55,7 +55,7 @@ spec:
 "#;
 
 /// Three control-plane machines and one worker, whose Nodes are known by the uid of their host.
-fn seed() -> Vec<Manifest> {
+pub fn seed() -> Vec<Manifest> {
     let mut manifests = control_plane(3);
     change(
         &mut manifests,
@@ -102,6 +102,45 @@ async fn s1_the_printed_cluster_becomes_ready() {
         let node = nodes(&lab).into_iter().find(|n| text(n, "/spec/providerID") == id).unwrap();
         assert_eq!(text(&node, "/metadata/labels/metal3.io~1uuid"), text(&host, "/metadata/uid"));
     }
+}
+
+/// Demonstration 3: the same with a pool, in metadata and network data of all four machines. Each Node has the name that
+/// its index gives, the uid of its host, its provider ID, and one address in both documents.
+#[tokio::test(start_paused = true)]
+async fn demonstration_3_with_a_pool_each_node_has_one_address_in_both_documents() {
+    let mut manifests = seed();
+    manifests.extend(yaml(
+        "apiVersion: ipam.metal3.io/v1alpha1\nkind: IPPool\nmetadata: {name: provisioning, namespace: metal3}\n\
+         spec: {clusterName: my-cluster, namePrefix: provisioning, pools: [{start: 172.22.0.100, end: 172.22.0.120, \
+         prefix: 24, gateway: 172.22.0.1}]}\n",
+    ));
+    let from_pool = json!({"spec": {
+        "metaData": {"ipAddressesFromPool": [{"key": "ip", "name": "provisioning"}]},
+        "networkData": {
+            "links": {"ethernets": [{"id": "enp1s0", "type": "phy", "macAddress": {"fromHostInterface": "enp1s0"}}]},
+            "networks": {"ipv4": [{"id": "net", "link": "enp1s0", "ipAddressFromIPPool": "provisioning"}]}}}});
+    change(&mut manifests, "Metal3DataTemplate", "nodepool-1", &from_pool);
+    machine_spec(&mut manifests, "my-cluster-cp", json!({"dataTemplate": {"name": "nodepool-1"}}));
+    let lab = settled(&manifests).await;
+    let rows = capm3_lab::report::report(&lab, 0).machines;
+    assert_eq!(rows.iter().filter(|row| row.ready).count(), 4, "{rows:?}");
+    let mut addresses = BTreeSet::new();
+    for row in &rows {
+        let machine = get(&lab, "Metal3Machine", &row.name);
+        assert_eq!(given(&lab, &machine).text("ip").as_ref(), row.addresses.first());
+        let node = nodes(&lab)
+            .into_iter()
+            .find(|n| text(n, "/spec/providerID") == *row.provider_id.as_ref().unwrap());
+        let node = node.unwrap();
+        assert_eq!(name(&node), format!("node-{}", row.index.unwrap()));
+        assert_eq!(
+            text(&node, "/metadata/labels/metal3.io~1uuid"),
+            text(&host(&lab, &machine), "/metadata/uid")
+        );
+        addresses.extend(row.addresses.clone());
+    }
+    let expected: BTreeSet<String> = (100..104).map(|n| format!("172.22.0.{n}")).collect();
+    assert_eq!(addresses, expected);
 }
 
 /// The host operator reads each Secret by the key of its name, else by `value`, and gives the node what is in it.

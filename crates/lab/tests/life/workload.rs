@@ -1,9 +1,22 @@
 //! Workload clusters that come late, move, or do not answer.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
 use base64::{Engine, prelude::BASE64_STANDARD};
+use capm3_lab::{
+    Lab, Options,
+    faults::{Call, Fault, Faults},
+    fleet::fleet,
+};
 use serde_json::json;
 
-use crate::{common::*, support::*};
+use crate::{common::*, seed::seed, support::*};
 
 /// The example with one machine of the control plane, whose kubeconfig leads nowhere until it is mended.
 async fn unreachable() -> (capm3_lab::Lab, String) {
@@ -65,4 +78,87 @@ async fn another_cluster_of_the_same_name_is_connected_to_anew() {
     let second = text(&machine, "/spec/providerID");
     assert!(second.starts_with("metal3://metal3/") && second != first, "{second}");
     assert_eq!(condition(&machine, "Ready").0, "True");
+}
+
+/// Workload APIs below a path that take calls and never answer, until they come back to life.
+struct Dead {
+    path: &'static str,
+    /// Whether reads are answered all the same.
+    answers_reads: bool,
+    is_dead: AtomicBool,
+    asked: AtomicUsize,
+}
+
+impl Dead {
+    fn new(path: &'static str, answers_reads: bool) -> Arc<Self> {
+        Arc::new(Self { path, answers_reads, is_dead: AtomicBool::new(true), asked: AtomicUsize::new(0) })
+    }
+
+    async fn lab(self: &Arc<Self>) -> Lab {
+        // One worker: whatever waits for the dead cluster would stand in everybody's way.
+        let options =
+            Options { workers: 1, faults: Arc::clone(self) as Arc<dyn Faults>, ..Options::default() };
+        Lab::start(&options).await.unwrap()
+    }
+}
+
+impl Faults for Dead {
+    fn befall(&self, call: &Call) -> Fault {
+        let is_meant = call.path.contains(self.path) && (call.is_write() || !self.answers_reads);
+        if !is_meant || !self.is_dead.load(Ordering::SeqCst) {
+            return Fault::None;
+        }
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        Fault::NeverAsked
+    }
+}
+
+fn ready(lab: &Lab, namespace: &str) -> usize {
+    let all = lab.objects("Metal3Machine");
+    let here = all.iter().filter(|m| text(m, "/metadata/namespace") == namespace);
+    here.filter(|m| condition(m, "Ready").0 == "True").count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_workload_cluster_that_never_answers_holds_up_no_other_cluster() {
+    let dead = Dead::new("/clusters/fleet/", false);
+    let lab = dead.lab().await;
+    lab.apply(&fleet(3)).await.unwrap();
+    lab.apply(&three_racks()).await.unwrap();
+    lab.settle(Duration::from_secs(20)).await;
+    assert_eq!((ready(&lab, "fleet"), ready(&lab, "metal3")), (0, 6), "the living one is up");
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    let machine = &lab.objects("Metal3Machine")[0];
+    let said = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(said.contains("waiting for workload cluster fleet to be reachable"), "{said}");
+    assert!(dead.asked.load(Ordering::SeqCst) < 40, "it is tried again now and then, not all the time");
+    dead.is_dead.store(false, Ordering::SeqCst);
+    // It is tried again by itself before long.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    rest(&lab).await;
+    assert_eq!(ready(&lab, "fleet"), 4, "and it goes on by itself");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_that_cannot_be_written_hold_up_no_other_cluster_and_are_not_tried_one_by_one() {
+    let dead = Dead::new("/clusters/metal3/", true);
+    let lab = dead.lab().await;
+    lab.apply(&seed()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(ready(&lab, "metal3"), 0);
+    assert!(dead.asked.load(Ordering::SeqCst) >= 1, "somebody tried");
+    let before = tokio::time::Instant::now();
+    lab.apply(&fleet(3)).await.unwrap();
+    while ready(&lab, "fleet") < 4 {
+        assert!(before.elapsed() < Duration::from_secs(60), "the dead cluster holds up the living one");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let asked = dead.asked.load(Ordering::SeqCst);
+    assert!(asked <= 45, "{asked} writes to a cluster that answers none");
+    dead.is_dead.store(false, Ordering::SeqCst);
+    // It is tried again by itself before long.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    rest(&lab).await;
+    assert_eq!(ready(&lab, "metal3"), 4, "and it goes on by itself");
 }

@@ -1,0 +1,227 @@
+//! What the Go provider does and no story of its own is about.
+
+use std::time::Duration;
+
+use capm3_lab::{Lab, Options, manifests::Manifest, report::report};
+use serde_json::{Value, json};
+
+use crate::{common::*, support::*};
+
+const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
+const CAPI: &str = "cluster.x-k8s.io/v1beta2";
+const HOSTS: &str = "metal3.io/v1alpha1";
+
+/// A Metal3Cluster that a topology clones from a Metal3ClusterTemplate works like one that a user wrote.
+#[tokio::test(start_paused = true)]
+async fn cl13_a_cluster_that_is_cloned_from_a_template_works() {
+    let mut manifests = control_plane(1);
+    let at = manifests.iter().position(|m| m.kind() == "Metal3Cluster").unwrap();
+    let written = manifests.remove(at).object;
+    let template = json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3ClusterTemplate",
+        "metadata": {"name": "class", "namespace": "metal3"}, "spec": {"template": {"spec": written["spec"]}}});
+    let namespace = manifests.iter().find(|m| m.kind() == "Namespace").unwrap().clone();
+    let lab = started(&[namespace, Manifest { file: String::new(), object: template }]).await;
+    let stored = get(&lab, "Metal3ClusterTemplate", "class");
+    let clone = json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3Cluster",
+        "metadata": {"name": "my-cluster", "namespace": "metal3", "annotations": {
+            "cluster.x-k8s.io/cloned-from-name": "class",
+            "cluster.x-k8s.io/cloned-from-groupkind": "Metal3ClusterTemplate.infrastructure.cluster.x-k8s.io"}},
+        "spec": stored.pointer("/spec/template/spec").unwrap()});
+    manifests.push(Manifest { file: String::new(), object: clone });
+    lab.apply(&manifests).await.unwrap();
+    rest(&lab).await;
+    let cluster = get(&lab, "Metal3Cluster", "my-cluster");
+    assert_eq!(cluster.pointer("/status/initialization/provisioned"), Some(&json!(true)));
+    assert_eq!(condition(&lab.objects("Metal3Machine")[0], "Ready").0, "True");
+}
+
+/// A change of its Cluster, Metal3Cluster, Machine, host, claim or data makes a machine look again at once.
+#[tokio::test(start_paused = true)]
+async fn ma35_whatever_a_machine_depends_on_wakes_it() {
+    let lab = settled(&control_plane(1)).await;
+    let machine = lab.objects("Metal3Machine")[0].clone();
+    let (own, data) = (name(&machine), text(&machine, "/status/renderedData/name"));
+    let touched = json!({"metadata": {"annotations": {"touched": "yes"}}});
+    let (paused, unpaused) = (json!({"spec": {"paused": true}}), json!({"spec": {"paused": false}}));
+    let table = [
+        (CAPI, "Cluster", "my-cluster", &paused),
+        (CAPI, "Cluster", "my-cluster", &unpaused),
+        (INFRASTRUCTURE, "Metal3Cluster", "my-cluster", &touched),
+        (CAPI, "Machine", &own, &touched),
+        (HOSTS, "BareMetalHost", &host_of(&machine), &touched),
+        (INFRASTRUCTURE, "Metal3DataClaim", &own, &touched),
+        (INFRASTRUCTURE, "Metal3Data", &data, &touched),
+    ];
+    for (api_version, kind, name, change) in table {
+        let looks = || lab.provider().unwrap().looks()["metal3machine"];
+        let (before, start) = (looks(), tokio::time::Instant::now());
+        patch(&lab, api_version, kind, name, change.clone()).await;
+        rest(&lab).await;
+        assert!(looks() > before, "{kind} wakes nobody");
+        assert!(start.elapsed() < Duration::from_secs(5), "{kind}: polled, not woken");
+    }
+}
+
+/// Hosts belong to the host operator: its kind is not among what the provider installs, and the provider neither makes
+/// nor deletes hosts nor writes their status.
+#[tokio::test(start_paused = true)]
+async fn ho45_hosts_are_used_by_their_api_alone() {
+    let installed: Vec<String> = capm3_api::crd::all().iter().map(|crd| text(crd, "/spec/group")).collect();
+    assert!(!installed.iter().any(|group| group == "metal3.io"), "{installed:?}");
+    let (lab, writes) = Writes::lab().await;
+    lab.apply(&three_racks()).await.unwrap();
+    rest(&lab).await;
+    delete_cluster(&lab).await;
+    rest(&lab).await;
+    let of_hosts = writes.of_provider("/baremetalhosts");
+    assert!(!of_hosts.is_empty());
+    assert!(of_hosts.iter().all(|w| w.verb == "patch" && w.subresource.is_none()), "{of_hosts:?}");
+}
+
+/// What an update in place writes on a running machine, a new image, another data template and the name of another
+/// machine template, changes neither its host nor its data, and strange annotations stay.
+#[tokio::test(start_paused = true)]
+async fn mt132_an_update_in_place_provisions_nothing_anew() {
+    let lab = settled(&three_racks()).await;
+    let template = get(&lab, "Metal3MachineTemplate", "my-cluster-workers");
+    let mut next = json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3MachineTemplate",
+        "metadata": {"name": "next", "namespace": "metal3"}, "spec": template["spec"]});
+    next["spec"]["template"]["spec"]["image"]["url"] = json!("http://192.0.2.1/next.qcow2");
+    lab.apply(&[Manifest { file: String::new(), object: next }]).await.unwrap();
+    let (before, worker) = (report(&lab, 0).machines, name(&machines(&lab, "my-cluster-workers")[0]));
+    let host_before = host(&lab, &get(&lab, "Metal3Machine", &worker));
+    let secrets = |lab: &Lab| lab.objects("Secret").iter().map(|s| s["data"].clone()).collect::<Vec<Value>>();
+    let secrets_before = secrets(&lab);
+    let change = json!({
+        "metadata": {"annotations": {"cluster.x-k8s.io/cloned-from-name": "next",
+            "in-place-updates.internal.cluster.x-k8s.io/update-in-progress": ""}},
+        "spec": {"image": {"url": "http://192.0.2.1/next.qcow2"}, "dataTemplate": {"name": "m3dt-rack1"}}});
+    patch(&lab, INFRASTRUCTURE, "Metal3Machine", &worker, change).await;
+    rest(&lab).await;
+    let machine = get(&lab, "Metal3Machine", &worker);
+    assert_eq!(text(&machine, "/spec/image/url"), "http://192.0.2.1/next.qcow2", "the change stays");
+    let annotation = "/metadata/annotations/in-place-updates.internal.cluster.x-k8s.io~1update-in-progress";
+    assert!(machine.pointer(annotation).is_some());
+    assert_eq!(host(&lab, &machine)["spec"], host_before["spec"], "nothing is put on the host");
+    assert_eq!(secrets(&lab), secrets_before);
+    let after = report(&lab, 0).machines;
+    let essence = |rows: &[capm3_lab::report::MachineRow]| {
+        let row = |r: &capm3_lab::report::MachineRow| {
+            (r.name.clone(), r.host.clone(), r.data.clone(), r.index, r.addresses.clone(), r.ready)
+        };
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(essence(&after), essence(&before));
+}
+
+/// Serves what is open as an address manager of its own would.
+async fn serve_claims(lab: &Lab, next: &mut u32) {
+    for claim in lab.objects("IPClaim") {
+        if claim.pointer("/status/address").is_some() {
+            continue;
+        }
+        let (claim_name, address_name) = (name(&claim), format!("given-{next}"));
+        let address = json!({"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPAddress",
+            "metadata": {"name": address_name, "namespace": "metal3"},
+            "spec": {"address": format!("10.99.0.{next}"), "prefix": 24, "gateway": "10.99.0.1",
+                "pool": claim["spec"]["pool"], "claim": {"name": claim_name, "namespace": "metal3"}}});
+        lab.apply(&[Manifest { file: String::new(), object: address }]).await.unwrap();
+        let kind = Manifest { file: String::new(), object: claim.as_ref().clone() }.resource();
+        let status = json!({"status": {"address": {"name": address_name, "namespace": "metal3"}}});
+        lab.client().merge_patch(&kind, &key(&claim_name), Some("status"), &status).await.unwrap();
+        *next += 1;
+    }
+}
+
+/// Where another address manager serves the pools, its addresses are used; where none is installed, machines whose
+/// networks need no pool come up all the same.
+#[tokio::test(start_paused = true)]
+async fn s2_another_address_manager_is_used_and_dhcp_needs_none() {
+    let options = Options { serve_addresses: false, ..Options::default() };
+    let lab = Lab::start(&options).await.unwrap();
+    lab.apply(&control_plane(3)).await.unwrap();
+    rest(&lab).await;
+    assert!(lab.objects("IPAddress").is_empty(), "nobody serves");
+    assert!(report(&lab, 0).machines.iter().all(|m| !m.ready));
+    let mut next = 10;
+    for _ in 0..3 {
+        serve_claims(&lab, &mut next).await;
+        rest(&lab).await;
+    }
+    let machines = report(&lab, 0).machines;
+    assert_eq!(machines.iter().filter(|m| m.ready).count(), 3);
+    assert!(machines.iter().all(|m| m.addresses[0].starts_with("10.99.0.")), "{machines:?}");
+
+    let lab = Lab::start(&options).await.unwrap();
+    let mut manifests = control_plane(3);
+    manifests.retain(|m| m.kind() != "IPPool");
+    for rack in 1..=3 {
+        let dhcp = json!({"spec": {"networkData": {"services": null, "networks": {"ipv4": null,
+            "ipv4DHCP": [{"id": "net", "link": "enp1s0"}]}}}});
+        change(&mut manifests, "Metal3DataTemplate", &format!("m3dt-rack{rack}"), &dhcp);
+    }
+    lab.apply(&manifests).await.unwrap();
+    rest(&lab).await;
+    assert_eq!(report(&lab, 0).machines.iter().filter(|m| m.ready).count(), 3);
+    assert!(lab.objects("IPClaim").is_empty());
+}
+
+/// A Secret of the user that hangs in no tree of the cluster is used with a warning that a move leaves it behind; one
+/// that is labelled to be moved is used without, and rendered Secrets always have an owner.
+#[tokio::test(start_paused = true)]
+async fn s43_a_secret_that_a_move_leaves_behind_is_warned_of_once() {
+    for (labels, warnings) in [("{}", 1), ("{clusterctl.cluster.x-k8s.io/move: ''}", 0)] {
+        let mut manifests = control_plane(1);
+        machine_spec(&mut manifests, "my-cluster-cp", json!({"metaData": {"name": "mine"}}));
+        manifests.extend(yaml(&format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: mine, namespace: metal3, labels: {labels}}}\nstringData: {{metaData: 'a: b'}}\n"
+        )));
+        let lab = settled(&manifests).await;
+        let said = events(&lab, "SecretStaysBehind");
+        assert_eq!(said.len(), warnings, "{said:?}");
+        let machine = &lab.objects("Metal3Machine")[0];
+        let rendered = get(&lab, "Secret", &text(machine, "/status/networkData/name"));
+        assert_eq!(text(&rendered, "/metadata/ownerReferences/0/kind"), "Metal3Data");
+    }
+}
+
+/// An attribute `dataTemplate` of a failure domain has no effect, and a data template has no network data per domain.
+#[tokio::test(start_paused = true)]
+async fn s218_domains_choose_data_templates_in_one_way_only() {
+    let mut manifests = control_plane(3);
+    let domains: Vec<Value> = (1..=3)
+        .map(|rack| {
+            json!({"name": format!("rack{rack}"), "controlPlane": true,
+            "attributes": {"dataTemplate": "m3dt-rack1"}})
+        })
+        .collect();
+    change(&mut manifests, "Metal3Cluster", "my-cluster", &json!({"spec": {"failureDomains": domains}}));
+    let lab = settled(&manifests).await;
+    for machine in lab.objects("Metal3Machine") {
+        let domain = text(&machine, "/spec/failureDomain");
+        assert_eq!(text(&machine, "/spec/dataTemplate/name"), format!("m3dt-{domain}"));
+    }
+    let per_domain = json!({"spec": {"networkDataPerFailureDomain": {"rack1": {}}}});
+    patch(&lab, INFRASTRUCTURE, "Metal3DataTemplate", "m3dt-rack1", per_domain).await;
+    let stored = get(&lab, "Metal3DataTemplate", "m3dt-rack1");
+    assert_eq!(stored.pointer("/spec/networkDataPerFailureDomain"), None);
+}
+
+/// Where the installed kind of hosts has no field for network data, a machine that needs it says so and its host is not
+/// provisioned without.
+#[tokio::test(start_paused = true)]
+async fn s4_a_host_kind_without_network_data_is_named_on_the_machine() {
+    let mut lab = Lab::start(&Options::default()).await.unwrap();
+    let is_host = |m: &Manifest| m.key().name == "baremetalhosts.metal3.io";
+    let mut crd = capm3_lab::crds().into_iter().find(is_host).unwrap();
+    let properties = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+    crd.object.pointer_mut(properties).unwrap().as_object_mut().unwrap().remove("networkData").unwrap();
+    lab.apply(&[crd]).await.unwrap();
+    lab.start_provider();
+    lab.apply(&control_plane(1)).await.unwrap();
+    rest(&lab).await;
+    let machine = &lab.objects("Metal3Machine")[0];
+    let said = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(said.contains("has no field spec.networkData"), "{said}");
+    assert_eq!(host(&lab, machine).pointer("/spec/image"), None);
+}
