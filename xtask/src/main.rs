@@ -12,6 +12,7 @@ mod generate;
 mod kubectl_script;
 mod memory;
 mod parity;
+mod processor;
 mod pyyaml;
 mod readme;
 mod real;

@@ -4,10 +4,20 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use capm3_engine::clock::Stopwatch;
-use capm3_lab::{Lab, Options, Settled, fleet::fleet, report::report};
+use capm3_lab::{
+    Lab, Options, Settled,
+    fleet::{fleet, scaled},
+    report::report,
+};
 
 use super::{REST, figures::Figures};
-use crate::{memory, requests::Counts};
+use crate::{
+    memory, processor,
+    requests::{Counts, embedded_by_kind},
+};
+
+/// How many machines are deleted afterwards, to count what that costs.
+const GO: usize = 50;
 
 /// User agent of the provider in a lab.
 const PROVIDER: &str = "capm3";
@@ -20,24 +30,35 @@ pub fn run(size: usize) -> Result<Figures> {
 
 async fn measure(size: usize) -> Result<Figures> {
     let lab = Lab::start(&Options::default()).await?;
-    let stopwatch = Stopwatch::start();
+    let (stopwatch, processor) = (Stopwatch::start(), processor::used()?);
     lab.apply(&fleet(size)).await?;
     ensure!(
         lab.settle(Duration::from_secs(24 * 3600)).await == Settled::Quiet,
         "the fleet never came to rest"
     );
     let seconds = stopwatch.elapsed().as_secs_f64();
+    let processor = (processor::used()? - processor).as_secs_f64();
     let ready = report(&lab, 0).machines.iter().filter(|m| m.ready).count();
     ensure!(ready == size + 1, "only {ready} of {} machines are ready", size + 1);
     let counts = || Counts::embedded(&lab.server().requests(), PROVIDER);
     let up = counts();
+    let by_kind = embedded_by_kind(&lab.server().requests(), PROVIDER);
     tokio::time::sleep(REST).await;
+    let at_rest = counts();
+    let gone = size.min(GO);
+    lab.apply(&scaled(size, size - gone)).await?;
+    ensure!(lab.settle(Duration::from_secs(24 * 3600)).await == Settled::Quiet, "machines never went");
+    let left = report(&lab, 0).machines.len();
+    ensure!(left == size + 1 - gone, "{left} machines are left of {}", size + 1 - gone);
     Ok(Figures {
         bench: "machines",
         size,
         seconds,
+        processor: Some(processor),
         up,
-        writes_at_rest: counts().writes - up.writes,
+        writes_at_rest: at_rest.since(up).writes,
+        to_delete_one: Some(counts().since(at_rest).all() as f64 / gone.max(1) as f64),
+        by_kind,
         peak_rss_mb: memory::peak_mb("self")?,
         memory_of: "provider, server and world in one process",
     })

@@ -44,6 +44,9 @@ pub struct Fleet {
     /// How many workers
     #[arg(long, default_value_t = 100)]
     size: usize,
+    /// Say on stderr what was asked how often
+    #[arg(long)]
+    by_kind: bool,
     /// Print one JSON line with every figure and its budget
     #[arg(long)]
     json: bool,
@@ -57,6 +60,6 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Render(many) => return render::run(many.size, many.json),
         Bench::Allocate(many) => return allocate::run(many.size, many.json),
     };
-    figures.print(fleet.json);
+    figures.print(fleet.json, fleet.by_kind);
     Ok(())
 }

@@ -33,13 +33,17 @@ async fn measure(size: usize, server: &Server, stage: &Stage, manager: &Manager)
     let seconds = stopwatch.elapsed().as_secs_f64();
     stage.until_still().await?;
     let up = server.manager_requests()?;
+    let by_kind = server.manager_requests_by_kind()?;
     let writes_at_rest = server.manager_writes_during(REST).await?;
     Ok(Figures {
         bench: "real",
         size,
         seconds,
+        processor: None,
         up,
         writes_at_rest,
+        to_delete_one: None,
+        by_kind,
         peak_rss_mb: manager.peak_rss_mb()?,
         memory_of: "the manager alone",
     })

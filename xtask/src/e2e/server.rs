@@ -5,7 +5,11 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 
 use super::manager;
-use crate::{embedded::Embedded, real::Cluster, requests::Counts};
+use crate::{
+    embedded::Embedded,
+    real::Cluster,
+    requests::{Counts, audited_by_kind, embedded_by_kind},
+};
 
 /// A running API server.
 pub enum Server {
@@ -42,6 +46,14 @@ impl Server {
         match self {
             Self::Real(cluster) => Counts::audited(&cluster.audit_log(), manager::USER_AGENT),
             Self::Embedded(embedded) => Ok(Counts::embedded(&embedded.requests(), manager::USER_AGENT)),
+        }
+    }
+
+    /// What the manager asked so far, the most frequent first.
+    pub fn manager_requests_by_kind(&self) -> Result<Vec<String>> {
+        match self {
+            Self::Real(cluster) => audited_by_kind(&cluster.audit_log(), manager::USER_AGENT),
+            Self::Embedded(embedded) => Ok(embedded_by_kind(&embedded.requests(), manager::USER_AGENT)),
         }
     }
 
