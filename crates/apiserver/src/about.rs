@@ -22,7 +22,7 @@ pub(crate) fn answer(
     accept: Option<&str>,
 ) -> Answer {
     let route = route.ok_or(ApiError::NoSuchResource)?;
-    if !matches!(*method, Method::GET | Method::HEAD) {
+    if *method != Method::GET && !(*method == Method::HEAD && takes_head(cluster, &route)) {
         return Err(ApiError::not_allowed());
     }
     if route == Route::Health {
@@ -37,6 +37,17 @@ pub(crate) fn answer(
     }
     negotiate::accepted(accept).ok_or(ApiError::NotAcceptable)?;
     document(cluster, route).map(|body| response::value(200, &body)).ok_or(ApiError::NoSuchResource)
+}
+
+/// Kubernetes answers HEAD in some places only.
+fn takes_head(cluster: &Cluster, route: &Route) -> bool {
+    match route {
+        Route::Version | Route::CoreVersions => false,
+        Route::Resources { group, .. } => cluster.with(|state| {
+            state.store.tables().all(|table| table.resource.group != *group || table.resource.is_custom())
+        }),
+        _ => true,
+    }
 }
 
 fn aggregated(cluster: &Cluster, route: &Route, accept: Option<&str>) -> Option<Response<ResponseBody>> {

@@ -116,7 +116,7 @@ fn objects<'a>(
     let Some(verb) = Verb::of(&parts.method, target, &query) else {
         return ("other", Err(ApiError::not_allowed()));
     };
-    let answer = resolve(cluster, target, key, verb).and_then(|(place, subresource)| {
+    let answer = resolve(cluster, target, key, verb, &parts.method).and_then(|(place, subresource)| {
         let origin =
             Origin { user_agent, verb: verb.name(), subresource: target.subresource.as_deref(), body };
         let deprecation = place.version.deprecation.clone();
@@ -155,11 +155,16 @@ fn resolve(
     target: &Target,
     key: &ResourceKey,
     verb: Verb,
+    method: &Method,
 ) -> ApiResult<(Place, Option<Subresource>)> {
     let resource_of =
         |key| cluster.with(|state| state.store.table(key).map(|table| Arc::clone(&table.resource)));
     let asked = resource_of(key).ok_or(ApiError::NoSuchResource)?;
     let version = asked.version(&target.version).ok_or(ApiError::NoSuchResource)?;
+    // Kubernetes answers HEAD only where it serves custom resources.
+    if *method == Method::HEAD && !asked.is_custom() {
+        return Err(ApiError::not_allowed());
+    }
     let resource = resource_of(&event::stored_in(key)).ok_or(ApiError::NoSuchResource)?;
     let subresource = match target.subresource.as_deref() {
         None => None,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Response, StatusCode, header};
+use http::{Method, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use serde_json::Value;
 use tower::BoxError;
@@ -111,6 +111,18 @@ pub(crate) fn into_yaml(response: Response<ResponseBody>) -> Response<ResponseBo
         // Plain text such as that of health checks.
         None => Response::from_parts(parts, ResponseBody(Inner::Whole(Some(json)))),
     }
+}
+
+/// The answer to a method: HEAD gets the headers only, also the length of what GET would get.
+pub(crate) fn to(method: &Method, response: Response<ResponseBody>) -> Response<ResponseBody> {
+    if *method != Method::HEAD {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    if let Inner::Whole(Some(body)) = &body.0 {
+        parts.headers.insert(header::CONTENT_LENGTH, header::HeaderValue::from(body.len()));
+    }
+    Response::from_parts(parts, ResponseBody(Inner::Whole(None)))
 }
 
 /// Adds what the caller should know although it worked. Long lists are cut: headers are not made for them.

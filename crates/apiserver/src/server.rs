@@ -4,15 +4,15 @@ use std::{
     collections::BTreeMap,
     convert::Infallible,
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
 };
 
-use bytes::Bytes;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::{Request, Response};
 use http_body::Body;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use parking_lot::RwLock;
 use serde_json::Value;
 use tower::{BoxError, Service};
@@ -33,6 +33,8 @@ use crate::{
 
 /// The largest request body, as in kube-apiserver.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// How much of a larger body is read nevertheless.
+const DRAIN_LIMIT: usize = 32 * 1024 * 1024;
 /// Where the APIs of workload clusters live.
 const CLUSTERS_PREFIX: &str = "/clusters/";
 
@@ -167,20 +169,37 @@ where
         let server = self.clone();
         let (parts, body) = request.into_parts();
         Box::pin(async move {
-            let body = Limited::new(body, BODY_LIMIT)
-                .collect()
-                .await
-                .map(|body| body.to_bytes())
-                .map_err(unreadable);
-            Ok(server.answer(&parts, body))
+            let body = read(body).await;
+            Ok(response::to(&parts.method, server.answer(&parts, body)))
         })
     }
 }
 
-fn unreadable(error: BoxError) -> ApiError {
-    if error.is::<LengthLimitError>() {
-        ApiError::BodyTooLarge
-    } else {
-        ApiError::bad_request(format!("the request body could not be read: {error}"))
+/// The whole body. Of one that is too large the rest is read and forgotten, as far as that makes sense: many clients
+/// look for an answer only after they have sent everything.
+async fn read<B>(body: B) -> Result<Bytes, ApiError>
+where
+    B: Body + Send,
+    B::Error: Into<BoxError>,
+{
+    if body.size_hint().lower() > DRAIN_LIMIT as u64 {
+        return Err(ApiError::BodyTooLarge);
     }
+    let (mut body, mut kept, mut seen) = (pin!(body), BytesMut::new(), 0);
+    while let Some(frame) = body.as_mut().frame().await {
+        let frame = frame.map_err(|error| {
+            ApiError::bad_request(format!("the request body could not be read: {}", error.into()))
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        seen += data.remaining();
+        if seen > DRAIN_LIMIT {
+            break;
+        }
+        if seen > BODY_LIMIT {
+            kept = BytesMut::new();
+        } else {
+            kept.put(data);
+        }
+    }
+    if seen > BODY_LIMIT { Err(ApiError::BodyTooLarge) } else { Ok(kept.freeze()) }
 }

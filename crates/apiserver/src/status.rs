@@ -66,6 +66,8 @@ pub(crate) enum ApiError {
         current: u64,
     },
     BodyTooLarge,
+    /// The headers of a request, and how many bytes they may have.
+    HeadTooLarge(usize),
     /// A patch that cannot be applied to this object.
     Unprocessable,
     Denied(Box<Denial>),
@@ -108,6 +110,8 @@ impl ApiError {
             Self::Expired(_) => (410, "Expired"),
             Self::TooLargeResourceVersion { .. } => (504, "Timeout"),
             Self::BodyTooLarge => (413, "RequestEntityTooLarge"),
+            // Kubernetes has no word for this one.
+            Self::HeadTooLarge(_) => (431, ""),
             Self::Denied(denial) => (denial.code, &denial.reason),
             Self::Unavailable(_) => (503, "ServiceUnavailable"),
             Self::Internal(_) => (500, "InternalError"),
@@ -148,6 +152,7 @@ impl ApiError {
                 format!("Too large resource version: {asked}, current: {current}")
             }
             Self::BodyTooLarge => "Request entity too large: limit is 3145728".to_owned(),
+            Self::HeadTooLarge(limit) => format!("Request header fields too large: limit is {limit}"),
             Self::Unprocessable => {
                 "the server rejected our request due to an error in our request".to_owned()
             }
@@ -186,7 +191,7 @@ impl ApiError {
                 ]))
             }
             Self::Denied(denial) => denial.details.as_object().cloned(),
-            Self::NoSuchResource | Self::Unprocessable => Some(Map::new()),
+            Self::NoSuchResource | Self::Unprocessable | Self::MethodNotAllowed(_) => Some(Map::new()),
             _ => None,
         }
     }

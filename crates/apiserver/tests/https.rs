@@ -9,9 +9,12 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use capm3_apiserver::https::{self, ListenError, ListenOptions, Listener};
 use common::*;
-use http::Request;
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::{http1, http2};
+use hyper::{
+    body::Incoming,
+    client::conn::{http1, http2},
+};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::{
     ClientConfig, RootCertStore,
@@ -79,21 +82,26 @@ fn request(path: &str, token: Option<&str>) -> Request<Full<Bytes>> {
     request.body(Full::default()).unwrap()
 }
 
-/// Sends one request on a connection of its own.
-async fn ask(stream: TlsStream<TcpStream>, request: Request<Full<Bytes>>) -> Option<(u16, Value)> {
+/// Sends one request on a connection of its own and waits for the head of the answer.
+async fn begin(stream: TlsStream<TcpStream>, request: Request<Full<Bytes>>) -> Option<Response<Incoming>> {
     let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let io = TokioIo::new(stream);
-    let response = if is_h2 {
+    if is_h2 {
         let (mut sender, connection) = http2::handshake(TokioExecutor::new(), io).await.ok()?;
         tokio::spawn(connection);
         let (mut parts, body) = request.into_parts();
         parts.uri = format!("https://localhost{}", parts.uri).parse().unwrap();
-        sender.send_request(Request::from_parts(parts, body)).await.ok()?
+        sender.send_request(Request::from_parts(parts, body)).await.ok()
     } else {
         let (mut sender, connection) = http1::handshake(io).await.ok()?;
         tokio::spawn(connection);
-        sender.send_request(request).await.ok()?
-    };
+        sender.send_request(request).await.ok()
+    }
+}
+
+/// Sends one request on a connection of its own.
+async fn ask(stream: TlsStream<TcpStream>, request: Request<Full<Bytes>>) -> Option<(u16, Value)> {
+    let response = begin(stream, request).await?;
     let code = response.status().as_u16();
     let body = response.into_body().collect().await.ok()?.to_bytes();
     Some((code, serde_json::from_slice(&body).unwrap_or_default()))
@@ -169,33 +177,63 @@ async fn silent_connections_do_not_keep_others_out() {
 async fn a_body_that_is_too_large_gets_a_status() {
     let listener = listen(4);
     let config = Config::of(&listener);
-    let stream = connect(&listener, &config, true, "http/1.1").await.unwrap();
-    let body = Full::from(vec![b' '; 4 * 1024 * 1024]);
-    let request = Request::post("/api/v1/namespaces").header("host", "localhost").body(body).unwrap();
-    let answer = ask(stream, request).await;
-    // The server may close before the client has sent everything; then the client sees no answer at all.
-    assert!(answer.is_none_or(|(code, status)| code == 413 && status["kind"] == "Status"));
-    let stream = connect(&listener, &config, true, "http/1.1").await.unwrap();
-    assert_eq!(ask(stream, self::request(NAMESPACE, None)).await.unwrap().0, 200);
+    for protocol in ["http/1.1", "h2"] {
+        let stream = connect(&listener, &config, true, protocol).await.unwrap();
+        let body = Full::from(vec![b' '; 20 * 1024 * 1024]);
+        let request = Request::post("/api/v1/namespaces").header("host", "localhost").body(body).unwrap();
+        let (code, status) = ask(stream, request).await.unwrap();
+        assert_eq!((code, &status["reason"]), (413, &json!("RequestEntityTooLarge")), "{protocol}");
+        let stream = connect(&listener, &config, true, protocol).await.unwrap();
+        assert_eq!(ask(stream, self::request(NAMESPACE, None)).await.unwrap().0, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_gets_a_status() {
+    let listener = listen(4);
+    let config = Config::of(&listener);
+    for protocol in ["http/1.1", "h2"] {
+        for (bytes, code) in [(60_000, 200), (70_000, 431)] {
+            let stream = connect(&listener, &config, true, protocol).await.unwrap();
+            let mut request = request(NAMESPACE, None);
+            request.headers_mut().insert("x-large", "x".repeat(bytes).parse().unwrap());
+            let (found, body) = ask(stream, request).await.unwrap();
+            assert_eq!(found, code, "{protocol} {bytes}");
+            assert_eq!(body["kind"], if code == 200 { "Namespace" } else { "Status" }, "{protocol} {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn head_gets_headers_only_on_both_protocols_even_from_a_stranger() {
+    let listener = listen(4);
+    let config = Config::of(&listener);
+    for protocol in ["http/1.1", "h2"] {
+        for (with_certificate, path, code) in
+            [(true, "/healthz", 200), (true, NAMESPACE, 405), (false, NAMESPACE, 401)]
+        {
+            let stream = connect(&listener, &config, with_certificate, protocol).await.unwrap();
+            let mut request = request(path, None);
+            *request.method_mut() = Method::HEAD;
+            let response = begin(stream, request).await.unwrap();
+            assert_eq!(response.status().as_u16(), code, "{protocol} {path}");
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            assert!(body.is_empty(), "{protocol} {path}: {body:?}");
+        }
+    }
 }
 
 #[tokio::test]
 async fn stopping_ends_watches_in_an_orderly_way_and_frees_the_port() {
-    let watched = server();
-    let listener = https::serve(watched.clone(), ListenOptions::default()).unwrap();
+    let listener = listen(4);
     let address = listener.local_addr();
     let config = Config::of(&listener);
     let stream = connect(&listener, &config, true, "h2").await.unwrap();
-    let watch = tokio::spawn(ask(stream, request("/api/v1/namespaces?watch=true", None)));
-    let mut looks = 0;
-    while !watched.requests().iter().any(|r| r.verb == "watch") {
-        looks += 1;
-        assert!(looks < 10_000, "the watch never arrived");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    let watch = begin(stream, request("/api/v1/namespaces?watch=true", None)).await.unwrap();
+    assert_eq!(watch.status().as_u16(), 200);
     listener.stop().await;
-    let ended = tokio::time::timeout(Duration::from_secs(30), watch).await.unwrap().unwrap();
-    assert_eq!(ended.map(|(code, _)| code), Some(200), "the watch ends in an orderly way");
+    let events = tokio::time::timeout(Duration::from_secs(30), watch.into_body().collect()).await.unwrap();
+    assert!(events.is_ok(), "the watch ends in an orderly way");
     let again = https::serve(server(), ListenOptions { address, ..ListenOptions::default() });
     assert_eq!(again.unwrap().local_addr(), address);
 }
@@ -203,14 +241,10 @@ async fn stopping_ends_watches_in_an_orderly_way_and_frees_the_port() {
 #[tokio::test]
 async fn dropping_a_listener_stops_it() {
     let listener = listen(4);
-    let address = listener.local_addr();
+    let (address, ended) = (listener.local_addr(), listener.ended());
     drop(listener);
-    let mut attempts = 0;
-    while TcpStream::connect(address).await.is_ok() {
-        attempts += 1;
-        assert!(attempts < 100, "it still listens");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    tokio::time::timeout(Duration::from_secs(30), ended).await.expect("it ends");
+    assert!(TcpStream::connect(address).await.is_err(), "it still listens");
 }
 
 #[tokio::test]

@@ -25,8 +25,9 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// Between requests.
 const IDLE_LIMIT: Duration = Duration::from_secs(120);
-/// Largest head of an HTTP/1.1 request.
-const HEAD_BYTES: usize = 64 * 1024;
+/// What is taken in of the head of a request. More than is answered, so that a head which is only somewhat too large
+/// gets a `Status`; beyond this the protocol itself refuses, without words.
+const HEAD_BYTES: usize = 4 * request::HEAD_BYTES;
 /// Requests and watches at the same time on one HTTP/2 connection.
 const STREAMS: u32 = 250;
 
@@ -71,6 +72,7 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, door: Arc<Door>) {
     if is_h2 {
         let mut builder = conn::http2::Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
+        builder.max_header_list_size(HEAD_BYTES as u32);
         drive(builder.serve_connection(io, service), &slot, &door).await;
     } else {
         let mut builder = conn::http1::Builder::new();

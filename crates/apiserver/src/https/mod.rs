@@ -158,6 +158,12 @@ impl Listener {
         self.identity.kubeconfig(&format!("https://{}/clusters/{id}", self.address))
     }
 
+    /// Ends when nobody listens any more and every connection is closed; does not keep the listener.
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        let tasks = self.tasks.clone();
+        async move { tasks.wait().await }
+    }
+
     /// Stops listening, lets requests in flight finish and ends watches; takes at most a second.
     pub async fn stop(self) {
         self.stop.cancel();

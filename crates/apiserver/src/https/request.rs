@@ -26,6 +26,9 @@ use crate::{
 /// For reading the body of a request; what follows takes no time worth limiting.
 const BODY_LIMIT: Duration = Duration::from_secs(30);
 
+/// Largest head of a request that is answered.
+pub(super) const HEAD_BYTES: usize = 64 * 1024;
+
 /// Who is at the other end of a connection.
 pub(super) struct Caller {
     pub(super) server: ApiServer,
@@ -42,7 +45,10 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Tracked>, Infallible> {
     let in_flight = caller.slot.begin();
-    let response = if caller.has_certificate || has_token(request.headers(), &caller.token) {
+    let method = request.method().clone();
+    let response = if head_bytes(&request) > HEAD_BYTES {
+        response::error(&ApiError::HeadTooLarge(HEAD_BYTES))
+    } else if caller.has_certificate || has_token(request.headers(), &caller.token) {
         caller.slot.is_known();
         let mut server = caller.server.clone();
         tokio::time::timeout(BODY_LIMIT, server.call(request))
@@ -54,7 +60,13 @@ pub(super) async fn answer(
         refusal
     };
     let stopped = Box::pin(caller.stop.clone().cancelled_owned());
-    Ok(response.map(|body| Tracked { body, stopped, _in_flight: in_flight }))
+    Ok(response::to(&method, response).map(|body| Tracked { body, stopped, _in_flight: in_flight }))
+}
+
+fn head_bytes<B>(request: &Request<B>) -> usize {
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len());
+    let target = request.uri().path_and_query().map_or(0, |it| it.as_str().len());
+    headers.sum::<usize>() + target
 }
 
 fn has_token(headers: &HeaderMap, token: &str) -> bool {
