@@ -61,7 +61,13 @@ const KINDS: [Builtin; 13] = [
         ..CORE
     },
     Builtin { kind: "Secret", plural: "secrets", special: Special::Secret, selectable: &["type"], ..CORE },
-    Builtin { kind: "ConfigMap", plural: "configmaps", short_name: "cm", ..CORE },
+    Builtin {
+        kind: "ConfigMap",
+        plural: "configmaps",
+        short_name: "cm",
+        special: Special::ConfigMap,
+        ..CORE
+    },
     Builtin { kind: "Event", plural: "events", short_name: "ev", selectable: EVENT_FIELDS, ..CORE },
     Builtin {
         kind: "Node",
@@ -79,6 +85,7 @@ const KINDS: [Builtin; 13] = [
         short_name: "po",
         in_all: true,
         has_status: true,
+        special: Special::Pod,
         selectable: &["spec.nodeName", "status.phase"],
         ..CORE
     },
@@ -151,7 +158,7 @@ fn resource(kind: &Builtin) -> Resource {
         namespaced: kind.namespaced,
         special: kind.special,
         unconditional_update: !matches!(kind.plural, "leases" | CRD_PLURAL),
-        has_generation: kind.special == Special::Crd,
+        has_generation: matches!(kind.special, Special::Crd | Special::Pod),
         versions: vec![Arc::clone(&version)],
         storage: version,
     }

@@ -20,6 +20,7 @@ use crate::{
     view::View,
     watch::{Watch, WatchOptions},
     write::{DeleteOptions, Origin, Outcome, Place, WriteOptions, Writer},
+    write_query,
 };
 
 /// The parts of an object that can be addressed alone.
@@ -124,8 +125,8 @@ impl Call<'_> {
         watch.map(response::watch).ok_or(ApiError::NoSuchResource)
     }
 
-    pub(crate) fn write_options(&self) -> WriteOptions {
-        WriteOptions { dry_run: self.query.dry_run, validation: self.query.validation }
+    pub(crate) fn write_options(&self) -> ApiResult<WriteOptions> {
+        write_query::judge(&self.query, self.origin.verb)
     }
 
     fn body_format(&self) -> ApiResult<Format> {
@@ -144,7 +145,7 @@ impl Call<'_> {
                 other => other.into(),
             })?;
         let listed = duplicates.iter().map(|path| format!("duplicate field {path:?}"));
-        Ok((value, self.query.validation.judge(&self.place, listed.collect())?))
+        Ok((value, listed.collect()))
     }
 
     /// Runs a write, lets the server react to it, and records how it went; `name` is for a write that was refused.
@@ -177,33 +178,32 @@ impl Call<'_> {
     }
 
     fn create(self) -> Answer {
-        let options = self.write_options();
+        let options = self.write_options()?;
         let body = self.decode();
         let name = body.as_ref().map_or("", |(object, _)| meta::name(object)).to_owned();
         let outcome = self.write(&name, |writer| {
-            let (object, warnings) = body?;
-            let outcome = writer.create(&self.place, object, options)?;
-            Ok(outcome.warned_before(warnings))
+            let (object, noticed) = body?;
+            writer.create(&self.place, object, noticed, options)
         })?;
         self.show(201, &outcome)
     }
 
     fn update(self) -> Answer {
-        let options = self.write_options();
+        let options = self.write_options()?;
         let outcome = self.write(self.place.name(), |writer| {
-            let (object, warnings) = self.decode()?;
-            let outcome = writer.update(&self.place, object, options)?;
-            Ok(outcome.warned_before(warnings))
+            let (object, noticed) = self.decode()?;
+            writer.update(&self.place, object, noticed, options)
         })?;
         self.show(200, &outcome)
     }
 
     fn patch(self) -> Answer {
-        let options = self.write_options();
+        let options = self.write_options()?;
         let kind = negotiate::patch_type(self.content_type);
         let outcome = self.write(self.place.name(), |writer| {
-            let patch = Patch::parse(kind, &self.place.resource, self.body)?;
-            writer.patch(&self.place, options, |object| patch.apply(object))
+            let (patch, noticed) = Patch::parse(kind, &self.place.resource, self.body)?;
+            let show = |patched: &Value| patch.show(patched);
+            writer.patch(&self.place, noticed, options, |object| patch.apply(object), &show)
         })?;
         self.show(200, &outcome)
     }
@@ -214,7 +214,7 @@ impl Call<'_> {
         let asked =
             DeleteOptions::policy(self.query.propagation_policy.as_deref(), self.query.orphan_dependents)?;
         options.policy = options.policy.or(asked);
-        options.dry_run |= self.query.dry_run;
+        options.dry_run |= self.write_options()?.dry_run;
         Ok(options)
     }
 

@@ -54,7 +54,12 @@ impl Cluster {
             for name in FIRST_NAMESPACES {
                 let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
                 // Not a client's write, so neither counted nor recorded.
-                let _ = self.writer(state, Origin::server()).create(&place, body, WriteOptions::default());
+                let _ = self.writer(state, Origin::server()).create(
+                    &place,
+                    body,
+                    Vec::new(),
+                    WriteOptions::default(),
+                );
                 while state.store.next_change().is_some() {}
             }
         });

@@ -26,6 +26,15 @@ pub(crate) enum DecodeError {
     Unsupported,
 }
 
+impl std::fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Malformed(text) => f.write_str(text),
+            Self::Unsupported => f.write_str("this kind is not read in this format"),
+        }
+    }
+}
+
 impl From<DecodeError> for ApiError {
     fn from(error: DecodeError) -> Self {
         match error {

@@ -56,6 +56,7 @@ mod table;
 mod view;
 mod watch;
 mod write;
+mod write_query;
 
 pub use admission::{Admission, AdmissionRequest, Denial, Operation};
 pub use conversion::{Conversion, RewriteApiVersion};

@@ -13,6 +13,9 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
     must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
     validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
+const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
+    'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
 fn too_long(max: usize) -> String {
     format!("must be no more than {max} bytes")
 }
@@ -68,6 +71,19 @@ pub(crate) fn qualified(key: &str) -> Option<String> {
     (!word(name)).then(|| QUALIFIED.to_owned())
 }
 
+/// A key of the data of a ConfigMap or Secret, which may become the name of a file.
+pub(crate) fn config_key(key: &str) -> Option<String> {
+    if key.len() > 253 {
+        return Some(too_long(253));
+    }
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    match key {
+        "." | ".." => Some(format!("must not be '{key}'")),
+        _ if key.is_empty() || !key.bytes().all(inner) => Some(CONFIG_KEY.to_owned()),
+        _ => key.starts_with("..").then(|| "must not start with '..'".to_owned()),
+    }
+}
+
 /// The value of a label.
 pub(crate) fn label_value(value: &str) -> Option<String> {
     if value.len() > 63 {
@@ -99,6 +115,16 @@ mod tests {
         }
         for bad in ["", "/a", "a/", "A/b", "a b", "a/b/c", "-a"] {
             assert!(qualified(bad).is_some(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_of_data_are_names_of_files_that_stay_in_their_folder() {
+        for good in ["a", "A_b.c", ".dockerconfigjson", "-"] {
+            assert_eq!(config_key(good), None, "{good}");
+        }
+        for bad in ["", ".", "..", "..a", "a b", "a/b", &"a".repeat(254)] {
+            assert!(config_key(bad).is_some(), "{bad}");
         }
     }
 

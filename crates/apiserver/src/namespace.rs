@@ -12,7 +12,7 @@ use crate::{
 /// The finalizer in `spec` that stands for "has content".
 const CONTENT: &str = "kubernetes";
 
-fn is_namespace(object: &Value) -> bool {
+pub(crate) fn is_namespace(object: &Value) -> bool {
     meta::str_at(object, "kind") == "Namespace" && meta::str_at(object, "apiVersion") == "v1"
 }
 

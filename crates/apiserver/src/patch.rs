@@ -1,12 +1,15 @@
 //! Patches: takes a patch document and an object, gives the patched object. Whether the result may be stored is
 //! decided by the update rules.
 
+use std::collections::BTreeMap;
+
 use json_patch::PatchOperation;
 use serde_json::Value;
 
 use crate::{
+    decode::{self, Decoded},
     depth::{self, MAX_DEPTH},
-    negotiate::PatchType,
+    negotiate::{Format, PatchType},
     resource::Resource,
     status::{ApiError, ApiResult},
     strategic,
@@ -31,18 +34,42 @@ pub(crate) enum Patch {
 }
 
 impl Patch {
-    /// Reads a patch body of the given type for a resource.
-    pub(crate) fn parse(kind: Option<PatchType>, resource: &Resource, body: &[u8]) -> ApiResult<Self> {
+    /// Reads a patch body of the given type for a resource. Gives also what its caller should be told of it.
+    pub(crate) fn parse(
+        kind: Option<PatchType>,
+        resource: &Resource,
+        body: &[u8],
+    ) -> ApiResult<(Self, Vec<String>)> {
         let accepted = if resource.is_custom() { FOR_CUSTOM } else { FOR_BUILTINS };
-        match kind {
-            Some(PatchType::Json) => serde_json::from_slice(body).map(Self::Json).map_err(undecodable),
-            Some(PatchType::Merge) => document(body).map(Self::Merge),
-            Some(PatchType::Strategic) if !resource.is_custom() => {
-                document(body).map(|patch| Self::Strategic(resource.kind.clone(), patch))
+        let Some(kind @ (PatchType::Json | PatchType::Merge | PatchType::Strategic)) = kind else {
+            return Err(ApiError::UnsupportedMediaType(accepted));
+        };
+        if kind == PatchType::Strategic && resource.is_custom() {
+            return Err(ApiError::UnsupportedMediaType(accepted));
+        }
+        let Decoded { value, duplicates } = decode::decode(body, Format::Json).map_err(undecodable)?;
+        let prefix = if kind == PatchType::Json { "json patch " } else { "" };
+        let mut noticed: Vec<String> =
+            duplicates.iter().map(|path| format!("{prefix}duplicate field {path:?}")).collect();
+        let patch = match kind {
+            PatchType::Json => {
+                noticed.extend(unknown_in_operations(&value));
+                serde_json::from_value(value).map(Self::Json).map_err(undecodable)?
             }
-            Some(PatchType::Strategic | PatchType::Apply) | None => {
-                Err(ApiError::UnsupportedMediaType(accepted))
+            _ if !value.is_object() => {
+                return Err(ApiError::bad_request("a merge patch must be a JSON object"));
             }
+            PatchType::Strategic => Self::Strategic(resource.kind.clone(), value),
+            _ => Self::Merge(value),
+        };
+        Ok((patch, noticed))
+    }
+
+    /// What a refusal shows: the patched object, or, where Kubernetes never has it as a text, the patch.
+    pub(crate) fn show(&self, patched: &Value) -> String {
+        match self {
+            Self::Json(_) | Self::Merge(_) => patched.to_string(),
+            Self::Strategic(_, patch) => go_text(patch),
         }
     }
 
@@ -88,16 +115,34 @@ fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> ApiResult<()> {
     Ok(())
 }
 
-fn document(body: &[u8]) -> ApiResult<Value> {
-    let patch: Value = serde_json::from_slice(body).map_err(undecodable)?;
-    if patch.is_object() {
-        Ok(patch)
-    } else {
-        Err(ApiError::bad_request("a merge patch must be a JSON object"))
+fn unknown_in_operations(patch: &Value) -> Vec<String> {
+    let operations = patch.as_array().into_iter().flatten().enumerate();
+    let fields = operations.flat_map(|(index, operation)| {
+        operation.as_object().into_iter().flatten().map(move |(field, _)| (index, field))
+    });
+    fields
+        .filter(|(_, field)| !matches!(field.as_str(), "op" | "path" | "from" | "value"))
+        .map(|(index, field)| format!("json patch unknown field \"[{index}].{field}\""))
+        .collect()
+}
+
+/// A value as Go prints it by default.
+fn go_text(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
+            let shown: Vec<String> =
+                sorted.into_iter().map(|(key, value)| format!("{key}:{}", go_text(value))).collect();
+            format!("map[{}]", shown.join(" "))
+        }
+        scalar => scalar.to_string(),
     }
 }
 
-fn undecodable(error: serde_json::Error) -> ApiError {
+fn undecodable(error: impl std::fmt::Display) -> ApiError {
     ApiError::bad_request(format!("error decoding patch: {error}"))
 }
 
@@ -117,6 +162,12 @@ mod tests {
                     .prop_map(|map| Value::Object(map.into_iter().collect())),
             ]
         })
+    }
+
+    #[test]
+    fn values_are_shown_as_go_prints_them() {
+        let value = json!({"b": ["x", true, null], "a": {"c": 1}});
+        assert_eq!(go_text(&value), "map[a:map[c:1] b:[x true <nil>]]");
     }
 
     fn merged(mut object: Value, patch: &Value) -> Value {

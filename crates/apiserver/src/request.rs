@@ -1,6 +1,8 @@
 //! The path and query grammar of the Kubernetes API: takes a URI, gives what is asked. Knows no resources.
 
-use crate::{percent::decode, table::Include, write::FieldValidation};
+use std::num::{IntErrorKind, ParseIntError};
+
+use crate::{percent::decode, table::Include};
 
 /// What a path names, before anybody looks whether it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +45,15 @@ pub(crate) struct Target {
 
 /// Reads a path that no longer has a cluster prefix.
 pub(crate) fn route(path: &str) -> Option<Route> {
-    let segments: Vec<String> =
-        path.split('/').filter(|part| !part.is_empty()).map(|part| decode(part, false)).collect();
+    // One slash at the end means nothing, except where Kubernetes answers by exact path.
+    let trimmed = path.strip_prefix('/')?;
+    let trimmed = match trimmed.strip_suffix('/') {
+        Some(rest) if !matches!(rest.split('/').next(), Some("healthz" | "readyz" | "livez" | "openapi")) => {
+            rest
+        }
+        _ => trimmed,
+    };
+    let segments: Vec<String> = trimmed.split('/').map(|part| decode(part, false)).collect();
     // Such segments name nothing, and nobody behind a proxy should be able to pretend they do.
     if segments
         .iter()
@@ -53,6 +62,10 @@ pub(crate) fn route(path: &str) -> Option<Route> {
         return None;
     }
     let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let in_every_namespace = matches!(parts.as_slice(), [.., "namespaces", "", plural] if !plural.is_empty());
+    if parts.iter().filter(|part| part.is_empty()).count() > usize::from(in_every_namespace) {
+        return None;
+    }
     match parts.as_slice() {
         ["healthz" | "readyz" | "livez", ..] => Some(Route::Health),
         ["version"] => Some(Route::Version),
@@ -80,6 +93,7 @@ pub(crate) fn route(path: &str) -> Option<Route> {
 fn target(group: &str, version: &str, rest: &[&str]) -> Option<Target> {
     let (namespace, plural, rest) = match rest {
         // A namespace is itself an object with subresources, so these two words are not plurals.
+        ["namespaces", "", plural] => (None, *plural, rest.get(3..)?),
         ["namespaces", _, "status" | "finalize"] => (None, "namespaces", rest.get(1..)?),
         ["namespaces", namespace, plural, rest @ ..] => (Some((*namespace).to_owned()), *plural, rest),
         [plural, rest @ ..] => (None, *plural, rest),
@@ -108,8 +122,12 @@ pub(crate) struct Query {
     pub(crate) timeout_seconds: Option<u64>,
     pub(crate) allow_bookmarks: bool,
     pub(crate) send_initial_events: Option<bool>,
-    pub(crate) dry_run: bool,
-    pub(crate) validation: FieldValidation,
+    /// As given; judged by those who write.
+    pub(crate) dry_run: String,
+    /// As given, too.
+    pub(crate) field_validation: String,
+    /// As given, too.
+    pub(crate) field_manager: String,
     pub(crate) include: Include,
     pub(crate) propagation_policy: Option<String>,
     pub(crate) orphan_dependents: Option<bool>,
@@ -133,24 +151,19 @@ impl Query {
         match key {
             "labelSelector" => self.label_selector = value,
             "fieldSelector" => self.field_selector = value,
-            "limit" => self.limit = Some(number(key, &value)?).filter(|limit| *limit > 0),
+            "limit" => self.limit = usize::try_from(number(&value)?).ok().filter(|limit| *limit > 0),
             "continue" => self.continue_token = value,
             "resourceVersion" => self.resource_version = value,
             "resourceVersionMatch" => self.resource_version_match = value,
             "watch" => self.watch = flag(&value),
             "timeoutSeconds" => {
-                self.timeout_seconds = Some(number(key, &value)?).filter(|seconds| *seconds > 0)
+                self.timeout_seconds = u64::try_from(number(&value)?).ok().filter(|seconds| *seconds > 0)
             }
             "allowWatchBookmarks" => self.allow_bookmarks = flag(&value),
             "sendInitialEvents" => self.send_initial_events = Some(flag(&value)),
-            "dryRun" => match value.as_str() {
-                "All" => self.dry_run = true,
-                "" => {}
-                other => {
-                    return Err(format!("dryRun: Unsupported value: {other:?}: supported values: \"All\""));
-                }
-            },
-            "fieldValidation" => self.validation = field_validation(&value)?,
+            "dryRun" => self.dry_run = value,
+            "fieldValidation" => self.field_validation = value,
+            "fieldManager" => self.field_manager = value,
             "includeObject" => self.include = include(&value)?,
             "propagationPolicy" => self.propagation_policy = Some(value).filter(|value| !value.is_empty()),
             "orphanDependents" => self.orphan_dependents = Some(flag(&value)),
@@ -165,17 +178,6 @@ fn flag(value: &str) -> bool {
     !matches!(value, "false" | "0")
 }
 
-fn field_validation(value: &str) -> Result<FieldValidation, String> {
-    match value {
-        "" | "Warn" => Ok(FieldValidation::Warn),
-        "Ignore" => Ok(FieldValidation::Ignore),
-        "Strict" => Ok(FieldValidation::Strict),
-        other => Err(format!(
-            "fieldValidation: Unsupported value: {other:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
-        )),
-    }
-}
-
 fn include(value: &str) -> Result<Include, String> {
     match value {
         "" | "Metadata" => Ok(Include::Metadata),
@@ -185,9 +187,14 @@ fn include(value: &str) -> Result<Include, String> {
     }
 }
 
-fn number<T: std::str::FromStr>(key: &str, value: &str) -> Result<T, String> {
-    value.parse().map_err(|_| {
-        format!("unable to decode query parameter {key}: strconv.ParseInt: parsing {value:?}: invalid syntax")
+/// A number as Go reads it; a negative one is for the caller to judge.
+fn number(value: &str) -> Result<i64, String> {
+    value.parse().map_err(|error: ParseIntError| {
+        let what = match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+            _ => "invalid syntax",
+        };
+        format!("strconv.ParseInt: parsing {value:?}: {what}")
     })
 }
 
@@ -221,6 +228,8 @@ mod tests {
             ),
             ("/apis/metal3.io/v1alpha1/baremetalhosts", "metal3.io", "baremetalhosts", None, None, None),
             ("/api/v1/nodes/a%3Ab", "", "nodes", None, Some("a:b"), None),
+            ("/api/v1/namespaces/x/secrets/", "", "secrets", Some("x"), None, None),
+            ("/api/v1/namespaces//secrets", "", "secrets", None, None, None),
         ];
         for (path, group, plural, namespace, name, subresource) in table {
             let target = objects(path);
@@ -243,6 +252,15 @@ mod tests {
             "/api/v1/namespaces/a%2fb/secrets",
             "/api/v1/namespaces/%2e%2e/secrets",
             "/apis/./v1",
+            "//api//v1",
+            "/api//v1",
+            "//version",
+            "/healthz/",
+            "/openapi/v3/",
+            "/api/v1//namespaces",
+            "/api/v1/namespaces/default//configmaps",
+            "/api/v1/namespaces/default/configmaps//a",
+            "/api/v1/namespaces//configmaps/a",
         ] {
             assert_eq!(route(path), None, "{path}");
         }
@@ -255,5 +273,6 @@ mod tests {
         assert_eq!(query.label_selector, "a=b,c");
         assert_eq!((query.watch, query.limit, query.timeout_seconds), (true, Some(5), Some(290)));
         assert!(Query::parse("limit=x").is_err());
+        assert_eq!(Query::parse("limit=-1&timeoutSeconds=-1"), Ok(Query::default()));
     }
 }

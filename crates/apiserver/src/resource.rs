@@ -30,6 +30,8 @@ pub(crate) enum Special {
     Plain,
     Namespace,
     Secret,
+    ConfigMap,
+    Pod,
     Crd,
     /// Kept status on create, because a kubelet registers its node together with its status.
     Node,

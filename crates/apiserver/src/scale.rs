@@ -40,16 +40,16 @@ impl Call<'_> {
 
     pub(crate) fn patch_scale(self) -> Answer {
         let kind = negotiate::patch_type(self.content_type);
-        let patch = Patch::parse(kind, &self.place.resource, self.body)?;
+        let (patch, _) = Patch::parse(kind, &self.place.resource, self.body)?;
         self.write_scale(|mut scale| patch.apply(&mut scale).map(|()| scale))
     }
 
     /// Writes back what `change` makes of the present scale.
     fn write_scale(&self, change: impl FnOnce(Value) -> ApiResult<Value>) -> Answer {
-        let (paths, options) = (self.paths()?, self.write_options());
+        let (paths, options) = (self.paths()?, self.write_options()?);
         let name = self.place.name();
         let outcome: Outcome = self.write(name, |writer| {
-            writer.patch(&self.place, options, |object| {
+            let patch = |object: &mut Value| {
                 let scale = change(of(object, paths))?;
                 let replicas = check(&scale, name)?;
                 if let Some(version) = meta::resource_version(&scale) {
@@ -57,7 +57,8 @@ impl Call<'_> {
                 }
                 set(object, &paths.spec_replicas, json!(replicas));
                 Ok(())
-            })
+            };
+            writer.patch(&self.place, Vec::new(), options, patch, &Value::to_string)
         })?;
         self.show_scale(outcome.object.value())
     }

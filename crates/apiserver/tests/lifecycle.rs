@@ -76,7 +76,8 @@ async fn what_cannot_be_created_is_refused_with_the_reason_kubernetes_gives() {
             with_meta(widget("w", 1), json!({"labels": {"a": 1}})),
             400,
             "BadRequest",
-            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string",
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number into Go struct field \
+             ObjectMeta.labels of type string",
         ),
     ];
     for (body, code, reason, message) in table {
@@ -279,7 +280,7 @@ async fn the_string_data_of_a_secret_becomes_data() {
     );
     let (_, patched) = merge_patch(&server, &format!("{path}/s"), json!({"stringData": {"a": "hi"}})).await;
     assert_eq!(patched["data"]["a"], "aGk=");
-    assert_eq!(merge_patch(&server, &format!("{path}/s"), json!({"data": {"a": "***"}})).await.0, 400);
+    assert_eq!(merge_patch(&server, &format!("{path}/s"), json!({"data": {"a": "***"}})).await.0, 422);
     assert_eq!(merge_patch(&server, &format!("{path}/s"), json!({"type": "other"})).await.0, 422);
 }
 

@@ -10,11 +10,16 @@ pub(crate) enum TidyError {
     /// The body is not an object.
     #[error("the request body must be an object")]
     NotAnObject,
-    /// As a Go decoder says it.
-    #[error(
-        "json: cannot unmarshal {found} into Go struct field ObjectMeta.metadata.{field} of type {wanted}"
-    )]
+    /// As a Go decoder says it that reads the metadata of a custom resource by itself.
+    #[error("json: cannot unmarshal {found} into Go struct field ObjectMeta.{field} of type {wanted}")]
     WrongType { field: String, found: &'static str, wanted: &'static str },
+}
+
+impl TidyError {
+    /// As a Go decoder says it that reads the whole object, which it does with built-in kinds.
+    pub(crate) fn within_object(&self) -> String {
+        self.to_string().replace("ObjectMeta.", "ObjectMeta.metadata.")
+    }
 }
 
 /// Tidies `object.metadata` in place.
@@ -101,15 +106,19 @@ fn tidy_owner(owner: &mut Value) -> Result<(), TidyError> {
 }
 
 fn wrong(field: &str, found: &Value, wanted: &'static str) -> TidyError {
-    let found = match found {
+    TidyError::WrongType { field: field.to_owned(), found: go_name(found), wanted }
+}
+
+/// What a Go decoder calls a value.
+pub(crate) fn go_name(value: &Value) -> &'static str {
+    match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
-    };
-    TidyError::WrongType { field: field.to_owned(), found, wanted }
+    }
 }
 
 /// Drops null fields of objects at any depth, as decoding into Go structs does for kinds without a schema.

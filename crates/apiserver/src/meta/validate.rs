@@ -18,13 +18,9 @@ pub(crate) fn object_meta(object: &Value, is_namespace: bool) -> Vec<FieldError>
     labels(object, &mut errors);
     annotations(object, &mut errors);
     owner_references(object, &mut errors);
-    for (index, finalizer) in finalizers(object).enumerate() {
+    for finalizer in finalizers(object) {
         if let Some(complaint) = names::qualified(finalizer) {
-            errors.push(FieldError::invalid(
-                format!("metadata.finalizers[{index}]"),
-                &quote(finalizer),
-                &complaint,
-            ));
+            errors.push(FieldError::invalid("metadata.finalizers", &quote(finalizer), &complaint));
         }
     }
     errors
@@ -75,16 +71,12 @@ fn entries<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = (&'a Stri
 fn owner_references(object: &Value, errors: &mut Vec<FieldError>) {
     let list = of(object).and_then(|metadata| metadata.get("ownerReferences")).and_then(Value::as_array);
     let mut controller: Option<&str> = None;
-    for (index, reference) in list.into_iter().flatten().enumerate() {
+    for reference in list.into_iter().flatten() {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if super::str_at(reference, field).is_empty() {
                 let detail =
                     if field == "apiVersion" { "version must not be empty" } else { "must not be empty" };
-                errors.push(FieldError::invalid(
-                    format!("metadata.ownerReferences[{index}].{field}"),
-                    "\"\"",
-                    detail,
-                ));
+                errors.push(FieldError::invalid(format!("metadata.ownerReferences.{field}"), "\"\"", detail));
             }
         }
         if reference.get("controller").and_then(Value::as_bool).unwrap_or_default() {
@@ -139,10 +131,10 @@ mod tests {
             (json!({"name": "a", "labels": {"a b": "c d"}}), vec!["metadata.labels", "metadata.labels"]),
             (json!({"name": "a", "annotations": {"A/b": "any text at all"}}), vec![]),
             (json!({"name": "a", "annotations": {"a b": ""}}), vec!["metadata.annotations"]),
-            (json!({"name": "a", "finalizers": ["a b"]}), vec!["metadata.finalizers[0]"]),
+            (json!({"name": "a", "finalizers": ["a b"]}), vec!["metadata.finalizers"]),
             (
                 json!({"name": "a", "ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "n"}]}),
-                vec!["metadata.ownerReferences[0].uid"],
+                vec!["metadata.ownerReferences.uid"],
             ),
         ];
         for (metadata, paths) in table {

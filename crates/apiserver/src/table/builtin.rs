@@ -135,6 +135,10 @@ fn pods() -> Vec<Column> {
         Column::age(),
         Column::built_in("IP", "string", 1, |it, _| or_none(str_at(at(it, "status"), "podIP"))),
         Column::built_in("Node", "string", 1, |it, _| or_none(str_at(at(it, "spec"), "nodeName"))),
+        Column::built_in("Nominated Node", "string", 1, |it, _| {
+            or_none(str_at(at(it, "status"), "nominatedNodeName"))
+        }),
+        Column::built_in("Readiness Gates", "string", 1, |_, _| or_none("")),
     ]
 }
 

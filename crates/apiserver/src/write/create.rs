@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Outcome, Place, WriteOptions, Writer, prepare};
+use super::{Outcome, Place, Source, WriteOptions, Writer, finalizers, prepare};
 use crate::{
     crd, meta, namespace,
     resource::{ResourceKey, Special},
@@ -18,14 +18,15 @@ const NAME_ATTEMPTS: usize = 8;
 const MAX_PREFIX: usize = 58;
 
 impl Writer<'_> {
-    /// Stores a new object.
+    /// Stores a new object; `noticed` is what its caller should be told of the body.
     pub(crate) fn create(
         &mut self,
         place: &Place,
         mut object: Value,
+        mut noticed: Vec<String>,
         options: WriteOptions,
     ) -> ApiResult<Outcome> {
-        let unknown = self.decode(place, &mut object)?;
+        noticed.extend(self.decode(place, &mut object, &Source::Body)?);
         prepare::scope(place, &mut object)?;
         if meta::resource_version(&object).is_some() {
             return Err(ApiError::Unclassified(
@@ -33,7 +34,8 @@ impl Writer<'_> {
             ));
         }
         self.require_room(place, meta::name(&object))?;
-        let mut warnings = self.normalise(place, &mut object, options.validation, unknown)?;
+        let normalised = self.normalise(place, &mut object, options.validation, noticed);
+        let mut warnings = normalised.map_err(|why| Source::Body.undecodable(place, &why))?;
         self.stamp(place, &mut object);
         self.mutate(place, None, &mut object, options)?;
         self.complete_name(place, &mut object);
@@ -41,6 +43,7 @@ impl Writer<'_> {
         if !errors.is_empty() {
             return Err(ApiError::Invalid(place.resource.kind_subject(meta::name(&object)), errors));
         }
+        warnings.extend(finalizers::warnings(&place.resource, &object, None));
         warnings.extend(self.admit(place, None, &object, options.dry_run)?);
         let key = place.key(meta::name(&object));
         if self.store().get(&key).is_some() {
@@ -95,6 +98,7 @@ impl Writer<'_> {
             fields.shift_remove("status");
         }
         match place.resource.special {
+            Special::Pod => set_pending(object),
             Special::Namespace => namespace::prepare(object),
             Special::Crd => crd::prepare(object, &now),
             _ => {}
@@ -115,5 +119,12 @@ impl Writer<'_> {
                 return;
             }
         }
+    }
+}
+
+/// Nothing here runs a pod, so it stays as it begins.
+fn set_pending(pod: &mut Value) {
+    if let Some(fields) = pod.as_object_mut() {
+        fields.insert("status".to_owned(), json!({"phase": "Pending"}));
     }
 }

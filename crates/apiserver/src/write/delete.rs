@@ -1,5 +1,7 @@
 //! Delete: preconditions, propagation policies, and the difference between marking and removing.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Outcome, Place, Writer, is_finished};
@@ -83,7 +85,8 @@ impl Writer<'_> {
         }
         self.admit_delete(place, &stored, options.dry_run)?;
         if options.dry_run {
-            return Ok(Outcome::kept(stored));
+            let (value, removed) = self.after_delete(&stored, options.policy);
+            return Ok(Outcome::new(Arc::new(Stored::unsaved(value)), removed));
         }
         self.begin_delete(&key, options.policy).ok_or_else(|| place.not_found())
     }
@@ -101,22 +104,32 @@ impl Writer<'_> {
     /// Marks an object as deleting, or removes it if nothing holds it. Decides nothing about who may.
     pub(crate) fn begin_delete(&mut self, key: &ObjectKey, policy: Option<Policy>) -> Option<Outcome> {
         let stored = self.store().get(key).cloned()?;
+        let (value, removed) = self.after_delete(&stored, policy);
         let old = stored.value();
-        let mut value = old.clone();
-        let finalizers = deletion_finalizers(&value, policy);
-        if finalizers.is_empty() && !namespace::is_held(&value) {
-            let object = self.store_mut().remove(key, None)?;
-            return Some(Outcome::new(object, true));
-        }
-        meta::set_finalizers(&mut value, finalizers);
-        self.mark_deleting(&mut value);
         if value == old {
-            return Some(Outcome::kept(stored));
+            return Some(if removed {
+                Outcome::new(self.store_mut().remove(key, None)?, true)
+            } else {
+                Outcome::kept(stored)
+            });
         }
-        let removed = is_finished(&value);
         let store = self.store_mut();
         let object = if removed { store.remove(key, Some(value)) } else { store.put(key, value) }?;
         Some(Outcome::new(object, removed))
+    }
+
+    /// What a deletion makes of an object, and whether nothing holds it then. One that nothing held before stays as
+    /// it is, for it goes at once.
+    fn after_delete(&self, stored: &Stored, policy: Option<Policy>) -> (Value, bool) {
+        let mut value = stored.value();
+        let finalizers = deletion_finalizers(&value, policy);
+        if finalizers.is_empty() && !namespace::is_held(&value) {
+            return (value, true);
+        }
+        meta::set_finalizers(&mut value, finalizers);
+        self.mark_deleting(&mut value);
+        let removed = is_finished(&value);
+        (value, removed)
     }
 
     fn mark_deleting(&self, value: &mut Value) {
@@ -129,7 +142,9 @@ impl Writer<'_> {
             meta::set(value, "generation", generation + 1);
         }
         meta::set(value, "deletionTimestamp", self.env.now());
-        meta::set(value, "deletionGracePeriodSeconds", 0);
+        if !namespace::is_namespace(value) {
+            meta::set(value, "deletionGracePeriodSeconds", 0);
+        }
         namespace::set_terminating(value);
     }
 }

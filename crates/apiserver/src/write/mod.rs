@@ -4,14 +4,18 @@
 //! `delete`; the server's own clean-up goes through `rewrite` and `begin_delete`.
 
 mod create;
+mod data;
 mod delete;
+mod finalizers;
 mod prepare;
+mod source;
 mod update;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::source::Source;
 pub(crate) use self::delete::{DeleteOptions, Policy};
 use crate::{
     admission::{AdmissionRequest, Operation},
@@ -95,12 +99,12 @@ pub(crate) enum FieldValidation {
 }
 
 impl FieldValidation {
-    /// Turns complaints into warnings or into a refusal.
-    pub(crate) fn judge(self, place: &Place, complaints: Vec<String>) -> ApiResult<Vec<String>> {
+    /// Turns complaints into warnings, or into the reason of a refusal.
+    fn judge(self, complaints: Vec<String>) -> Result<Vec<String>, String> {
         match self {
             Self::Ignore => Ok(Vec::new()),
             Self::Strict if !complaints.is_empty() => {
-                Err(place.undecodable(&format!("strict decoding error: {}", complaints.join(", "))))
+                Err(format!("strict decoding error: {}", complaints.join(", ")))
             }
             Self::Warn | Self::Strict => Ok(complaints),
         }
@@ -130,12 +134,6 @@ impl Outcome {
 
     fn kept(object: Arc<Stored>) -> Self {
         Self::new(object, false)
-    }
-
-    /// Adds what was noticed before the write was tried.
-    pub(crate) fn warned_before(mut self, mut warnings: Vec<String>) -> Self {
-        warnings.append(&mut self.warnings);
-        self.warning(warnings)
     }
 
     fn warning(self, warnings: Vec<String>) -> Self {
@@ -193,37 +191,40 @@ impl Writer<'_> {
         Ok(object)
     }
 
-    /// Checks kind and version of a body, and brings its metadata into stored form. Gives the fields that went.
-    fn decode(&self, place: &Place, object: &mut Value) -> ApiResult<Vec<String>> {
+    /// Checks kind, version and types of a body, and brings its metadata into stored form. Gives what is to be
+    /// told of fields that went.
+    fn decode(&self, place: &Place, object: &mut Value, source: &Source<'_>) -> ApiResult<Vec<String>> {
         prepare::check_type(place, object)?;
         if !depth::fits(object, depth::MAX_DEPTH) {
             return Err(ApiError::too_deep());
         }
-        let unknown = prepare::unknown_metadata(object);
-        meta::tidy::tidy(object).map_err(|error| ApiError::bad_request(error.to_string()))?;
-        Ok(unknown)
+        let noticed = prepare::unknown_metadata(object).iter().map(unknown_field).collect();
+        let is_custom = place.resource.is_custom();
+        let read = meta::tidy::tidy(object)
+            .map_err(|error| if is_custom { error.to_string() } else { error.within_object() })
+            .and_then(|()| data::read(&place.resource, object));
+        read.map_err(|why| source.undecodable(place, &why)).map(|()| noticed)
     }
 
-    /// Prunes and defaults, or drops nulls where there is no schema. Gives what the caller should be told, also
-    /// about the fields that are already known to be `unknown`.
+    /// Prunes and defaults, or drops nulls where there is no schema. Gives what the caller should be told, beginning
+    /// with what was `noticed` before, or why the object is refused.
     fn normalise(
         &self,
         place: &Place,
         object: &mut Value,
         validation: FieldValidation,
-        mut unknown: Vec<String>,
-    ) -> ApiResult<Vec<String>> {
+        mut noticed: Vec<String>,
+    ) -> Result<Vec<String>, String> {
         match &place.version.schema {
             None => {
                 meta::tidy::drop_nulls(object);
-                unknown.extend(prepare::drop_unknown(place, object));
-                prepare::secret(place, object)?;
+                noticed.extend(prepare::drop_unknown(place, object).iter().map(unknown_field));
+                data::complete(&place.resource, object);
             }
             Some(schema) if validation == FieldValidation::Ignore => schema.normalise(object),
-            Some(schema) => unknown.extend(schema.normalise_strictly(object)),
+            Some(schema) => noticed.extend(schema.normalise_strictly(object).iter().map(unknown_field)),
         }
-        let listed = unknown.iter().map(|path| format!("unknown field {path:?}"));
-        validation.judge(place, listed.collect())
+        validation.judge(noticed)
     }
 
     fn mutate(
@@ -240,7 +241,9 @@ impl Writer<'_> {
         let request = self.admission_request(place, &name, old, options.dry_run);
         admission.mutate(&request, object).map_err(ApiError::Denied)?;
         meta::tidy::tidy(object).map_err(|error| ApiError::Internal(error.to_string()))?;
-        self.normalise(place, object, FieldValidation::Ignore, Vec::new()).map(drop)
+        self.normalise(place, object, FieldValidation::Ignore, Vec::new())
+            .map(drop)
+            .map_err(ApiError::Internal)
     }
 
     /// Gives what the caller should know although the object is let pass.
@@ -283,6 +286,8 @@ impl Writer<'_> {
     /// What is wrong with an object by itself, or with what changed since `old`.
     fn judge(&self, place: &Place, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = meta::validate::object_meta(object, place.resource.special == Special::Namespace);
+        errors.extend(finalizers::judge(&place.resource, object));
+        errors.extend(data::judge(&place.resource, object));
         if let Some(schema) = &place.version.schema {
             errors.extend(schema.validate(object, old));
         }
@@ -351,6 +356,10 @@ impl Writer<'_> {
         self.origin = origin;
         result
     }
+}
+
+fn unknown_field(path: &String) -> String {
+    format!("unknown field {path:?}")
 }
 
 /// Whether a deleting object has nothing left that holds it. A namespace also waits for its content.

@@ -1,7 +1,6 @@
 //! What the server itself does to a body before it is judged: type checks, scope, and the habits of single kinds.
 
-use base64::{Engine, prelude::BASE64_STANDARD};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Place;
 use crate::{
@@ -77,47 +76,6 @@ pub(super) fn drop_unknown(place: &Place, object: &mut Value) -> Vec<String> {
     let unknown: Vec<String> = fields.keys().filter(|name| !is_known(name)).cloned().collect();
     fields.retain(|name, _| is_known(name));
     unknown
-}
-
-/// Folds `stringData` into `data` and fills in the type.
-pub(super) fn secret(place: &Place, object: &mut Value) -> ApiResult<()> {
-    if place.resource.special != Special::Secret {
-        return Ok(());
-    }
-    let Some(fields) = object.as_object_mut() else {
-        return Ok(());
-    };
-    let plain = fields.shift_remove("stringData");
-    if let Some(Value::Object(plain)) = plain
-        && !plain.is_empty()
-    {
-        let data = fields.entry("data").or_insert_with(|| Value::Object(Map::new()));
-        for (key, text) in plain {
-            if let (Some(data), Some(text)) = (data.as_object_mut(), text.as_str()) {
-                data.insert(key, BASE64_STANDARD.encode(text).into());
-            }
-        }
-    }
-    if fields.get("type").and_then(Value::as_str).unwrap_or_default().is_empty() {
-        fields.insert("type".to_owned(), json!("Opaque"));
-    }
-    check_secret_data(fields)
-}
-
-fn check_secret_data(fields: &Map<String, Value>) -> ApiResult<()> {
-    let Some(data) = fields.get("data") else {
-        return Ok(());
-    };
-    let fits = |value: &Value| value.as_str().is_some_and(|text| BASE64_STANDARD.decode(text).is_ok());
-    match data.as_object().map(|data| data.iter().find(|(_, value)| !fits(value))) {
-        Some(None) => Ok(()),
-        Some(Some((key, _))) => Err(ApiError::bad_request(format!(
-            "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data in data[{key}]"
-        ))),
-        None => Err(ApiError::bad_request(
-            "Secret in version \"v1\" cannot be handled as a Secret: data must be a map",
-        )),
-    }
 }
 
 /// Whether a create keeps the status of the body.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Outcome, Place, WriteOptions, Writer, is_finished, prepare};
+use super::{Outcome, Place, Source, WriteOptions, Writer, data, finalizers, is_finished, prepare};
 use crate::{
     crd,
     field::FieldError,
@@ -14,51 +14,50 @@ use crate::{
     store::object::Stored,
 };
 
-/// Where the new object comes from: it decides how a foreign uid is refused.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Put,
-    Patch,
-}
-
 impl Writer<'_> {
-    /// Replaces an object by PUT.
+    /// Replaces an object by PUT; `noticed` is what its caller should be told of the body.
     pub(crate) fn update(
         &mut self,
         place: &Place,
         object: Value,
+        noticed: Vec<String>,
         options: WriteOptions,
     ) -> ApiResult<Outcome> {
-        self.replace(place, object, options, Source::Put)
+        self.replace(place, object, noticed, options, &Source::Body)
     }
 
-    /// Replaces an object by what `patch` makes of it.
+    /// Replaces an object by what `patch` makes of it; a refusal shows the result as `show` does.
     pub(crate) fn patch(
         &mut self,
         place: &Place,
+        noticed: Vec<String>,
         options: WriteOptions,
         patch: impl FnOnce(&mut Value) -> ApiResult<()>,
+        show: &dyn Fn(&Value) -> String,
     ) -> ApiResult<Outcome> {
         let (_, stored) = self.find(place)?;
         let mut object = self.in_version(&stored, &place.version)?;
         patch(&mut object)?;
-        self.replace(place, object, options, Source::Patch)
+        let source = Source::Patch { patched: object.clone(), show };
+        self.replace(place, object, noticed, options, &source)
     }
 
     fn replace(
         &mut self,
         place: &Place,
         mut new: Value,
+        mut noticed: Vec<String>,
         options: WriteOptions,
-        source: Source,
+        source: &Source<'_>,
     ) -> ApiResult<Outcome> {
-        let unknown = self.decode(place, &mut new)?;
+        noticed.extend(self.decode(place, &mut new, source)?);
         check_name(place, &new, source)?;
         prepare::scope(place, &mut new)?;
         let (key, stored) = self.find(place)?;
         let old = self.in_version(&stored, &place.version)?;
         check_version(place, &new, &stored, source)?;
-        let mut warnings = self.normalise(place, &mut new, options.validation, unknown)?;
+        let normalised = self.normalise(place, &mut new, options.validation, noticed);
+        let mut warnings = normalised.map_err(|why| source.undecodable(place, &why))?;
         let mut new = split_status(place, new, &old);
         restore_metadata(&mut new, &old);
         self.mutate(place, Some(&old), &mut new, options)?;
@@ -68,6 +67,7 @@ impl Writer<'_> {
         }
         count_generation(place, &mut new, &old);
         self.judge_update(place, &new, &old)?;
+        warnings.extend(finalizers::warnings(&place.resource, &new, Some(&old)));
         warnings.extend(self.admit(place, Some(&old), &new, options.dry_run)?);
         let unchanged = new == old;
         let new = self.to_storage(place, new)?;
@@ -86,10 +86,8 @@ impl Writer<'_> {
 
     fn judge_update(&self, place: &Place, new: &Value, old: &Value) -> ApiResult<()> {
         let mut errors = meta::validate::object_meta_update(new, old);
+        errors.extend(data::judge_update(&place.resource, new, old));
         errors.extend(self.judge(place, new, Some(old)));
-        if place.resource.special == Special::Secret && new.get("type") != old.get("type") {
-            errors.push(FieldError::immutable("type", &crate::field::quote(meta::str_at(new, "type"))));
-        }
         if errors.is_empty() {
             Ok(())
         } else {
@@ -99,9 +97,9 @@ impl Writer<'_> {
 }
 
 /// A patch that takes the name away is left to validation.
-fn check_name(place: &Place, new: &Value, source: Source) -> ApiResult<()> {
+fn check_name(place: &Place, new: &Value, source: &Source<'_>) -> ApiResult<()> {
     let found = meta::name(new);
-    if found == place.name() || (found.is_empty() && source == Source::Patch) {
+    if found == place.name() || (found.is_empty() && source.is_patch()) {
         return Ok(());
     }
     let message =
@@ -110,9 +108,9 @@ fn check_name(place: &Place, new: &Value, source: Source) -> ApiResult<()> {
 }
 
 /// Optimistic locking: a version that is named must be the stored one.
-fn check_version(place: &Place, new: &Value, stored: &Stored, source: Source) -> ApiResult<()> {
+fn check_version(place: &Place, new: &Value, stored: &Stored, source: &Source<'_>) -> ApiResult<()> {
     let (asked, actual) = (meta::uid(new), meta::uid(&stored.head));
-    if source == Source::Put && !asked.is_empty() && asked != actual {
+    if !source.is_patch() && !asked.is_empty() && asked != actual {
         let reason =
             format!("Precondition failed: UID in precondition: {asked}, UID in object meta: {actual}");
         return Err(ApiError::Conflict(place.resource.subject(place.name()), reason));
