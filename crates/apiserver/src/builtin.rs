@@ -49,7 +49,7 @@ const EVENT_FIELDS: &[&str] = &[
     "type",
 ];
 
-const KINDS: [Builtin; 13] = [
+const KINDS: [Builtin; 16] = [
     Builtin {
         kind: "Namespace",
         plural: "namespaces",
@@ -118,7 +118,22 @@ const KINDS: [Builtin; 13] = [
         special: Special::Crd,
         ..CORE
     },
+    Builtin { kind: "SelfSubjectReview", plural: "selfsubjectreviews", ..review("authentication.k8s.io") },
+    Builtin {
+        kind: "SelfSubjectAccessReview",
+        plural: "selfsubjectaccessreviews",
+        ..review("authorization.k8s.io")
+    },
+    Builtin {
+        kind: "SelfSubjectRulesReview",
+        plural: "selfsubjectrulesreviews",
+        ..review("authorization.k8s.io")
+    },
 ];
+
+const fn review(group: &'static str) -> Builtin {
+    Builtin { group, namespaced: false, special: Special::Review, ..CORE }
+}
 
 /// Group of `CustomResourceDefinition`.
 pub(crate) const CRD_GROUP: &str = "apiextensions.k8s.io";

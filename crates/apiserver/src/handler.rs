@@ -12,7 +12,7 @@ use crate::{
     event,
     negotiate::{self, Accepted, Format},
     request::{Query, Route, Target, route},
-    resource::ResourceKey,
+    resource::{ResourceKey, Special},
     response::{self, ResponseBody},
     status::{ApiError, ApiResult},
     write::{Origin, Place},
@@ -161,8 +161,13 @@ fn resolve(
         |key| cluster.with(|state| state.store.table(key).map(|table| Arc::clone(&table.resource)));
     let asked = resource_of(key).ok_or(ApiError::NoSuchResource)?;
     let version = asked.version(&target.version).ok_or(ApiError::NoSuchResource)?;
+    if asked.special == Special::Review && target.name.is_some() {
+        return Err(ApiError::NoSuchResource);
+    }
     // Kubernetes answers HEAD only where it serves custom resources.
-    if *method == Method::HEAD && !asked.is_custom() {
+    if (asked.special == Special::Review && verb != Verb::Create)
+        || (*method == Method::HEAD && !asked.is_custom())
+    {
         return Err(ApiError::not_allowed());
     }
     let resource = resource_of(&event::stored_in(key)).ok_or(ApiError::NoSuchResource)?;

@@ -35,6 +35,8 @@ pub(crate) enum Special {
     Crd,
     /// Kept status on create, because a kubelet registers its node together with its status.
     Node,
+    /// A question that is answered and not kept.
+    Review,
     /// An instance of a CRD.
     Custom,
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::{
-    resource::{Resource, api_version},
+    resource::{Resource, Special, api_version},
     store::Store,
 };
 
@@ -18,8 +18,12 @@ const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list",
 const CUSTOM_VERBS: [&str; 8] =
     ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
-fn verbs(resource: &Resource) -> [&'static str; 8] {
-    if resource.is_custom() { CUSTOM_VERBS } else { VERBS }
+fn verbs(resource: &Resource) -> &'static [&'static str] {
+    match resource.special {
+        Special::Custom => &CUSTOM_VERBS,
+        Special::Review => &["create"],
+        _ => &VERBS,
+    }
 }
 
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];

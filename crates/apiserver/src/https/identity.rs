@@ -15,10 +15,10 @@ use rustls::{
     server::WebPkiClientVerifier,
 };
 
+use crate::user;
+
 /// Names the server certificate is good for; the addresses are those of loopback.
 const SERVER_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
-/// The user a client certificate names, and its group, which may do everything.
-const USER: (&str, &str) = ("capm3-admin", "system:masters");
 const TOKEN_BYTES: usize = 32;
 
 /// What clients need to know the server and to be let in.
@@ -93,8 +93,8 @@ fn server_certificate(
 
 fn client_certificate(authority: &Authority) -> Result<(String, String), rcgen::Error> {
     let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, USER.0);
-    params.distinguished_name.push(DnType::OrganizationName, USER.1);
+    params.distinguished_name.push(DnType::CommonName, user::NAME);
+    params.distinguished_name.push(DnType::OrganizationName, user::MASTERS);
     params.use_authority_key_identifier_extension = true;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];

@@ -154,6 +154,23 @@ fn describe(group: &str, kind: &str) -> Option<Kind> {
             "Something only one can hold at a time.",
             &[("spec", "object", "Who holds it, since when and for how long.")],
         ),
+        ("authentication.k8s.io", "SelfSubjectReview") => {
+            ("Who is asking?", &[("status", "object", "The user, as the server knows it.")])
+        }
+        ("authorization.k8s.io", "SelfSubjectAccessReview") => (
+            "May the one who asks do this?",
+            &[
+                ("spec", "object", "What it is about: a resource or a path."),
+                ("status", "object", "Whether it is allowed."),
+            ],
+        ),
+        ("authorization.k8s.io", "SelfSubjectRulesReview") => (
+            "What may the one who asks do?",
+            &[
+                ("spec", "object", "The namespace it is about."),
+                ("status", "object", "The rules that allow something."),
+            ],
+        ),
         _ => return None,
     };
     Some(Kind { description, fields })

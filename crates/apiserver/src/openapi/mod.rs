@@ -17,7 +17,7 @@ use self::types::{LIST_META, OBJECT_META};
 use crate::{
     builtin::{CRD_GROUP, CRD_PLURAL},
     meta::str_at,
-    resource::{Resource, ResourceKey},
+    resource::{Resource, ResourceKey, Special},
     store::Store,
 };
 
@@ -62,7 +62,9 @@ pub(crate) fn document(store: &Store, group: &str, version: &str) -> Option<Valu
             false => builtin::schema(group, &resource.kind, &mut schemas),
         };
         let kind = json!({"group": group, "version": version, "kind": resource.kind});
-        schemas.insert(format!("{name}List"), list(resource, &name, version));
+        if resource.special != Special::Review {
+            schemas.insert(format!("{name}List"), list(resource, &name, version));
+        }
         schemas.insert(name.clone(), complete(schema, &kind));
         paths::add(&mut paths, &prefix(group, version), resource, &kind, &name);
     }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::resource::Resource;
+use crate::resource::{Resource, Special};
 
 const DRY_RUN: (&str, &str) = ("dryRun", "With All nothing is stored.");
 const FIELD_MANAGER: (&str, &str) = ("fieldManager", "Who makes the change.");
@@ -29,6 +29,10 @@ pub(super) fn add(
             "responses": {"200": {"description": "OK", "content": content}}})
     };
     let writing = [DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
+    if resource.special == Special::Review {
+        paths.insert(collection, json!({"post": operation("post", &writing)}));
+        return;
+    }
     let mut in_path = Vec::new();
     if resource.namespaced {
         in_path.push(segment("namespace"));

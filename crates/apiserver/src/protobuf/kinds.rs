@@ -43,6 +43,9 @@ pub(super) fn find(api_version: &str, kind: &str) -> Option<&'static Message> {
         ("v1", "Secret") => Some(&SECRET),
         ("v1", "ConfigMap") => Some(&CONFIG_MAP),
         ("v1", "ServiceAccount") => Some(&SERVICE_ACCOUNT),
+        ("authentication.k8s.io/v1", "SelfSubjectReview") => Some(&SELF_SUBJECT_REVIEW),
+        ("authorization.k8s.io/v1", "SelfSubjectAccessReview") => Some(&SELF_SUBJECT_ACCESS_REVIEW),
+        ("authorization.k8s.io/v1", "SelfSubjectRulesReview") => Some(&SELF_SUBJECT_RULES_REVIEW),
         (_, "DeleteOptions") => Some(&DELETE_OPTIONS),
         _ => None,
     }
@@ -113,6 +116,37 @@ static OBJECT_REFERENCE: Message = Message(&[
 ]);
 
 static LOCAL_REFERENCE: Message = Message(&[one(1, "name", Type::Text)]);
+
+static SELF_SUBJECT_REVIEW: Message = Message(&[one(1, "metadata", Type::Message(&OBJECT_META))]);
+
+static SELF_SUBJECT_ACCESS_REVIEW: Message = Message(&[
+    one(1, "metadata", Type::Message(&OBJECT_META)),
+    one(2, "spec", Type::Message(&ACCESS_REVIEW_SPEC)),
+]);
+
+static ACCESS_REVIEW_SPEC: Message = Message(&[
+    one(1, "resourceAttributes", Type::Message(&RESOURCE_ATTRIBUTES)),
+    one(2, "nonResourceAttributes", Type::Message(&NON_RESOURCE_ATTRIBUTES)),
+]);
+
+static RESOURCE_ATTRIBUTES: Message = Message(&[
+    one(1, "namespace", Type::Text),
+    one(2, "verb", Type::Text),
+    one(3, "group", Type::Text),
+    one(4, "version", Type::Text),
+    one(5, "resource", Type::Text),
+    one(6, "subresource", Type::Text),
+    one(7, "name", Type::Text),
+]);
+
+static NON_RESOURCE_ATTRIBUTES: Message = Message(&[one(1, "path", Type::Text), one(2, "verb", Type::Text)]);
+
+static SELF_SUBJECT_RULES_REVIEW: Message = Message(&[
+    one(1, "metadata", Type::Message(&OBJECT_META)),
+    one(2, "spec", Type::Message(&RULES_REVIEW_SPEC)),
+]);
+
+static RULES_REVIEW_SPEC: Message = Message(&[one(1, "namespace", Type::Text)]);
 
 static DELETE_OPTIONS: Message = Message(&[
     one(1, "gracePeriodSeconds", Type::Number),

@@ -1,4 +1,4 @@
-//! Bodies in Kubernetes' binary form. `kubectl create` sends its few kinds so and does not fall back to JSON; takes
+//! Bodies in Kubernetes' binary form. `kubectl create` and `kubectl auth` send their few kinds so and do not fall back to JSON; takes
 //! such a body, gives the value JSON would have given. Other kinds are refused, and answers are never binary.
 
 mod kinds;
@@ -147,6 +147,18 @@ mod tests {
                 json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"p": "cQ=="}, "immutable": true,
                 "metadata": {"name": "s", "creationTimestamp": null, "labels": {"k": "v"}}})
             )
+        );
+    }
+
+    #[test]
+    fn a_question_about_oneself_reads_as_its_json_would() {
+        let attributes = [block(1, b"n"), block(2, b"get"), block(5, b"pods")].concat();
+        let raw = block(2, &block(1, &attributes));
+        let (version, kind) = ("authorization.k8s.io/v1", "SelfSubjectAccessReview");
+        assert_eq!(
+            decode(&body(version, kind, &raw)),
+            Ok(json!({"apiVersion": version, "kind": kind,
+                "spec": {"resourceAttributes": {"namespace": "n", "verb": "get", "resource": "pods"}}}))
         );
     }
 

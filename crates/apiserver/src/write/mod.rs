@@ -16,7 +16,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::source::Source;
-pub(crate) use self::delete::{DeleteOptions, Policy};
+pub(crate) use self::{
+    delete::{DeleteOptions, Policy},
+    prepare::check_type,
+};
 use crate::{
     admission::{AdmissionRequest, Operation},
     cluster::State,

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The body must be of the kind and version its path names. Built-in kinds may leave both out.
-pub(super) fn check_type(place: &Place, object: &mut Value) -> ApiResult<()> {
+pub(crate) fn check_type(place: &Place, object: &mut Value) -> ApiResult<()> {
     let Some(fields) = object.as_object_mut() else {
         return Err(ApiError::bad_request("the request body must be a JSON object"));
     };
