@@ -3,6 +3,7 @@
 mod allocate;
 mod figures;
 mod machines;
+mod processor;
 mod real;
 mod render;
 
