@@ -14,7 +14,7 @@ use capm3_provider::{indexes, ippool, metal3datatemplate};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::processor;
+use crate::processor;
 
 /// Cost per item at the full size against that at [`SMALL`].
 const BUDGET: f64 = 1.2;
@@ -165,9 +165,9 @@ fn compare(small: (&Caches, usize), large: (&Caches, usize), look: Look) -> Resu
 
 fn each((caches, count): (&Caches, usize), look: Look) -> Result<f64> {
     let rounds = (WORK / count).max(1);
-    let start = processor::seconds()?;
+    let start = processor::used()?;
     for _ in 0..rounds {
         std::hint::black_box(look(caches));
     }
-    Ok((processor::seconds()? - start) * 1e9 / (rounds * count) as f64)
+    Ok((processor::used()? - start).as_secs_f64() * 1e9 / (rounds * count) as f64)
 }

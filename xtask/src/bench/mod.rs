@@ -3,7 +3,6 @@
 mod allocate;
 mod figures;
 mod machines;
-mod processor;
 mod real;
 mod render;
 

@@ -7,7 +7,7 @@ use capm3_engine::manifests;
 use capm3_offline::render::{Options, Rendered, render};
 use serde_json::json;
 
-use super::processor;
+use crate::processor;
 
 /// Seconds of processor time for [`FULL`] machines on one core.
 const BUDGET: f64 = 2.0;
@@ -16,11 +16,11 @@ const FULL: usize = 10_000;
 /// Runs the benchmark.
 pub fn run(size: usize, as_json: bool) -> Result<()> {
     let text = manifests_of(size);
-    let start = processor::seconds()?;
+    let start = processor::used()?;
     let reading = manifests::parse("bench.yaml", &text);
     let rendering = render(&reading.documents, &Options { machines: Some(size), ..Options::default() });
     let bytes: usize = rendering.machines.iter().map(bytes_of).sum();
-    let seconds = processor::seconds()? - start;
+    let seconds = (processor::used()? - start).as_secs_f64();
     if as_json {
         let rounded = (seconds * 1000.0).round() / 1000.0;
         println!(
