@@ -74,6 +74,16 @@ pub fn table(requests: impl IntoIterator<Item = (String, u64)>) -> Vec<String> {
     rows.into_iter().map(|(what, count)| format!("{count:>8} {what}")).collect()
 }
 
+/// What was asked of the embedded server between two looks at its counters.
+pub fn between(before: &[RequestCount], after: &[RequestCount]) -> Vec<RequestCount> {
+    let same = |a: &RequestCount, b: &RequestCount| {
+        RequestCount { count: 0, ..a.clone() } == RequestCount { count: 0, ..b.clone() }
+    };
+    let earlier = |request: &RequestCount| before.iter().find(|b| same(b, request)).map_or(0, |b| b.count);
+    let news = after.iter().map(|r| RequestCount { count: r.count - earlier(r), ..r.clone() });
+    news.filter(|request| request.count > 0).collect()
+}
+
 /// What a client asked of the embedded server.
 pub fn embedded_by_kind(requests: &[RequestCount], user_agent: &str) -> Vec<String> {
     let own = requests.iter().filter(|r| r.user_agent == user_agent && r.verb != "watch" && r.verb != "list");
@@ -167,6 +177,8 @@ mod tests {
             request("b", "create", "/secrets"),
         ];
         assert_eq!(Counts::embedded(&requests, "a"), Counts { writes: 2, reads: 2 });
+        assert!(between(&requests, &requests).is_empty());
+        assert_eq!(between(&requests[1..], &requests), requests[..1]);
         assert_eq!(
             embedded_by_kind(&requests, "a"),
             ["       2 create events 200", "       2 get secrets 200", "       2 patch baremetalhosts 200"]

@@ -13,7 +13,7 @@ use capm3_lab::{
 use super::{REST, figures::Figures};
 use crate::{
     memory, processor,
-    requests::{Counts, embedded_by_kind},
+    requests::{Counts, between, embedded_by_kind},
 };
 
 /// How many machines are deleted afterwards, to count what that costs.
@@ -42,12 +42,14 @@ async fn measure(size: usize) -> Result<Figures> {
     ensure!(ready == size + 1, "only {ready} of {} machines are ready", size + 1);
     let counts = || Counts::embedded(&lab.server().requests(), PROVIDER);
     let up = counts();
-    let by_kind = embedded_by_kind(&lab.server().requests(), PROVIDER);
+    let mut by_kind = embedded_by_kind(&lab.server().requests(), PROVIDER);
     tokio::time::sleep(REST).await;
-    let at_rest = counts();
+    let (at_rest, before) = (counts(), lab.server().requests());
     let gone = size.min(GO);
     lab.apply(&scaled(size, size - gone)).await?;
     ensure!(lab.settle(Duration::from_secs(24 * 3600)).await == Settled::Quiet, "machines never went");
+    by_kind.push(format!("to delete {gone}:"));
+    by_kind.extend(embedded_by_kind(&between(&before, &lab.server().requests()), PROVIDER));
     let left = report(&lab, 0).machines.len();
     ensure!(left == size + 1 - gone, "{left} machines are left of {}", size + 1 - gone);
     Ok(Figures {
