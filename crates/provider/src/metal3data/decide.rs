@@ -91,6 +91,9 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
     if let Some(what) = pass.is_paused() {
         return Plan::wait_for(what);
     }
+    if pass.is_given_up() {
+        return Plan::wait_for("the template's controller to delete this data with its claim");
+    }
     let outcome = pass.render();
     pass.finish(outcome, now)
 }
@@ -275,6 +278,12 @@ impl Pass<'_> {
         remove_finalizer(&mut self.new.metadata, finalizer::DATA_CLAIM);
         plan.update_object(self.snapshot.data.as_ref(), &self.new);
         plan
+    }
+
+    /// Whether the claim goes and its machine has let it go: what the data lacks by now is no news to anybody.
+    fn is_given_up(&self) -> bool {
+        let claim = self.snapshot.claim.as_ref().map(|claim| &claim.metadata);
+        claim.is_some_and(|claim| claim.is_deleting() && !claim.has_finalizer(finalizer::MACHINE))
     }
 
     /// Whether the claim that this data was made for is still there; a later namesake does not count, nor does a claim

@@ -224,6 +224,19 @@ fn what_must_come_first_is_waited_for() {
     }
 }
 
+#[test]
+fn data_whose_claim_goes_says_nothing_more_once_the_machine_has_let_it_go() {
+    let claim_with = |finalizers: Value| {
+        let claim = json!({"metadata": {"name": "m", "uid": "uid-c", "finalizers": finalizers,
+            "deletionTimestamp": "2026-01-01T00:00:00Z"}});
+        Snapshot { claim: Some(read(claim)), metal3_machine: None, ..served() }
+    };
+    let given_up = decide(&claim_with(json!([finalizer::DATA_CLAIM])));
+    assert!(given_up.is_quiet() && matches!(given_up.end, End::WaitFor(_)), "{:?}", shown(&given_up));
+    let in_use = decide(&claim_with(json!([finalizer::MACHINE, finalizer::DATA_CLAIM])));
+    assert!(!in_use.is_quiet(), "the machine still runs on it");
+}
+
 fn deleting(mut snapshot: Snapshot) -> Snapshot {
     let mut value = data();
     value["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
