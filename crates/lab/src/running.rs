@@ -20,15 +20,21 @@ use crate::{
 /// How a lab looks whether everything has come to rest: how often, and how many times in a row it must be quiet.
 #[derive(Debug, Clone, Copy)]
 struct Patience {
+    /// The first pause before a look; each look that finds somebody busy doubles it.
     look: Duration,
+    /// The longest pause.
+    longest: Duration,
+    /// So many quiet looks in a row tell.
     looks: u32,
 }
 
 /// On a paused runtime time passes only when nobody has anything to do, so one look tells.
-const VIRTUAL: Patience = Patience { look: Duration::from_millis(1), looks: 1 };
+const VIRTUAL: Patience =
+    Patience { look: Duration::from_millis(1), longest: Duration::from_millis(64), looks: 1 };
 
 /// In real time something may be on its way from one to the other.
-const REAL: Patience = Patience { look: Duration::from_millis(20), looks: 15 };
+const REAL: Patience =
+    Patience { look: Duration::from_millis(20), longest: Duration::from_millis(20), looks: 15 };
 
 /// First day of simulations, so that two runs write the same times.
 const FIRST_DAY: i64 = 1_767_225_600;
@@ -189,10 +195,15 @@ impl Lab {
     /// Waits until nothing goes on any more, at most for `limit`.
     pub async fn settle(&self, limit: Duration) -> Settled {
         let end = tokio::time::Instant::now() + limit;
-        let mut quiet = 0;
+        let (mut quiet, mut pause) = (0, self.patience.look);
         while tokio::time::Instant::now() < end {
-            tokio::time::sleep(self.patience.look).await;
-            quiet = if self.is_quiet() { quiet + 1 } else { 0 };
+            tokio::time::sleep(pause).await;
+            if !self.is_quiet() {
+                quiet = 0;
+                pause = (pause * 2).min(self.patience.longest);
+                continue;
+            }
+            quiet += 1;
             if quiet == self.patience.looks {
                 return Settled::Quiet;
             }
