@@ -78,7 +78,7 @@ fn s192_a_refused_manifest_is_told_with_object_field_value_and_way_out() {
         ("machine-secret-name-impossible", "Metal3Machine", "networkData", "did you mean"),
         ("machine-image-without-checksum", "Metal3Machine", "Checksum", "Required value"),
         ("machine-selector-two-values", "Metal3Machine", "matchExpressions", "values"),
-        ("pool-range-end-alone", "IPPool", "pools", "set start or subnet"),
+        ("pool-range-reversed", "IPPool", "pools[0]", "is before start IP 192.168.0.20"),
         ("pool-reservations", "IPPool", "preAllocations", "widen a range or remove it"),
     ];
     for (file, kind, field, way_out) in table {

@@ -169,6 +169,10 @@ fn is_namespace_missing(status: &Status) -> bool {
 fn complaints(document: &Document, status: &Status) -> Vec<Complaint> {
     let causes = status.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
     if causes.is_empty() {
+        let of_values = words::of_values(document.kind(), &document.value);
+        if !of_values.is_empty() {
+            return of_values;
+        }
         return vec![Complaint { field: String::new(), message: status.message.clone() }];
     }
     let mut all: Vec<Complaint> = Vec::new();

@@ -1,5 +1,6 @@
 //! A server's refusal in the words of one who looks into a file: what was expected, and what is there.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use super::served::nearest;
@@ -111,6 +112,30 @@ fn short(value: &Value) -> String {
         Value::Object(_) => "an object".to_owned(),
         scalar => scalar.to_string(),
     }
+}
+
+/// What is wrong with the values of a ConfigMap or Secret, which a server refuses without naming the key. The contents
+/// of a Secret are not repeated.
+pub(super) fn of_values(kind: &str, object: &Value) -> Vec<Complaint> {
+    let lists: &[(&str, bool)] = match kind {
+        "ConfigMap" => &[("data", false), ("binaryData", true)],
+        "Secret" => &[("data", true), ("stringData", false)],
+        _ => &[],
+    };
+    let mut complaints = Vec::new();
+    for (list, is_base64) in lists {
+        for (key, value) in object.get(list).and_then(Value::as_object).into_iter().flatten() {
+            let message = match value {
+                Value::Null => continue,
+                Value::String(text) if !is_base64 || STANDARD.decode(text.trim()).is_ok() => continue,
+                Value::String(_) if kind == "Secret" => "expected base64; plain text goes into stringData",
+                Value::String(_) => "expected base64; plain text goes into data",
+                _ => "expected text: write the value in quotes",
+            };
+            complaints.push(Complaint { field: format!("{list}[{key}]"), message: message.to_owned() });
+        }
+    }
+    complaints
 }
 
 #[cfg(test)]
