@@ -113,3 +113,17 @@ async fn s23_a_fourth_machine_without_host_waits_with_a_clear_condition() {
     assert!(said.contains("no host is available: 12 hosts: 3 consumed, 9 label mismatch"), "{said}");
     assert_eq!(waiting.pointer("/status/deprecated/v1beta1/failureReason"), None);
 }
+
+/// What a machine costs does not depend on its neighbours: a status that changes with every machine wakes nobody else.
+#[tokio::test(start_paused = true)]
+async fn a_machine_and_its_data_are_looked_at_as_often_in_a_large_fleet_as_in_a_small_one() {
+    let looks_each = async |size: usize| {
+        let lab = settled(&fleet(size)).await;
+        let looks = lab.provider().unwrap().looks();
+        ["metal3machine", "metal3data"].map(|controller| looks[controller] as f64 / size as f64)
+    };
+    let (small, large) = (looks_each(10).await, looks_each(80).await);
+    for (small, large) in small.into_iter().zip(large) {
+        assert!(large <= 1.2 * small, "{small} looks each in a fleet of 10, {large} in one of 80");
+    }
+}

@@ -27,8 +27,7 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     let w = waker.clone();
     subscribe::<Metal3DataClaim>(context, move |claim| w.by_index(&DATA_BY_CLAIM, &claim.key().to_string()));
     watch_templates(context, &waker);
-    let w = waker.clone();
-    subscribe::<Cluster>(context, move |cluster| w.by_index(&DATA_BY_CLUSTER, &cluster.key().to_string()));
+    watch_clusters(context, &waker);
     let w = waker.clone();
     // A machine has the name of its claim.
     subscribe::<Metal3Machine>(context, move |machine| {
@@ -69,6 +68,17 @@ fn wake_for_machine(waker: &Waker, machine: &Machine) {
     for owned in caches.by_index(&MACHINES_BY_OWNER, &machine.key().to_string()) {
         waker.by_index(&DATA_BY_CLAIM, &owned.key().to_string());
     }
+}
+
+/// A Cluster wakes its data when it is paused, goes or comes back, but not by its status, which changes with every machine.
+fn watch_clusters(context: &Context, waker: &Waker) {
+    let Some(store) = context.caches.store::<Cluster>() else { return };
+    let waker = waker.clone();
+    store.subscribe(move |change| {
+        if let Some(cluster) = changed_beside_status(change) {
+            waker.by_index(&DATA_BY_CLUSTER, &cluster.key().to_string());
+        }
+    });
 }
 
 /// A template wakes its data, but not by its status, which changes with every machine.
