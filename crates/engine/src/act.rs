@@ -35,6 +35,33 @@ pub struct Executor {
 /// Versions that this plan's own writes produced, so that a later write of the plan is not refused for an earlier.
 type OwnVersions = BTreeMap<(ResourceKind, ObjectKey), String>;
 
+/// Carries out a plan part by part; the parts may write the same objects.
+#[derive(Debug)]
+pub struct Acting<'a> {
+    executor: &'a Executor,
+    own: OwnVersions,
+}
+
+impl Acting<'_> {
+    /// Carries out one part like [`Executor::act`].
+    pub async fn act(&mut self, part: &Plan) -> Result<(), ActError> {
+        let Self { executor, own } = self;
+        for write in &part.writes {
+            debug!(%write, "writing");
+            if let Err(source) = executor.write(write, own).await {
+                if source.is_outdated_view() || source.may_have_taken_effect() {
+                    executor.refresh(write).await;
+                }
+                return Err(ActError { what: write.to_string(), source });
+            }
+        }
+        for note in &part.events {
+            executor.record(note).await;
+        }
+        Ok(())
+    }
+}
+
 impl Executor {
     /// An executor whose events name `component` as their source.
     pub fn new(client: ApiClient, caches: Arc<Caches>, clock: Clock, component: &'static str) -> Self {
@@ -44,20 +71,12 @@ impl Executor {
     /// Carries out the writes in order, then the events. On a refusal that means "the view was outdated" the
     /// object is read and enters the cache, so that the next look sees it.
     pub async fn act(&self, plan: &Plan) -> Result<(), ActError> {
-        let mut own = OwnVersions::new();
-        for write in &plan.writes {
-            debug!(%write, "writing");
-            if let Err(source) = self.write(write, &mut own).await {
-                if source.is_outdated_view() || source.may_have_taken_effect() {
-                    self.refresh(write).await;
-                }
-                return Err(ActError { what: write.to_string(), source });
-            }
-        }
-        for note in &plan.events {
-            self.record(note).await;
-        }
-        Ok(())
+        self.in_parts().act(plan).await
+    }
+
+    /// For a plan that comes in parts.
+    pub fn in_parts(&self) -> Acting<'_> {
+        Acting { executor: self, own: OwnVersions::new() }
     }
 
     async fn write(&self, write: &Write, own: &mut OwnVersions) -> Result<(), ApiError> {

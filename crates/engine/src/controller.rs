@@ -1,6 +1,6 @@
 //! Bounded workers that take keys from a queue, look, decide and act.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 use tracing::{error, warn};
@@ -90,19 +90,35 @@ async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Recon
 
 /// Looks and decides (`plan`), acts, and looks again at once while the plan says so or the view was outdated.
 pub async fn drive(executor: &Executor, mut plan: impl FnMut() -> Plan) -> Outcome {
-    let mut failure = None;
-    for _ in 0..LOOKS {
+    let mut looks = Looks::default();
+    loop {
         let plan = plan();
-        match executor.act(&plan).await {
-            Ok(()) => match plan.end {
-                End::Again => failure = None,
-                End::Done | End::WaitFor(_) => return Outcome::Settled,
-                End::After(delay) => return Outcome::After(delay),
-            },
-            Err(error) if error.source.is_outdated_view() => failure = Some(error),
-            Err(error) => return Outcome::Failed(error),
+        let ended = executor.act(&plan).await.map(|()| plan.end);
+        if let ControlFlow::Break(outcome) = looks.after(ended) {
+            return outcome;
         }
     }
-    // Somebody else writes all the time, or undoes what we write: let other keys go first.
-    failure.map_or(Outcome::Restless, Outcome::Failed)
+}
+
+/// Counts the looks at one key that follow each other at once.
+#[derive(Debug, Default)]
+pub struct Looks {
+    taken: usize,
+}
+
+impl Looks {
+    /// What follows a look that ended like this: another one at once, or an outcome.
+    pub fn after(&mut self, ended: Result<End, ActError>) -> ControlFlow<Outcome> {
+        self.taken += 1;
+        // Somebody else writes all the time, or undoes what we write: let other keys go first.
+        let is_last = self.taken >= LOOKS;
+        match ended {
+            Ok(End::Again) if is_last => ControlFlow::Break(Outcome::Restless),
+            Ok(End::Again) => ControlFlow::Continue(()),
+            Ok(End::Done | End::WaitFor(_)) => ControlFlow::Break(Outcome::Settled),
+            Ok(End::After(delay)) => ControlFlow::Break(Outcome::After(delay)),
+            Err(error) if error.source.is_outdated_view() && !is_last => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(Outcome::Failed(error)),
+        }
+    }
 }

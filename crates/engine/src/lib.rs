@@ -23,11 +23,11 @@ mod reader;
 pub mod rng;
 mod tasks;
 
-pub use act::{ActError, Executor};
+pub use act::{ActError, Acting, Executor};
 pub use cache::Caches;
 pub use client::{ApiClient, ApiError, Detail};
 pub use clock::Clock;
-pub use controller::{Controller, Outcome, drive};
+pub use controller::{Controller, Looks, Outcome, drive};
 pub use informer::{Index, Informer, Store};
 pub use object::{Object, ObjectKey, ResourceKind};
 pub use patch::merge_diff;

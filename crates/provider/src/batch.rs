@@ -1,12 +1,14 @@
 //! One pass that serves many claims: the order of claims, the parts of the plan, and what to do when the server
 //! refuses one of them. Shared by the controllers that hand out indexes and addresses.
 
-use std::{cmp::Ordering, collections::BTreeMap, time::Duration};
+use std::{cmp::Ordering, collections::BTreeMap, ops::ControlFlow, time::Duration};
 
 use capm3_api::metadata::MetadataExt;
-use capm3_engine::{ActError, ApiError, End, Executor, Outcome, Plan, drive};
+use capm3_engine::{ActError, ApiError, End, Executor, Looks, Outcome, Plan};
 use kube::core::ObjectMeta;
 use tracing::debug;
+
+use crate::context::Context;
 
 /// How soon to look again at a status that was already written in this second.
 pub(crate) const STATUS_PACE: Duration = Duration::from_millis(250);
@@ -17,48 +19,99 @@ pub(crate) const GATHER: Duration = Duration::from_millis(10);
 /// Claims whose writes the server refused, by the name given in the batch, with the server's words.
 pub(crate) type Refusals = BTreeMap<String, String>;
 
+/// What is known of an owner and its claims, from which a pass over them is decided.
+pub(crate) trait Pass: Send + Sync {
+    /// Decides; `now` is written where something changes.
+    fn batch<'a>(&'a self, now: &'a str) -> Batch<'a>;
+    /// Takes down whose writes the server refused.
+    fn refuse(&mut self, refusals: Refusals);
+}
+
 /// A plan in parts: what comes before the claims, each claim by itself, and what comes after them.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
+#[derive(Default)]
+pub(crate) struct Batch<'a> {
     pub(crate) head: Plan,
-    /// By the name under which a refusal is told.
-    pub(crate) claims: Vec<(String, Plan)>,
+    pub(crate) claims: Claims<'a>,
     pub(crate) tail: Plan,
 }
 
-impl Batch {
+impl Batch<'_> {
     /// The whole as one plan; it ends as the tail says.
     pub(crate) fn into_plan(self) -> Plan {
-        let mut plan = self.head;
-        for (_, part) in self.claims {
+        let end = self.tail.end.clone();
+        let mut plan = Plan::done();
+        for part in self.into_parts() {
             plan.append(part);
         }
-        let end = self.tail.end.clone();
-        plan.append(self.tail);
         plan.ending(end)
+    }
+
+    /// The same part by part.
+    pub(crate) fn into_parts(self) -> impl Iterator<Item = Plan> {
+        [self.head].into_iter().chain(self.claims.map(|(_, part)| part)).chain([self.tail])
     }
 }
 
-/// Carries out the whole batch as one plan. When the server refuses a write, the claims are served one by one, so
-/// that nobody waits behind a bad one, and the refused claims are told.
-pub(crate) async fn serve(executor: &Executor, mut batch: impl FnMut(&Refusals) -> Batch) -> Outcome {
-    let nobody = Refusals::new();
-    let outcome = drive(executor, || batch(&nobody).into_plan()).await;
-    if let Outcome::Failed(failure) = &outcome
-        && refusal(failure).is_some()
-    {
-        one_by_one(batch, |plan| async move { executor.act(&plan).await }).await;
+/// The plan of each claim by the name under which a refusal is told, made when it is its turn: what ten thousand claims write
+/// does not have to fit into memory at once.
+#[derive(Default)]
+pub(crate) struct Claims<'a>(Option<Box<dyn Iterator<Item = (String, Plan)> + Send + 'a>>);
+
+impl<'a> Claims<'a> {
+    pub(crate) fn new(plans: impl Iterator<Item = (String, Plan)> + Send + 'a) -> Self {
+        Self(Some(Box::new(plans)))
     }
-    outcome
+}
+
+impl Iterator for Claims<'_> {
+    type Item = (String, Plan);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.as_mut()?.next()
+    }
+}
+
+/// Looks and carries out the whole batch. When the server refuses a write, the claims are served one by one, so
+/// that nobody waits behind a bad one, and the refused claims are told.
+pub(crate) async fn serve<P: Pass>(context: &Context, mut observe: impl FnMut() -> Option<P>) -> Outcome {
+    let (executor, mut looks) = (&context.executor, Looks::default());
+    loop {
+        let Some(pass) = observe() else { return Outcome::Settled };
+        let now = context.clock.now_text();
+        let ControlFlow::Break(outcome) = looks.after(all(executor, pass.batch(&now)).await) else {
+            continue;
+        };
+        if let Outcome::Failed(failure) = &outcome
+            && refusal(failure).is_some()
+        {
+            one_by_one(&now, observe, |plan| async move { executor.act(&plan).await }).await;
+        }
+        return outcome;
+    }
+}
+
+/// Carries out every part; events come once everything is written.
+async fn all(executor: &Executor, batch: Batch<'_>) -> Result<End, ActError> {
+    let Batch { head, claims, mut tail } = batch;
+    let mut acting = executor.in_parts();
+    acting.act(&head).await?;
+    for (_, mut part) in claims {
+        tail.events.append(&mut part.events);
+        acting.act(&part).await?;
+    }
+    acting.act(&tail).await?;
+    Ok(tail.end)
 }
 
 /// Whatever this leaves undone is done by the next try, which the failure brings about anyway.
-async fn one_by_one<F: Future<Output = Result<(), ActError>>>(
-    mut batch: impl FnMut(&Refusals) -> Batch,
+async fn one_by_one<P: Pass, F: Future<Output = Result<(), ActError>>>(
+    now: &str,
+    mut observe: impl FnMut() -> Option<P>,
     mut act: impl FnMut(Plan) -> F,
 ) {
+    let Some(pass) = observe() else { return };
     let mut refusals = Refusals::new();
-    let parts = batch(&refusals);
+    let parts = pass.batch(now);
     if act(parts.head).await.is_err() {
         return;
     }
@@ -69,8 +122,10 @@ async fn one_by_one<F: Future<Output = Result<(), ActError>>>(
             refusals.insert(claim, words);
         }
     }
-    let told = batch(&refusals);
-    for part in told.claims.into_iter().map(|(_, part)| part).chain([told.tail]) {
+    let Some(mut pass) = observe() else { return };
+    pass.refuse(refusals);
+    let told = pass.batch(now);
+    for part in told.claims.map(|(_, part)| part).chain([told.tail]) {
         if let Err(failure) = act(part).await {
             debug!(error = %failure, "left for the next try");
         }
@@ -124,15 +179,23 @@ mod tests {
     }
 
     /// Each claim makes an object of its name; a refused one makes `told-<name>` instead.
-    fn batch(refusals: &Refusals) -> Batch {
-        let claim = |name: &str| {
-            let told = refusals.get(name).map(|words| format!("told-{name}-{words}"));
-            (name.to_owned(), creation(&told.unwrap_or_else(|| name.to_owned())))
-        };
-        Batch {
-            head: creation("head"),
-            claims: ["a", "bad", "c"].map(claim).to_vec(),
-            tail: creation("tail"),
+    #[derive(Default)]
+    struct Three {
+        refused: Refusals,
+    }
+
+    impl Pass for Three {
+        fn batch<'a>(&'a self, _now: &'a str) -> Batch<'a> {
+            let claim = |name: &str| {
+                let told = self.refused.get(name).map(|words| format!("told-{name}-{words}"));
+                (name.to_owned(), creation(&told.unwrap_or_else(|| name.to_owned())))
+            };
+            let claims = Claims::new(["a", "bad", "c"].into_iter().map(claim));
+            Batch { head: creation("head"), claims, tail: creation("tail") }
+        }
+
+        fn refuse(&mut self, refusals: Refusals) {
+            self.refused = refusals;
         }
     }
 
@@ -152,7 +215,7 @@ mod tests {
             done.push(text.rsplit_once('/').unwrap().1.to_owned());
             ready(Ok(()))
         };
-        one_by_one(batch, act).now_or_never().unwrap();
+        one_by_one("now", || Some(Three::default()), act).now_or_never().unwrap();
         assert_eq!(done, ["head", "a", "c", "a", "told-bad-no", "c", "tail"]);
     }
 
@@ -166,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_batch_are_written_in_order() {
-        let plan = batch(&Refusals::new()).into_plan();
+        let plan = Three::default().batch("now").into_plan();
         let names: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
         assert_eq!(
             names,

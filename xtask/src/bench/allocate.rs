@@ -1,7 +1,7 @@
 //! What an index and an address cost, and that the price does not grow with their number.
 //!
-//! Measured is one look of the controllers themselves, from the caches to the plan with every write, at templates and
-//! pools with many claims that all wait. The same number of claims is in memory both times, once of one template or pool
+//! Measured is one look of the controllers themselves, from the caches to every write, part by part as they are carried out, at
+//! templates and pools with many claims that all wait. The same number of claims is in memory both times, once of one template or pool
 //! and once spread over many small ones: so the ratio tells what the number of neighbours costs, not what memory costs.
 
 use anyhow::{Context, Result, ensure};
@@ -20,7 +20,7 @@ use crate::processor;
 const BUDGET: f64 = 1.2;
 const SMALL: usize = 100;
 /// The best of so many is taken: what disturbs a run only makes it slower.
-const TRIES: usize = 7;
+const TRIES: usize = 15;
 /// When everything happens.
 const NOW: &str = "2026-01-01T00:00:00Z";
 
@@ -118,12 +118,14 @@ fn put<K: Object + DeserializeOwned>(caches: &Caches, name: &str, mut object: Va
 type Look = fn(&Caches, &ObjectKey) -> usize;
 
 fn address_plan(caches: &Caches, key: &ObjectKey) -> usize {
-    ippool::observe(caches, key).map_or(0, |snapshot| ippool::decide(&snapshot, NOW).writes.len())
+    let writes = |snapshot| ippool::decide_in_parts(&snapshot, NOW).map(|part| part.writes.len()).sum();
+    ippool::observe(caches, key).map_or(0, writes)
 }
 
 fn index_plan(caches: &Caches, key: &ObjectKey) -> usize {
-    let snapshot = metal3datatemplate::observe(caches, key);
-    snapshot.map_or(0, |snapshot| metal3datatemplate::decide(&snapshot, NOW).writes.len())
+    let writes =
+        |snapshot| metal3datatemplate::decide_in_parts(&snapshot, NOW).map(|part| part.writes.len()).sum();
+    metal3datatemplate::observe(caches, key).map_or(0, writes)
 }
 
 /// Caches with claims, spread evenly over some owners.

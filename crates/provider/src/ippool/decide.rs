@@ -19,36 +19,47 @@ use super::{
     kinds::Claim,
 };
 use crate::{
-    batch::{Batch, end, may_write_status},
+    batch::{Batch, Claims, Pass, Refusals, end, may_write_status},
     finalizers::{add_finalizer, remove_finalizer},
     owners::owned_by,
 };
 
 /// Decides; `now` is written where something changes.
 pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
-    batch(snapshot, now).into_plan()
+    snapshot.batch(now).into_plan()
 }
 
-/// The same in parts: what the pool itself needs, each claim by itself, the pool's status.
-pub(super) fn batch(snapshot: &Snapshot, now: &str) -> Batch {
-    let pool = snapshot.pool.as_ref();
-    if pool.metadata.annotation(annotation::PAUSED).is_some() {
-        return Batch { tail: Plan::wait_for("the end of the pool's pause"), ..Batch::default() };
+/// The same part by part: what the pool itself needs, each claim by itself, the pool's status.
+pub fn decide_in_parts<'a>(snapshot: &'a Snapshot, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
+    snapshot.batch(now).into_parts()
+}
+
+impl Pass for Snapshot {
+    fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
+        let pool = self.pool.as_ref();
+        if pool.metadata.annotation(annotation::PAUSED).is_some() {
+            return Batch { tail: Plan::wait_for("the end of the pool's pause"), ..Batch::default() };
+        }
+        let mut held = pool.clone();
+        let gate = enter(self, &mut held);
+        let mut head = Plan::done();
+        head.update_object(pool, &held);
+        if let Some(what) = gate {
+            return Batch { head, tail: Plan::wait_for(what), ..Batch::default() };
+        }
+        let allotment = allot(self, |place| self.in_the_way.get(place).cloned());
+        let mut tail = let_orphans_go(self);
+        let end = finish(&mut tail, self, &held, &allotment, now);
+        let plan = move |(claim, step): (&Claim, Step<'_>)| {
+            (claim.key().to_string(), claim::plan(pool, claim, &step, now))
+        };
+        let claims = Claims::new(allotment.steps.into_iter().map(plan));
+        Batch { head, claims, tail: tail.ending(end) }
     }
-    let mut held = pool.clone();
-    let gate = enter(snapshot, &mut held);
-    let mut head = Plan::done();
-    head.update_object(pool, &held);
-    if let Some(what) = gate {
-        return Batch { head, tail: Plan::wait_for(what), ..Batch::default() };
+
+    fn refuse(&mut self, refusals: Refusals) {
+        self.refused = refusals;
     }
-    let allotment = allot(snapshot, |place| snapshot.in_the_way.get(place).cloned());
-    let plan =
-        |(claim, step): &(&Claim, Step<'_>)| (claim.key().to_string(), claim::plan(pool, claim, step, now));
-    let claims = allotment.steps.iter().map(plan).collect();
-    let mut tail = let_orphans_go(snapshot);
-    let end = finish(&mut tail, snapshot, &held, &allotment, now);
-    Batch { head, claims, tail: tail.ending(end) }
 }
 
 /// Label, owner and finalizer of the pool. Answers what the pool has to wait for before its claims are looked at.

@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 pub use allot::draw;
 use capm3_engine::{Controller, ObjectKey, Queue};
-pub use decide::decide;
+pub use decide::{decide, decide_in_parts};
 pub use kinds::{Claim, Given};
 pub use observe::{Snapshot, observe};
 
 use crate::{
-    batch::{Batch, serve},
+    batch::serve,
     context::{Context, boxed},
 };
 
@@ -34,16 +34,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
         queue,
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();
-            boxed(async move {
-                serve(&context.executor, |refused| match observe(&*context.caches, &key) {
-                    Some(snapshot) => {
-                        let snapshot = Snapshot { refused: refused.clone(), ..snapshot };
-                        decide::batch(&snapshot, &context.clock.now_text())
-                    }
-                    None => Batch::default(),
-                })
-                .await
-            })
+            boxed(async move { serve(&context, || observe(&*context.caches, &key)).await })
         }),
     )
 }

@@ -6,7 +6,7 @@ use capm3_api::{
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataSpec, Metal3DataTemplate},
     vocabulary::{annotation, condition, event, finalizer, reason},
 };
-use capm3_domain::index::{Index, data_name};
+use capm3_domain::index::Index;
 use capm3_engine::{EventNote, Object, Plan};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
@@ -78,15 +78,15 @@ fn served(mut claim: Metal3DataClaim, data: &Metal3Data) -> Metal3DataClaim {
     claim
 }
 
-/// The data for an index, named `<prefix>-<index>`. `machine` is the claim's reference to its Metal3Machine.
+/// The data for an index. `machine` is the claim's reference to its Metal3Machine.
 pub(super) fn data(
     template: &Metal3DataTemplate,
-    prefix: &str,
     claim: &Metal3DataClaim,
     machine: &OwnerReference,
     index: Index,
+    name: String,
 ) -> Metal3Data {
-    let (name, namespace) = (template.metadata.name_str(), template.metadata.namespace_str());
+    let (template_name, namespace) = (template.metadata.name_str(), template.metadata.namespace_str());
     let machine = OwnerReference {
         api_version: v1beta2::API_VERSION.to_owned(),
         controller: None,
@@ -99,7 +99,7 @@ pub(super) fn data(
     Metal3Data {
         metadata: ObjectMeta {
             annotations: key.as_ref().map(mirrored),
-            name: Some(data_name(prefix, index)),
+            name: Some(name),
             namespace: Some(namespace.to_owned()),
             labels: claim.metadata.labels.clone(),
             finalizers: Some(vec![finalizer::DATA_CLAIM.to_owned()]),
@@ -108,7 +108,7 @@ pub(super) fn data(
         },
         spec: Metal3DataSpec {
             index: Some(index.get()),
-            template: Some(ObjectRef::new(namespace, name)),
+            template: Some(ObjectRef::new(namespace, template_name)),
             claim: Some(ObjectRef::new(namespace, claim.metadata.name_str())),
             template_reference: key,
             ..Metal3DataSpec::default()

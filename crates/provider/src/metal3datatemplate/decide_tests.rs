@@ -1,10 +1,15 @@
+use std::collections::BTreeMap;
+
+use capm3_api::{
+    neighbours::Cluster,
+    v1beta2::{self, Metal3Data},
+};
+use capm3_engine::{End, ObjectKey};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::metal3datatemplate::{memory::Memory, observe};
-use capm3_api::neighbours::Cluster;
-use capm3_engine::{End, ObjectKey};
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new("n", name)

@@ -4,6 +4,7 @@
 //! One pass serves the whole template; templates that share an index space share a worker. Woken by the template, by its claims, by its data, and by a Cluster whose
 //! pause begins or ends. Only objects say which index is in use; the status is their mirror.
 
+mod allot;
 mod claim;
 mod decide;
 #[cfg(test)]
@@ -19,11 +20,11 @@ mod wake;
 use std::sync::Arc;
 
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
-pub use decide::decide;
+pub use decide::{decide, decide_in_parts};
 pub use observe::{Snapshot, observe};
 
 use crate::{
-    batch,
+    batch::serve,
     context::{Context, boxed},
     indexes::TEMPLATES_BY_SPACE,
 };
@@ -48,13 +49,7 @@ async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
     let mut outcome = Outcome::Settled;
     for template in context.caches.by_index(&TEMPLATES_BY_SPACE, &space.to_string()) {
         let key = template.key();
-        let served = batch::serve(&context.executor, |refused| match observe(&*context.caches, &key) {
-            Some(snapshot) => {
-                let snapshot = Snapshot { refused: refused.clone(), ..snapshot };
-                decide::batch(&snapshot, &context.clock.now_text())
-            }
-            None => batch::Batch::default(),
-        });
+        let served = serve(context, || observe(&*context.caches, &key));
         outcome = worse(outcome, served.await);
     }
     outcome

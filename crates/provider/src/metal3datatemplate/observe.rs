@@ -77,8 +77,13 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
 
 impl Snapshot {
     /// What stands before the index in the names of new data.
-    pub(super) fn prefix(&self) -> &str {
+    fn prefix(&self) -> &str {
         name_prefix(space_of_template(&self.template), self.template.metadata.name_str())
+    }
+
+    /// The name of new data with an index: `<prefix>-<index>`.
+    pub(super) fn name_of(&self, index: Index) -> String {
+        data_name(self.prefix(), index)
     }
 
     /// Every index that may be given out, as far as the snapshot knows.
