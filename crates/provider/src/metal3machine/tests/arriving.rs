@@ -1,0 +1,112 @@
+//! The Node, and the rest that follows.
+
+use super::*;
+
+#[test]
+fn the_node_of_a_provisioned_host_makes_the_machine_provisioned() {
+    let asks = decide(&provisioned(Nodes::NotConnected), "t");
+    assert_eq!(asks.connect.map(|c| c.to_string()).as_deref(), Some("metal3/c"));
+    let waits = decide(&provisioned(Nodes::Known(NodeCandidates::default())), "t");
+    assert_eq!(condition_of(&waits, condition::ASSOCIATE_META_DATA).1, "WaitingForNode");
+    let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
+    let known = NodeCandidates { with_id_of_host: vec![node], ..NodeCandidates::default() };
+    let done = decide(&provisioned(Nodes::Known(known)), "t");
+    assert_eq!(patched(&done, "Metal3Machine", "/spec/providerID"), "metal3://metal3/h/m");
+    assert_eq!(patched(&done, "Metal3Machine", "/status/initialization/provisioned"), true);
+    assert_eq!(condition_of(&done, condition::READY), ("True".into(), "Ready".into()));
+    assert_eq!(done.plan.end, End::Done);
+}
+
+#[test]
+fn a_node_found_by_label_is_told_its_provider_id_first() {
+    let node = read(json!({"metadata": {"name": "n"}}));
+    let known = NodeCandidates { with_uuid: vec![node], ..NodeCandidates::default() };
+    let mut snapshot = provisioned(Nodes::Known(known));
+    snapshot.metal3_cluster = Some(read(json!({})));
+    let write = decide(&snapshot, "t").node.unwrap();
+    assert_eq!((write.name.as_str(), write.provider_id.as_str()), ("n", "metal3://metal3/h/m"));
+}
+
+#[test]
+fn a_second_look_at_a_finished_machine_writes_nothing() {
+    let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
+    let known = || {
+        Nodes::Known(NodeCandidates { with_id_of_host: vec![Arc::clone(&node)], ..NodeCandidates::default() })
+    };
+    let mut snapshot = provisioned(known());
+    for _ in 0..2 {
+        let decision = decide(&snapshot, "t");
+        snapshot.metal3_machine = read::<Metal3Machine>(applied(&snapshot, &decision));
+    }
+    assert!(decide(&snapshot, "much later").plan.is_quiet());
+}
+
+#[test]
+fn waits_that_follow_each_other_within_a_second_share_a_write_but_provisioned_is_said_at_once() {
+    let spoken = json!({"status": {"lastUpdated": "t"}});
+    let waits = with_machine(Snapshot { cluster: None, ..ready_to_choose() }, spoken.clone());
+    let decision = decide(&waits, "t");
+    assert!(decision.plan.is_quiet());
+    assert!(matches!(decision.plan.end, End::After(_)));
+    assert_eq!(kinds(&decide(&waits, "a second later")), ["patch Metal3Machine/status m"]);
+    let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
+    let known = NodeCandidates { with_id_of_host: vec![node], ..NodeCandidates::default() };
+    let done = with_machine(provisioned(Nodes::Known(known)), spoken);
+    assert_eq!(patched(&decide(&done, "t"), "Metal3Machine", "/status/initialization/provisioned"), true);
+}
+
+#[test]
+fn a_wait_that_goes_on_is_written_once_however_often_it_is_looked_at() {
+    let mut snapshot = provisioned(Nodes::Known(NodeCandidates::default()));
+    snapshot.metal3_machine = read(applied(&snapshot, &decide(&snapshot, "first")));
+    assert!(decide(&snapshot, "later").plan.is_quiet(), "{}", decide(&snapshot, "later").plan);
+}
+
+#[test]
+fn the_recorded_host_is_in_use_and_others_that_name_the_machine_are_given_back() {
+    let surplus = || vec![read(host("a", consumed_by("m")))];
+    let live = Snapshot { surplus: surplus(), ..provisioned(Nodes::NotNeeded) };
+    let text = decide(&live, "t").plan.to_string();
+    assert!(text.contains("patch BareMetalHost metal3/a {"), "{text}");
+    assert!(!text.contains("metal3/a {\"spec\":{\"image\":{"), "a surplus host never gets an image: {text}");
+    let dirty = read(host(
+        "a",
+        json!({"spec": {"image": {"url": "http://i"}, "consumerRef": consumed_by("m")["spec"]["consumerRef"]}}),
+    ));
+    let ends = Snapshot { surplus: vec![dirty], ..with_host(json!({"spec": {"online": false}})) };
+    let decision = decide(&deleting(ends), "t");
+    assert_eq!(decision.plan.end, End::Again, "the machine stays until every host is let go");
+    assert!(!kinds(&decision).contains(&"patch Metal3Machine m".to_owned()));
+}
+
+#[test]
+fn a_running_machine_whose_host_is_gone_or_taken_says_so() {
+    let running = |host: Option<Value>| {
+        let mut snapshot = with_machine(
+            Snapshot { host: host.map(read), candidates: vec![], ..ready_to_choose() },
+            json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}, "spec": {"providerID": "metal3://metal3/h/m"},
+                "status": {"initialization": {"provisioned": true}}}),
+        );
+        let mut capi = snapshot.machine.as_deref().unwrap().clone();
+        capi.status.node_ref = serde_json::from_value(json!({"name": "n"})).unwrap();
+        snapshot.machine = Some(Arc::new(capi));
+        snapshot
+    };
+    for (snapshot, words) in [
+        (running(None), "BareMetalHost h of this machine is not there"),
+        (running(Some(host("h", consumed_by("other")))), "consumed by Metal3Machine metal3/other"),
+    ] {
+        let End::WaitFor(what) = decide(&snapshot, "t").plan.end else { panic!("waits") };
+        assert!(what.contains(words), "{what}");
+    }
+    let image =
+        json!({"spec": {"image": {"url": "http://i"}}, "status": {"provisioning": {"state": "provisioned"}}});
+    let mut own = host("h", consumed_by("m"));
+    merge(&mut own, &image);
+    let good = decide(&running(Some(own)), "t");
+    assert_eq!(
+        condition_of(&good, condition::READY),
+        ("True".into(), "Ready".into()),
+        "an upgraded machine is ready too"
+    );
+}

@@ -1,0 +1,96 @@
+//! What comes before a host, and which host is taken.
+
+use super::*;
+
+#[test]
+fn each_missing_prerequisite_is_waited_for_by_its_reason_and_nothing_is_taken() {
+    let no_owner = Snapshot { owner: None, machine: None, ..ready_to_choose() };
+    let no_machine = Snapshot { machine: None, ..ready_to_choose() };
+    let no_cluster = Snapshot { cluster: None, ..ready_to_choose() };
+    let not_ready = Snapshot { cluster: Some(read(json!({}))), ..ready_to_choose() };
+    let no_metal3_cluster = Snapshot { metal3_cluster: None, ..ready_to_choose() };
+    let no_bootstrap = Snapshot {
+        machine: Some(read(
+            json!({"spec": {"bootstrap": {"configRef": {"kind": "KubeadmConfig", "name": "m"}}}}),
+        )),
+        ..ready_to_choose()
+    };
+    for (snapshot, reason) in [
+        (no_owner, "WaitingForMetal3MachineOwnerRef"),
+        (no_machine, "WaitingForMetal3MachineOwnerRef"),
+        (no_cluster, "WaitingForClusterInfrastructureReady"),
+        (not_ready, "WaitingForClusterInfrastructureReady"),
+        (no_metal3_cluster, "WaitingforMetal3Cluster"),
+        (no_bootstrap, "WaitingForBootstrapData"),
+    ] {
+        let decision = decide(&snapshot, "t");
+        assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"], "{reason}");
+        assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST), ("False".into(), reason.into()));
+        assert!(matches!(decision.plan.end, End::WaitFor(_)), "{reason}");
+    }
+}
+
+#[test]
+fn the_finalizer_is_stored_before_anything_is_taken() {
+    let snapshot = with_machine(ready_to_choose(), json!({"metadata": {"finalizers": []}}));
+    let decision = decide(&snapshot, "t");
+    assert_eq!(kinds(&decision), ["patch Metal3Machine m"]);
+    assert_eq!(patched(&decision, "Metal3Machine", "/metadata/finalizers"), json!([finalizer::MACHINE]));
+    assert_eq!(decision.plan.end, End::Again);
+}
+
+#[test]
+fn a_host_is_claimed_on_the_version_that_was_looked_at() {
+    let decision = decide(&ready_to_choose(), "t");
+    assert_eq!(kinds(&decision), ["patch BareMetalHost h"]);
+    let Some(Write::Patch { version, patch, .. }) = decision.plan.writes.first() else { panic!("a patch") };
+    assert_eq!(version.as_deref(), Some("9"));
+    assert_eq!(patch["spec"]["consumerRef"]["name"], "m");
+    assert_eq!(patch["metadata"]["labels"]["cluster.x-k8s.io/cluster-name"], "c");
+    assert_eq!(patch["spec"].get("image"), None, "the image comes when the data is there");
+    assert_eq!(decision.plan.end, End::Again);
+}
+
+#[test]
+fn without_a_usable_host_the_condition_counts_the_reasons() {
+    let paused = host("h", json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}}));
+    let snapshot = Snapshot { candidates: vec![read(paused)], ..ready_to_choose() };
+    let decision = decide(&snapshot, "t");
+    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    assert_eq!(what, "no host is available: 1 host: 1 paused");
+    assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).1, "AssociateBareMetalHostFailed");
+}
+
+#[test]
+fn a_count_alone_never_causes_a_write() {
+    let paused = |n: &str| read(host(n, json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}})));
+    let one = Snapshot { candidates: vec![paused("a")], ..ready_to_choose() };
+    let first = decide(&one, "t");
+    let status = json!({"status": patched(&first, "Metal3Machine", "/status")});
+    let two =
+        with_machine(Snapshot { candidates: vec![paused("a"), paused("b")], ..ready_to_choose() }, status);
+    assert_eq!(decide(&two, "later").plan.writes, []);
+}
+
+#[test]
+fn a_host_of_somebody_else_is_never_taken_away() {
+    let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
+    let snapshot = Snapshot { host: Some(read(host("h", consumed_by("other")))), ..ready_to_choose() };
+    let decision = decide(&with_machine(snapshot, recorded), "t");
+    assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
+    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    assert!(what.contains("consumed by Metal3Machine metal3/other"), "{what}");
+}
+
+#[test]
+fn a_host_whose_kind_cannot_hold_the_data_is_not_provisioned_without_it() {
+    let given = json!({"status": {"userData": {"name": "u"}}, "spec": {"networkData": {"name": "n"}}});
+    let mut snapshot = with_machine(with_host(json!({})), given);
+    snapshot.host_lacks = vec!["metaData"];
+    assert!(kinds(&decide(&snapshot, "t")).contains(&"patch BareMetalHost h".to_owned()), "not needed");
+    snapshot.host_lacks = vec!["networkData"];
+    let decision = decide(&snapshot, "t");
+    assert!(!kinds(&decision).contains(&"patch BareMetalHost h".to_owned()));
+    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    assert!(what.contains("has no field spec.networkData"), "{what}");
+}

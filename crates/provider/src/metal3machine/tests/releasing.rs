@@ -1,0 +1,42 @@
+//! Giving the host back.
+
+use super::*;
+
+#[test]
+fn deletion_clears_the_host_then_waits_then_releases_host_and_claim_and_lets_go_last() {
+    let image = json!({"spec": {"image": {"url": "http://image"}}, "status": {"provisioning": {"state": "provisioned"}}});
+    let clears = decide(&deleting(with_host(image)), "t");
+    assert_eq!(kinds(&clears), ["patch BareMetalHost h"]);
+    assert_eq!(clears.plan.end, End::Again);
+    let cleaning =
+        json!({"spec": {"online": false}, "status": {"provisioning": {"state": "deprovisioning"}}});
+    let waits = decide(&deleting(with_host(cleaning)), "t");
+    assert_eq!(kinds(&waits), ["patch Metal3Machine/status m"]);
+    assert_eq!(condition_of(&waits, condition::ASSOCIATE_META_DATA).1, "Deprovisioning");
+    let clean =
+        Snapshot { claim: Some(read(own_claim(json!({})))), ..with_host(json!({"spec": {"online": false}})) };
+    let ends = decide(&deleting(clean), "t");
+    assert_eq!(
+        kinds(&ends),
+        [
+            "patch BareMetalHost h",
+            "patch Metal3DataClaim m",
+            "delete Metal3DataClaim m",
+            "patch Metal3Machine m"
+        ]
+    );
+    assert_eq!(patched(&ends, "Metal3Machine", "/metadata/finalizers"), json!([]));
+    assert_eq!(patched(&ends, "Metal3DataClaim", "/metadata/finalizers"), json!([finalizer::DATA_CLAIM]));
+}
+
+#[test]
+fn deletion_needs_neither_machine_nor_cluster_nor_template() {
+    let bare = Snapshot {
+        owner: None,
+        machine: None,
+        cluster: None,
+        metal3_cluster: None,
+        ..with_host(json!({"spec": {"online": false}}))
+    };
+    assert_eq!(kinds(&decide(&deleting(bare), "t")), ["patch BareMetalHost h", "patch Metal3Machine m"]);
+}
