@@ -4,20 +4,9 @@
 #[path = "common/wire.rs"]
 mod wire;
 
-use capm3_lab::{Lab, Options};
+use capm3_lab::Lab;
 use serde_json::{Value, json};
-use wire::{Answer, create, patch, read_as, try_create};
-
-const NEW: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
-const OLD: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
-
-async fn lab() -> Lab {
-    Lab::start(&Options::default()).await.unwrap()
-}
-
-fn object(api_version: &str, kind: &str, spec: Value) -> Value {
-    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "default"}, "spec": spec})
-}
+use wire::{Answer, NEW, OLD, create, lab, object, patch, read_as, try_create};
 
 /// A template with this spec; what only the older version requires is there.
 fn template(version: &str, mut spec: Value) -> Value {

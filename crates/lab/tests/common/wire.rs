@@ -1,10 +1,23 @@
 //! Requests as kubectl sends them: strict about fields, and with the warnings of the answer.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use capm3_lab::Lab;
+use capm3_lab::{Lab, Options};
 use http::Request;
 use http_body_util::BodyExt;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+pub const NEW: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
+pub const OLD: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
+
+/// A server with nothing in it.
+pub async fn lab() -> Lab {
+    Lab::start(&Options::default()).await.unwrap()
+}
+
+/// An object of that kind called `x`.
+pub fn object(api_version: &str, kind: &str, spec: Value) -> Value {
+    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "default"}, "spec": spec})
+}
 
 /// What the server says.
 pub struct Answer {
