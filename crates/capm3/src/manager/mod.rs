@@ -3,7 +3,7 @@
 mod health;
 mod network;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
 use capm3_engine::{ApiClient, Clock, client::over_network};
 use capm3_provider::{Options, Provider};
@@ -33,8 +33,8 @@ pub struct ManagerArgs {
     enable_ipam: bool,
 
     /// Workers per controller
-    #[arg(long, default_value_t = 10, value_name = "N")]
-    workers: usize,
+    #[arg(long, default_value = "10", value_name = "N")]
+    workers: NonZeroUsize,
 
     /// Address of /healthz and /readyz
     #[arg(long, default_value = "127.0.0.1:9440", value_name = "ADDR")]
@@ -79,7 +79,7 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     })?;
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
     let options = Options {
-        workers: args.workers.max(1),
+        workers: args.workers.get(),
         serve_addresses: args.enable_ipam,
         fast_track: std::env::var("CAPM3_FAST_TRACK").is_ok_and(|value| value == "true"),
     };
