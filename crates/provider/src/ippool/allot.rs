@@ -124,7 +124,7 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
 
     /// Takes back what the claim has, unless somebody else still holds the claim.
     fn release(&mut self, claim: &'a Claim) -> Step<'a> {
-        if claim.is_held_by_others() {
+        if claim.is_held_by_others(&self.snapshot.given_up) {
             return Step::Hold;
         }
         let key = claim.key();

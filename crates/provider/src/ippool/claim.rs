@@ -33,7 +33,7 @@ pub(super) fn plan(pool: &IpPool, claim: &Claim, step: &Step<'_>, now: &str) -> 
         for object in addresses {
             release_address(&mut release, object);
         }
-        unhold(&mut release, claim);
+        let_go(&mut release, claim);
         plan.append(release);
     }
     plan
@@ -195,22 +195,32 @@ pub(super) fn release_address(plan: &mut Plan, object: &Given) {
 }
 
 fn release_object<K: Object>(plan: &mut Plan, object: &K, finalizer: &str) {
-    without(plan, object, finalizer);
+    without(plan, object, &[finalizer]);
     if !object.meta().is_deleting() {
         plan.delete(object);
+    }
+}
+
+/// Lets go a claim whose addresses are taken back. If a Metal3Data still holds it, that is given up.
+fn let_go(plan: &mut Plan, claim: &Claim) {
+    match claim {
+        Claim::Metal3(object) => without(plan, object.as_ref(), &[claim.finalizer(), finalizer::DATA]),
+        Claim::Capi(_) => unhold(plan, claim),
     }
 }
 
 /// Takes our finalizer off a claim.
 pub(super) fn unhold(plan: &mut Plan, claim: &Claim) {
     match claim {
-        Claim::Metal3(object) => without(plan, object.as_ref(), claim.finalizer()),
-        Claim::Capi(object) => without(plan, object.as_ref(), claim.finalizer()),
+        Claim::Metal3(object) => without(plan, object.as_ref(), &[claim.finalizer()]),
+        Claim::Capi(object) => without(plan, object.as_ref(), &[claim.finalizer()]),
     }
 }
 
-fn without<K: Object>(plan: &mut Plan, object: &K, finalizer: &str) {
+fn without<K: Object>(plan: &mut Plan, object: &K, finalizers: &[&str]) {
     let mut new = object.clone();
-    remove_finalizer(new.meta_mut(), finalizer);
+    for finalizer in finalizers {
+        remove_finalizer(new.meta_mut(), finalizer);
+    }
     plan.update_object(object, &new);
 }

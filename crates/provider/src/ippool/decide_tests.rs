@@ -1,4 +1,7 @@
-use capm3_api::ipam::{IpAddress, IpClaim};
+use capm3_api::{
+    ipam::{IpAddress, IpClaim},
+    v1beta2::{Metal3Data, Metal3DataClaim},
+};
 use capm3_engine::ObjectKey;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -133,6 +136,45 @@ fn an_address_stays_while_somebody_else_holds_the_claim() {
         memory.put::<IpClaim>(claim("b"));
         pass(&mut memory, 1);
         assert_eq!((said(&memory, "a"), said(&memory, "b")), (first.to_owned(), second.to_owned()));
+    }
+}
+
+#[test]
+fn a_claim_that_its_data_has_given_up_is_let_go_in_one_write_and_no_earlier() {
+    let infrastructure = "infrastructure.cluster.x-k8s.io/v1beta2";
+    let owner = |kind: &str, name: &str, uid: &str| {
+        json!({"apiVersion": infrastructure, "kind": kind,
+        "name": name, "uid": uid, "controller": true})
+    };
+    let data = |going: bool| {
+        let mut data = json!({"metadata": {"namespace": "n", "name": "d", "uid": "uid-d", "finalizers": [finalizer::DATA],
+            "ownerReferences": [owner("Metal3DataClaim", "m", "uid-m")]}, "spec": {"claim": {"name": "m"}}});
+        if going {
+            data["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        data
+    };
+    let machines_claim = json!({"metadata": {"namespace": "n", "name": "m", "uid": "uid-m"}});
+    for (mut memory, _) in twins(&["a"]) {
+        let held = json!({"metadata": {"finalizers": [finalizer::DATA],
+            "ownerReferences": [owner("Metal3Data", "d", "uid-d")]}});
+        memory.change::<IpClaim>(&key("a"), &held);
+        pass(&mut memory, 0);
+        memory.delete::<IpClaim>(&key("a"));
+        let is_quiet = |memory: &Memory| plan(memory, 1).is_quiet();
+        assert!(is_quiet(&memory), "its data was not seen");
+        memory.put::<Metal3DataClaim>(machines_claim.clone());
+        memory.put::<Metal3Data>(data(false));
+        assert!(is_quiet(&memory), "its data lives");
+        memory.put::<Metal3Data>(data(true));
+        assert!(is_quiet(&memory), "the machine still runs on its data");
+        memory.delete::<Metal3DataClaim>(&key("m"));
+        let kinds: Vec<String> =
+            writes(&plan(&memory, 1)).iter().map(|w| w.rsplit_once(' ').unwrap().0.to_owned()).collect();
+        assert_eq!(kinds, ["patch IPAddress", "delete IPAddress", "patch IPClaim", "patch IPPool/status"]);
+        pass(&mut memory, 1);
+        assert!(memory.list::<IpClaim>().is_empty());
+        assert!(memory.list::<IpAddress>().is_empty());
     }
 }
 

@@ -1,6 +1,6 @@
 //! The two kinds of claims that a pool serves, and the two kinds of addresses that it gives, each pair as one.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use capm3_api::{
     ipam::{self, IpAddress, IpClaim},
@@ -57,9 +57,11 @@ impl Claim {
         }
     }
 
-    /// Whether somebody else holds the claim too.
-    pub(super) fn is_held_by_others(&self) -> bool {
-        self.metadata().finalizers.iter().flatten().any(|f| f != self.finalizer())
+    /// Whether somebody else holds the claim too. The Metal3Data of a claim that is `given_up` does no longer.
+    pub(super) fn is_held_by_others(&self, given_up: &BTreeSet<String>) -> bool {
+        let data = given_up.contains(self.metadata().name_str()).then_some(finalizer::DATA);
+        let is_ours = |f: &str| f == self.finalizer() || Some(f) == data;
+        self.metadata().finalizers.iter().flatten().any(|f| !is_ours(f))
     }
 }
 

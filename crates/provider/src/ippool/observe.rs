@@ -9,6 +9,8 @@ use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
     metadata::MetadataExt,
     neighbours::{CapiIpAddress, Cluster, IpAddressClaim},
+    v1beta2::{self, Metal3Data, Metal3DataClaim},
+    vocabulary::finalizer,
 };
 use capm3_domain::address::ClaimKind;
 use capm3_engine::{Index, Object, ObjectKey, Reader};
@@ -24,6 +26,7 @@ use crate::{
         CAPI_CLAIMS_BY_POOL, CAPI_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_POOL, IP_CLAIMS_BY_POOL,
         OPEN_CAPI_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL,
     },
+    metal3data::is_claimed,
 };
 
 /// An IPPool, the claims that need something, and all addresses of the pool.
@@ -43,6 +46,8 @@ pub struct Snapshot {
     pub in_the_way: BTreeMap<Place, Given>,
     /// Terminating addresses of the pool whose claim is gone.
     pub claimless: BTreeSet<Place>,
+    /// IPClaims on their way out whose Metal3Data is given up, so that they are no longer held for it.
+    pub given_up: BTreeSet<String>,
     /// Claims for which the server refused the address just now, by kind and name, with the server's words.
     pub refused: BTreeMap<String, String>,
 }
@@ -79,8 +84,10 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         addresses,
         in_the_way: BTreeMap::new(),
         claimless,
+        given_up: BTreeSet::new(),
         refused: BTreeMap::new(),
     };
+    snapshot.given_up = given_up(reader, &snapshot.claims);
     snapshot.in_the_way = in_the_way(reader, key, &snapshot);
     Some(snapshot)
 }
@@ -124,6 +131,26 @@ fn claimless(reader: &impl Reader, key: &ObjectKey, addresses: &[Given]) -> BTre
     };
     let terminating = addresses.iter().filter(|address| address.metadata().is_deleting());
     terminating.filter(|address| !has_claim(address)).map(Given::place).collect()
+}
+
+/// IPClaims that are deleted and held for a Metal3Data which gives its addresses back.
+fn given_up(reader: &impl Reader, claims: &[Claim]) -> BTreeSet<String> {
+    let going = claims.iter().map(Claim::metadata).filter(|claim| claim.is_deleting());
+    let held = going.filter(|claim| claim.has_finalizer(finalizer::DATA));
+    held.filter(|claim| is_given_up(reader, claim)).map(|claim| claim.name_str().to_owned()).collect()
+}
+
+fn is_given_up(reader: &impl Reader, claim: &ObjectMeta) -> bool {
+    let here = |name: &str| ObjectKey::new(claim.namespace_str(), name);
+    let owner = claim.owner(v1beta2::GROUP, "Metal3Data");
+    let data = owner.and_then(|owner| {
+        let data = reader.get::<Metal3Data>(&here(&owner.name))?;
+        (data.metadata.uid_str() == owner.uid).then_some(data)
+    });
+    data.is_some_and(|data| {
+        let claim = data.spec.claim.as_ref().and_then(|c| reader.get::<Metal3DataClaim>(&here(c.name_str())));
+        data.metadata.is_deleting() && !is_claimed(&data, claim.as_deref())
+    })
 }
 
 fn uid_of<K: Object>(reader: &impl Reader, key: &ObjectKey) -> Option<String> {

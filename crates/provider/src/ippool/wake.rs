@@ -6,12 +6,13 @@ use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
     metadata::MetadataExt,
     neighbours::{CapiIpAddress, Cluster, IpAddressClaim},
+    v1beta2::{Metal3Data, Metal3DataClaim},
 };
 use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
 
 use crate::{
     batch::GATHER,
-    indexes::{POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE, serves},
+    indexes::{DATA_BY_CLAIM, IP_CLAIMS_BY_OWNER, POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE, serves},
     watching::{came_or_went, changed_beside_status},
 };
 
@@ -52,6 +53,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
     watch_addresses(caches, queue, |address: &CapiIpAddress| {
         Some(&address.spec.pool_ref).filter(|pool| serves(pool)).map(|pool| pool.name.clone())
     });
+    watch_data(caches, queue);
     if let Some(store) = caches.store::<Cluster>() {
         let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
         store.subscribe(move |change| {
@@ -69,6 +71,37 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
                 queue.add(pool.key());
             }
         });
+    }
+}
+
+/// A Metal3Data on its way out, and the end of its claim, bring back the pools that hold its IPClaims for it.
+fn watch_data(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
+    if let Some(store) = caches.store::<Metal3Data>() {
+        let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
+        store.subscribe(move |change| {
+            let going = change.new.as_ref().filter(|data| data.metadata.is_deleting());
+            if let (Some(data), Some(caches)) = (going, caches.upgrade()) {
+                wake_holders(&caches, &queue, data);
+            }
+        });
+    }
+    if let Some(store) = caches.store::<Metal3DataClaim>() {
+        let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));
+        store.subscribe(move |change| {
+            let gone = change.old.as_ref().filter(|_| change.new.is_none());
+            if let (Some(claim), Some(caches)) = (gone, caches.upgrade()) {
+                for data in caches.by_index(&DATA_BY_CLAIM, &claim.key().to_string()) {
+                    wake_holders(&caches, &queue, &data);
+                }
+            }
+        });
+    }
+}
+
+fn wake_holders(caches: &Caches, queue: &Queue<ObjectKey>, data: &Metal3Data) {
+    let claims = caches.by_index(&IP_CLAIMS_BY_OWNER, data.metadata.uid_str());
+    for claim in claims.iter().filter(|claim| claim.metadata.is_deleting()) {
+        queue.add_after(ObjectKey::new(claim.metadata.namespace_str(), claim.spec.pool.name_str()), GATHER);
     }
 }
 

@@ -103,11 +103,15 @@ impl AddressClaim {
             }
             _ => self.let_go(plan),
         }
-        if !self.metadata().is_deleting() {
-            match self {
-                Self::Metal3(claim) => plan.delete(claim.as_ref()),
-                Self::Capi(claim) => plan.delete(claim.as_ref()),
-            }
+        self.delete(plan);
+    }
+
+    /// Deletes it, unless that has begun.
+    pub(super) fn delete(&self, plan: &mut Plan) {
+        match self {
+            _ if self.metadata().is_deleting() => {}
+            Self::Metal3(claim) => plan.delete(claim.as_ref()),
+            Self::Capi(claim) => plan.delete(claim.as_ref()),
         }
     }
 }

@@ -7,17 +7,18 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::Machine,
     reference::SecretRef,
-    v1beta2::{self, Metal3Data, Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine},
+    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine},
     vocabulary::{annotation, event, finalizer, reason},
 };
 use capm3_domain::render::{
     Address, Content, Inputs, Objects, PoolRef, Pools, Problem, RenderError, referenced_pools, secret_name,
 };
 use capm3_engine::{End, EventNote, Plan};
+use kube::core::ObjectMeta;
 
 use super::{
     Snapshot,
-    claims::ask,
+    claims::{AddressClaim, PoolClaim, ask},
     halves::{halves, wanted_spec},
     patience::still_patient,
     pools::{Waiting, free},
@@ -270,8 +271,18 @@ impl Pass<'_> {
             return Plan::wait_for("the Metal3DataClaim to be gone");
         }
         let mut plan = Plan::done();
-        for claim in &self.snapshot.ip_claims {
-            claim.claim.release(&mut plan, &self.snapshot.pools);
+        let mut held_by_pools = Vec::new();
+        for PoolClaim { claim, .. } in &self.snapshot.ip_claims {
+            if self.is_released_by_pool(claim) {
+                claim.delete(&mut plan);
+                held_by_pools.push(claim.metadata().name_str());
+            } else {
+                claim.release(&mut plan, &self.snapshot.pools);
+            }
+        }
+        if !held_by_pools.is_empty() {
+            let claims = held_by_pools.join(", ");
+            return plan.ending(End::WaitFor(format!("the addresses of IPClaim {claims} to be given back")));
         }
         remove_finalizer(&mut self.new.metadata, finalizer::DATA);
         // The claim is gone, so nobody else will take its finalizer off.
@@ -280,25 +291,41 @@ impl Pass<'_> {
         plan
     }
 
+    /// Whether the built-in address manager takes our finalizer off the claim together with its own. It sees on this data
+    /// that nobody uses the address any more, so the data stays until that is done.
+    fn is_released_by_pool(&self, claim: &AddressClaim) -> bool {
+        let AddressClaim::Metal3(claim) = claim else { return false };
+        let pool = self.snapshot.pools.get(claim.spec.pool.name_str()).map(|pool| &pool.metadata);
+        let manages = |pool: &ObjectMeta| {
+            pool.has_finalizer(finalizer::IP_POOL) && pool.annotation(annotation::PAUSED).is_none()
+        };
+        self.snapshot.serves_addresses
+            && claim.metadata.has_finalizer(finalizer::IP_CLAIM)
+            && pool.is_some_and(manages)
+    }
+
     /// Whether the claim goes and its machine has let it go: what the data lacks by now is no news to anybody.
     fn is_given_up(&self) -> bool {
         let claim = self.snapshot.claim.as_ref().map(|claim| &claim.metadata);
         claim.is_some_and(|claim| claim.is_deleting() && !claim.has_finalizer(finalizer::MACHINE))
     }
 
-    /// Whether the claim that this data was made for is still there; a later namesake does not count, nor does a claim
-    /// that uses other data by now. Data without an owner cannot tell, so any claim of the name holds it.
     fn is_claimed(&self) -> bool {
-        let old = &self.snapshot.data.metadata;
-        let used = self.snapshot.claim.as_ref().and_then(|claim| claim.status.rendered_data.as_ref());
-        if used.is_some_and(|used| used.name_str() != old.name_str()) {
-            return false;
-        }
-        if old.owner(v1beta2::GROUP, "Metal3DataClaim").is_none() {
-            return self.snapshot.claim.is_some();
-        }
-        self.snapshot.claim.as_ref().is_some_and(|claim| old.is_owned_by_uid(claim.metadata.uid_str()))
+        is_claimed(&self.snapshot.data, self.snapshot.claim.as_deref())
     }
+}
+
+/// Whether the claim that this data was made for is still there; a later namesake does not count, nor does a claim
+/// that uses other data by now. Data without an owner cannot tell, so any claim of the name holds it.
+pub(crate) fn is_claimed(data: &Metal3Data, claim: Option<&Metal3DataClaim>) -> bool {
+    let used = claim.and_then(|claim| claim.status.rendered_data.as_ref());
+    if used.is_some_and(|used| used.name_str() != data.metadata.name_str()) {
+        return false;
+    }
+    if data.metadata.owner(v1beta2::GROUP, "Metal3DataClaim").is_none() {
+        return claim.is_some();
+    }
+    claim.is_some_and(|claim| data.metadata.is_owned_by_uid(claim.metadata.uid_str()))
 }
 
 /// What a document is rendered from.

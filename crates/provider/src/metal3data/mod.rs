@@ -21,6 +21,7 @@ use std::sync::Arc;
 use capm3_engine::{Controller, ObjectKey, Plan, Queue, drive};
 pub use claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3};
 pub use decide::decide;
+pub(crate) use decide::is_claimed;
 pub use glance::waits_for;
 pub use halves::{halves, render, wanted_spec};
 pub use observe::{Snapshot, observe};
@@ -38,7 +39,10 @@ pub(crate) fn controller(context: &Context) -> Controller {
             let context = context.clone();
             boxed(async move {
                 drive(&context.executor, || match observe(&*context.caches, &key) {
-                    Some(snapshot) => decide(&snapshot, &context.clock.now_text()),
+                    Some(snapshot) => {
+                        let snapshot = Snapshot { serves_addresses: context.serves_addresses, ..snapshot };
+                        decide(&snapshot, &context.clock.now_text())
+                    }
                     None => Plan::done(),
                 })
                 .await

@@ -46,6 +46,8 @@ pub struct Snapshot {
     pub namesakes: BTreeMap<String, AddressClaim>,
     /// The IPPools among the pools of the template and of the claims.
     pub pools: BTreeMap<String, Arc<IpPool>>,
+    /// Whether the built-in address manager serves IPPools.
+    pub serves_addresses: bool,
     /// The Secrets of the names that this data uses.
     pub secrets: BTreeMap<&'static str, Arc<SecretMetadata>>,
 }
@@ -92,6 +94,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         namesakes: observe_namesakes(reader, &data, &wanted),
         pools: observe_pools(reader, &key.namespace, &wanted, &ip_claims),
         ip_claims,
+        serves_addresses: false,
         secrets,
         data,
     })

@@ -55,6 +55,7 @@ fn complete() -> Snapshot {
         ip_claims: vec![],
         namesakes: BTreeMap::new(),
         pools: [("pool".to_owned(), pool())].into(),
+        serves_addresses: false,
         secrets: BTreeMap::new(),
     }
 }
@@ -257,4 +258,31 @@ fn deletion_waits_for_the_claim_then_gives_addresses_back_without_the_template()
     let namesake = read(json!({"metadata": {"name": "m", "uid": "uid-of-a-later-claim"}}));
     let gone = decide(&deleting(Snapshot { claim: Some(namesake), ..served() }));
     assert_eq!(shown(&gone).len(), 3, "a later claim of the same name does not hold it back");
+}
+
+/// The claim is gone; the pool is served by the built-in address manager.
+fn deleting_in_built_in_pool(pool: Value) -> Snapshot {
+    let pools = [("pool".to_owned(), read(pool))].into();
+    deleting(Snapshot { claim: None, serves_addresses: true, pools, ..served() })
+}
+
+#[test]
+fn the_built_in_address_manager_lets_go_of_address_claims_before_the_data_goes() {
+    let held = json!({"metadata": {"name": "pool", "finalizers": [finalizer::IP_POOL]}});
+    let waits = decide(&deleting_in_built_in_pool(held.clone()));
+    assert_eq!(shown(&waits), ["delete IPClaim dt-0-pool"]);
+    assert_eq!(waits.end, End::WaitFor("the addresses of IPClaim dt-0-pool to be given back".into()));
+    let done = decide(&Snapshot { ip_claims: vec![], ..deleting_in_built_in_pool(held) });
+    assert_eq!(shown(&done), ["patch Metal3Data dt-0"]);
+}
+
+#[test]
+fn without_a_manager_at_its_pool_the_data_lets_go_of_address_claims_itself() {
+    let paused = json!({"metadata": {"name": "pool", "finalizers": [finalizer::IP_POOL],
+        "annotations": {"cluster.x-k8s.io/paused": ""}}});
+    for pool in [json!({"metadata": {"name": "pool"}}), paused] {
+        let plan = decide(&deleting_in_built_in_pool(pool));
+        let expected = ["patch IPClaim dt-0-pool", "delete IPClaim dt-0-pool", "patch Metal3Data dt-0"];
+        assert_eq!(shown(&plan), expected);
+    }
 }

@@ -213,6 +213,21 @@ fn data_goes_before_its_claim_goes() {
 }
 
 #[test]
+fn data_that_its_own_controller_holds_is_only_deleted_and_lets_go_by_itself() {
+    let mut memory = world(&["a"]);
+    pass(&mut memory, 0);
+    let held = json!({"metadata": {"finalizers": [finalizer::DATA_CLAIM, finalizer::DATA]}});
+    memory.change::<Metal3Data>(&key("t-0"), &held);
+    delete_claim(&mut memory, "a");
+    let release =
+        ["delete Metal3Data n/t-0", "patch Metal3DataClaim n/a", "patch Metal3DataTemplate/status n/t"];
+    assert_eq!(writes(&plan(&memory, 1)), release);
+    // Without its owner the data could not tell this claim from a later one of the name.
+    memory.change::<Metal3Data>(&key("t-0"), &json!({"metadata": {"ownerReferences": null}}));
+    assert_eq!(writes(&plan(&memory, 1)).first().unwrap(), "patch Metal3Data n/t-0");
+}
+
+#[test]
 fn data_stays_while_the_machine_still_holds_the_claim() {
     let mut memory = world(&["a"]);
     pass(&mut memory, 0);
