@@ -23,15 +23,27 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 11] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("replicas and storms", "test --release --package capm3-lab --locked --test faults"),
     ("sweep, seed 1", "run --release --quiet --package xtask -- sweep --seed 1"),
     ("sweep, seed 2", "run --release --quiet --package xtask -- sweep --seed 2"),
+    ("10,000 documents", "run --release --quiet --package xtask -- bench render --size 10000"),
+    ("10,000 indexes and addresses", "run --release --quiet --package xtask -- bench allocate"),
     ("100 machines", "run --release --quiet --package xtask -- bench machines --size 100 --json"),
-    ("1,000 machines", "run --release --quiet --package xtask -- bench machines --size 1000 --json"),
-    ("5,000 machines", "run --release --quiet --package xtask -- bench machines --size 5000 --json"),
+    (
+        "1,000 machines",
+        "run --release --quiet --package xtask -- bench machines --size 1000 --against 100 --json",
+    ),
+    (
+        "5,000 machines",
+        "run --release --quiet --package xtask -- bench machines --size 5000 --against 100 --json",
+    ),
+    (
+        "10,000 machines",
+        "run --release --quiet --package xtask -- bench machines --size 10000 --against 100 --json",
+    ),
 ];
 
 /// Runs every part and prints what became of each; 1 if one failed.

@@ -1,7 +1,7 @@
 //! Where the repository is and what files it has.
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -29,4 +29,14 @@ pub fn rust_files(below: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Our own binary. A stage of `ci` builds the workspace anew and with it us, so the file that we run from may be gone
+/// by now; Linux has a name for it that lasts as long as we do.
+pub fn ourselves() -> Result<PathBuf> {
+    let lasting = Path::new("/proc/self/exe");
+    if lasting.exists() {
+        return Ok(lasting.to_owned());
+    }
+    env::current_exe().context("finding our own binary")
 }

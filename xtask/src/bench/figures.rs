@@ -1,13 +1,9 @@
 //! What a benchmark of machines tells, next to the budgets.
 
-use serde_json::json;
+use anyhow::{Result, bail};
+use serde_json::{Map, Value, json};
 
 use crate::requests::Counts;
-
-/// Budgets: writes and reads per machine, all requests to delete one; at rest nothing is written.
-const WRITES: f64 = 18.0;
-const READS: f64 = 4.0;
-const TO_DELETE: f64 = 14.0;
 
 /// The figures of one run.
 pub struct Figures {
@@ -20,8 +16,10 @@ pub struct Figures {
     /// Requests until everything was at rest.
     pub up: Counts,
     pub writes_at_rest: u64,
-    /// All requests to delete one machine, where that was tried.
-    pub to_delete_one: Option<f64>,
+    /// What deleting some machines takes, where that was tried.
+    pub deletion: Option<Deletion>,
+    /// What a machine costs against one of a smaller fleet, where that was asked for.
+    pub growth: Option<Growth>,
     /// What was asked how often, the most frequent first.
     pub by_kind: Vec<String>,
     pub peak_rss_mb: u64,
@@ -29,45 +27,104 @@ pub struct Figures {
     pub memory_of: &'static str,
 }
 
+/// What deleting machines takes.
+pub struct Deletion {
+    /// All requests to delete one.
+    pub requests: f64,
+    /// Seconds until the last request of all; the hosts of the benchmark take no time of their own.
+    pub seconds: f64,
+}
+
+/// What a machine costs against one of a smaller fleet.
+pub struct Growth {
+    pub against: usize,
+    pub ratio: f64,
+}
+
+/// A figure that has a budget.
+struct Judged {
+    name: &'static str,
+    member: &'static str,
+    value: f64,
+    budget: f64,
+    /// Digits behind the point, for people.
+    digits: usize,
+}
+
 impl Figures {
     fn per_machine(&self, count: u64) -> f64 {
         count as f64 / (self.size + 1) as f64
     }
 
+    /// Milliseconds of processor time a machine, or of time on the wall.
+    pub fn milliseconds_each(&self) -> f64 {
+        self.processor.unwrap_or(self.seconds) * 1000.0 / self.size.max(1) as f64
+    }
+
+    fn judged(&self) -> Vec<Judged> {
+        let judged = |name, member, value, budget, digits| Judged { name, member, value, budget, digits };
+        let mut all = vec![
+            judged("writes per machine", "writesPerMachine", self.per_machine(self.up.writes), 18.0, 1),
+            judged("reads per machine", "readsPerMachine", self.per_machine(self.up.reads), 4.0, 1),
+            judged("writes in 60 s at rest", "writesAtRest", self.writes_at_rest as f64, 0.0, 0),
+        ];
+        if let Some(Deletion { requests, seconds }) = self.deletion {
+            all.push(judged("requests to delete one", "requestsToDeleteOne", requests, 14.0, 1));
+            all.push(judged("seconds until it is gone", "secondsToDelete", seconds, 1.0, 2));
+        }
+        if let Some(Growth { ratio, .. }) = self.growth {
+            all.push(judged("times a smaller fleet", "growth", ratio, 1.2, 2));
+        }
+        all
+    }
+
     /// One JSON line with every figure and its budget.
     pub fn json(&self) -> String {
-        let (writes, reads) = (self.per_machine(self.up.writes), self.per_machine(self.up.reads));
-        let each = self.processor.map(|seconds| round(seconds * 1000.0 / self.size.max(1) as f64));
-        let line = json!({"bench": self.bench, "size": self.size, "seconds": round(self.seconds),
-            "processorMsPerMachine": each, "requestsToDeleteOne": self.to_delete_one.map(round),
-            "writesPerMachine": round(writes), "readsPerMachine": round(reads), "writesAtRest": self.writes_at_rest,
-            "peakRssMb": self.peak_rss_mb,
-            "budget": {"writesPerMachine": WRITES, "readsPerMachine": READS, "writesAtRest": 0, "requestsToDeleteOne": TO_DELETE}});
+        let mut line = json!({"bench": self.bench, "size": self.size, "seconds": round(self.seconds),
+            "processorMsPerMachine": self.processor.map(|_| round(self.milliseconds_each())),
+            "peakRssMb": self.peak_rss_mb});
+        let judged = self.judged();
+        let members = |number: fn(&Judged) -> f64| -> Map<String, Value> {
+            judged.iter().map(|figure| (figure.member.to_owned(), json!(round(number(figure))))).collect()
+        };
+        if let Some(line) = line.as_object_mut() {
+            line.extend(members(|figure| figure.value));
+            line.insert("budget".to_owned(), members(|figure| figure.budget).into());
+        }
         line.to_string()
     }
 
     /// The same for people.
     pub fn text(&self) -> String {
-        let (size, seconds) = (self.size, self.seconds);
-        let each = self.processor.unwrap_or(seconds) * 1000.0 / size.max(1) as f64;
-        let delete = self.to_delete_one.map_or("not tried".to_owned(), |count| format!("{count:>6.1}"));
-        let (writes, reads) = (self.per_machine(self.up.writes), self.per_machine(self.up.reads));
-        let (rest, peak, whose) = (self.writes_at_rest, self.peak_rss_mb, self.memory_of);
-        format!(
-            "{size} machines in {seconds:.1} s ({each:.1} ms each)\n\
-             writes per machine     {writes:>6.1}   budget {WRITES}\n\
-             reads per machine      {reads:>6.1}   budget {READS}\n\
-             requests to delete one {delete}   budget {TO_DELETE}\n\
-             writes in 60 s at rest {rest:>6}   budget 0\n\
-             peak memory            {peak:>6} MB, {whose}"
-        )
+        let (size, seconds, each) = (self.size, self.seconds, self.milliseconds_each());
+        let whose = if self.processor.is_some() { " of processor time" } else { "" };
+        let mut text = format!("{size} machines in {seconds:.1} s ({each:.1} ms{whose} each)\n");
+        for Judged { name, value, budget, digits, .. } in self.judged() {
+            text += &format!("{name:<24} {value:>6.digits$}   budget {budget}\n");
+        }
+        if let Some(Growth { against, .. }) = self.growth {
+            text += &format!("  (the smaller fleet has {against} machines, the best of its runs)\n");
+        }
+        text + &format!("{:<24} {:>6} MB, {}", "peak memory", self.peak_rss_mb, self.memory_of)
     }
 
+    /// Prints the figures.
     pub fn print(&self, as_json: bool, by_kind: bool) {
         if by_kind {
             self.by_kind.iter().for_each(|line| eprintln!("{line}"));
         }
         println!("{}", if as_json { self.json() } else { self.text() });
+    }
+
+    /// Fails if a figure is over its budget.
+    pub fn judge(&self) -> Result<()> {
+        let over = |figure: &Judged| figure.value > figure.budget;
+        let say = |figure: Judged| format!("{} {:.2} > {}", figure.name, figure.value, figure.budget);
+        let over: Vec<String> = self.judged().into_iter().filter(over).map(say).collect();
+        if !over.is_empty() {
+            bail!("over budget: {}", over.join(", "));
+        }
+        Ok(())
     }
 }
 
@@ -79,22 +136,26 @@ fn round(value: f64) -> f64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn counts_are_divided_by_all_machines_and_stand_next_to_their_budgets() {
-        let up = Counts { writes: 35, reads: 2 };
-        let figures = Figures {
+    fn figures() -> Figures {
+        Figures {
             bench: "machines",
             size: 1,
             seconds: 1.234,
             processor: Some(0.5),
-            up,
+            up: Counts { writes: 35, reads: 2 },
             writes_at_rest: 0,
-            to_delete_one: Some(12.0),
+            deletion: Some(Deletion { requests: 12.0, seconds: 0.04 }),
+            growth: None,
             by_kind: Vec::new(),
             peak_rss_mb: 7,
             memory_of: "the manager",
-        };
-        let line: serde_json::Value = serde_json::from_str(&figures.json()).unwrap();
+        }
+    }
+
+    #[test]
+    fn counts_are_divided_by_all_machines_and_stand_next_to_their_budgets() {
+        let figures = figures();
+        let line: Value = serde_json::from_str(&figures.json()).unwrap();
         assert_eq!(line["writesPerMachine"], 17.5);
         assert_eq!(line["seconds"], 1.23);
         assert_eq!(
@@ -102,6 +163,19 @@ mod tests {
             (&json!(500.0), &json!(12.0))
         );
         assert_eq!(line["budget"]["writesPerMachine"], 18.0);
-        assert!(figures.text().contains("writes per machine       17.5   budget 18\n"), "{}", figures.text());
+        assert!(
+            figures.text().contains("writes per machine         17.5   budget 18\n"),
+            "{}",
+            figures.text()
+        );
+        assert!(figures.judge().is_ok());
+    }
+
+    #[test]
+    fn a_figure_over_its_budget_fails_the_run_by_name() {
+        let growth = Some(Growth { against: 100, ratio: 1.25 });
+        let figures = Figures { writes_at_rest: 3, growth, ..figures() };
+        let said = figures.judge().unwrap_err().to_string();
+        assert_eq!(said, "over budget: writes in 60 s at rest 3.00 > 0, times a smaller fleet 1.25 > 1.2");
     }
 }

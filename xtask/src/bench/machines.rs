@@ -1,23 +1,34 @@
 //! One cluster of many workers on the embedded server, in process and in virtual time.
 
-use std::time::Duration;
+use std::{process::Command, time::Duration};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use capm3_engine::clock::Stopwatch;
 use capm3_lab::{
     Lab, Options, Settled,
     fleet::{fleet, scaled},
     report::report,
 };
+use serde_json::Value;
 
-use super::{REST, figures::Figures};
+use super::{
+    REST,
+    figures::{Deletion, Figures},
+};
 use crate::{
-    memory, processor,
+    memory, processor, repo,
     requests::{Counts, between, embedded_by_kind},
 };
 
 /// How many machines are deleted afterwards, to count what that costs.
 const GO: usize = 50;
+
+/// How often a smaller fleet is measured: a short run is easily disturbed.
+const RUNS: usize = 5;
+
+/// How finely a deletion is watched, and how long nothing must happen for it to be over.
+const TICK: Duration = Duration::from_millis(10);
+const STILL: Duration = Duration::from_secs(30);
 
 /// User agent of the provider in a lab.
 const PROVIDER: &str = "capm3";
@@ -26,6 +37,37 @@ const PROVIDER: &str = "capm3";
 pub fn run(size: usize) -> Result<Figures> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
     runtime.block_on(measure(size))
+}
+
+/// What a machine of a fleet of that size costs, in milliseconds: the best of a few runs, each in a process of its own.
+pub fn cost_in_fleet_of(size: usize) -> Result<f64> {
+    let mut best = f64::INFINITY;
+    for _ in 0..RUNS {
+        let output = Command::new(repo::ourselves()?)
+            .args(["bench", "machines", "--json", "--size", &size.to_string()])
+            .output()?;
+        let line: Value = serde_json::from_slice(&output.stdout).context("a benchmark without a line")?;
+        best = best.min(
+            line.get("processorMsPerMachine")
+                .and_then(Value::as_f64)
+                .context("a line without processor time")?,
+        );
+    }
+    Ok(best)
+}
+
+/// How long until a number changes for the last time, by the clock of the lab, seen every few milliseconds.
+async fn last_change(number: impl Fn() -> u64) -> Duration {
+    let (mut seen, mut changed, mut now) = (number(), Duration::ZERO, Duration::ZERO);
+    while now < changed + STILL {
+        tokio::time::sleep(TICK).await;
+        now += TICK;
+        let current = number();
+        if current != seen {
+            (seen, changed) = (current, now);
+        }
+    }
+    changed
 }
 
 async fn measure(size: usize) -> Result<Figures> {
@@ -47,6 +89,7 @@ async fn measure(size: usize) -> Result<Figures> {
     let (at_rest, before) = (counts(), lab.server().requests());
     let gone = size.min(GO);
     lab.apply(&scaled(size, size - gone)).await?;
+    let to_delete = last_change(|| counts().all()).await;
     ensure!(lab.settle(Duration::from_secs(24 * 3600)).await == Settled::Quiet, "machines never went");
     by_kind.push(format!("to delete {gone}:"));
     by_kind.extend(embedded_by_kind(&between(&before, &lab.server().requests()), PROVIDER));
@@ -59,7 +102,11 @@ async fn measure(size: usize) -> Result<Figures> {
         processor: Some(processor),
         up,
         writes_at_rest: at_rest.since(up).writes,
-        to_delete_one: Some(counts().since(at_rest).all() as f64 / gone.max(1) as f64),
+        deletion: Some(Deletion {
+            requests: counts().since(at_rest).all() as f64 / gone.max(1) as f64,
+            seconds: to_delete.as_secs_f64(),
+        }),
+        growth: None,
         by_kind,
         peak_rss_mb: memory::peak_mb("self")?,
         memory_of: "provider, server and world in one process",

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use figures::{Figures, Growth};
 
 /// How long a benchmark looks whether anything is written at rest.
 const REST: Duration = Duration::from_secs(60);
@@ -18,7 +19,13 @@ const REST: Duration = Duration::from_secs(60);
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     /// A fleet comes up in process: requests and memory per machine (run it with `cargo run --release -p xtask`)
-    Machines(Fleet),
+    Machines {
+        #[command(flatten)]
+        fleet: Fleet,
+        /// Compare the cost of a machine with that in a fleet of this size
+        #[arg(long, value_name = "SIZE")]
+        against: Option<usize>,
+    },
     /// The same on a real API server, with `capm3 manager` as a process (needs Go)
     Real(Fleet),
     /// Documents of many machines on one core (with `--release`)
@@ -55,11 +62,20 @@ pub struct Fleet {
 /// Measures and prints.
 pub fn run(what: &Bench) -> Result<()> {
     let (figures, fleet) = match what {
-        Bench::Machines(fleet) => (machines::run(fleet.size)?, fleet),
+        Bench::Machines { fleet, against } => (machines_against(fleet.size, *against)?, fleet),
         Bench::Real(fleet) => (real::run(fleet.size)?, fleet),
         Bench::Render(many) => return render::run(many.size, many.json),
         Bench::Allocate(many) => return allocate::run(many.size, many.json),
     };
     figures.print(fleet.json, fleet.by_kind);
-    Ok(())
+    figures.judge()
+}
+
+fn machines_against(size: usize, against: Option<usize>) -> Result<Figures> {
+    let smaller = against.map(machines::cost_in_fleet_of).transpose()?;
+    let mut figures = machines::run(size)?;
+    figures.growth = against
+        .zip(smaller)
+        .map(|(against, cost)| Growth { against, ratio: figures.milliseconds_each() / cost });
+    Ok(figures)
 }
