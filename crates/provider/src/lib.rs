@@ -18,6 +18,7 @@ pub mod metal3datatemplate;
 pub mod metal3machine;
 pub mod metal3machinetemplate;
 mod owners;
+mod patience;
 mod watching;
 pub mod workload;
 

@@ -20,7 +20,6 @@ use super::{
     Snapshot,
     claims::{AddressClaim, PoolClaim, ask},
     halves::{halves, wanted_spec},
-    patience::still_patient,
     pools::{Waiting, free},
     secrets::{self, Secrets, Told},
     status::{Standing, digests_before, tell_claim, tell_data},
@@ -28,6 +27,7 @@ use super::{
 use crate::{
     finalizers::{add_finalizer, remove_finalizer},
     owners::controlled_by,
+    patience::still_patient,
 };
 
 /// One look at a data object.
@@ -110,7 +110,7 @@ impl Pass<'_> {
             Ok(told) => (Standing::rendered(told), End::Done),
             Err(stop @ Stop::Wait { what, .. }) => {
                 // What comes within a moment is not worth a word.
-                if let Some(rest) = still_patient(&old.metadata, now) {
+                if let Some(rest) = still_patient(&old.metadata, None, now) {
                     return plan.ending(End::After(rest));
                 }
                 (Standing::stopped(stop), End::WaitFor(what.clone()))

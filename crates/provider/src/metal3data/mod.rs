@@ -8,7 +8,6 @@ mod decide;
 mod glance;
 mod halves;
 mod observe;
-mod patience;
 mod pools;
 mod secrets;
 mod status;

@@ -10,8 +10,10 @@ use capm3_api::{
 };
 use capm3_engine::{End, EventNote, ObjectKey, Plan};
 
-use super::{Snapshot, Stage, associate, data, delete, live::Question, node, pause, status::Status};
-use crate::{batch::STATUS_PACE, conditions, finalizers::add_finalizer};
+use super::{
+    Snapshot, Stage, associate, data, delete, live::Question, node, pause, silence::silence, status::Status,
+};
+use crate::{conditions, finalizers::add_finalizer};
 
 /// A plan, and what concerns the workload cluster.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -266,17 +268,15 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Writes the status if its content changed. What a machine waits for often changes several times within a
-    /// second; then the last word is written a little later. What Cluster API waits for is written at once.
+    /// Writes the status if its content changed and is worth a word already; else the last word is written later.
     fn say(&mut self, old: &Metal3Machine, plan: &mut Plan, end: End) -> End {
         self.status().summarise();
         self.settle_conditions(old);
         if old.status == self.new.status {
             return end;
         }
-        let is_awaited = old.status.initialization != self.new.status.initialization || self.say_now;
-        if old.status.last_updated.as_deref() == Some(self.now) && !is_awaited {
-            return End::After(STATUS_PACE);
+        if let Some(rest) = silence(old, &self.new, self.now).filter(|_| !self.say_now) {
+            return End::After(rest);
         }
         self.new.status.last_updated = Some(self.now.to_owned());
         plan.update_status(old, &self.new);

@@ -15,6 +15,7 @@ mod node;
 mod observe;
 mod offers;
 mod pause;
+mod silence;
 mod stage;
 mod status;
 #[cfg(test)]

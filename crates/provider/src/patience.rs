@@ -1,0 +1,63 @@
+//! How long a wait may last before it is said.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::core::ObjectMeta;
+
+/// Most waits of an object that is new, or that spoke a moment ago, end soon; writing each of them down would cost more
+/// than it tells.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait on in silence since the object was made, began to go or last spoke; none if that is long ago.
+pub(crate) fn still_patient(
+    metadata: &ObjectMeta,
+    last_updated: Option<&str>,
+    now: &str,
+) -> Option<Duration> {
+    let of_server = [&metadata.creation_timestamp, &metadata.deletion_timestamp];
+    let spoke = last_updated.and_then(|time| time.parse::<Timestamp>().ok());
+    let since = of_server.into_iter().flatten().map(|time| time.0).chain(spoke).max()?;
+    let now: Timestamp = now.parse().ok()?;
+    let age = now.duration_since(since);
+    if age.unsigned_abs() >= PATIENCE {
+        // Either long ago, or the clocks disagree so much that the time says nothing.
+        return None;
+    }
+    Some(PATIENCE.saturating_sub(Duration::try_from(age).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: &str = "2026-01-01T00:00:20Z";
+
+    fn metadata(created: u8, deleted: Option<u8>) -> ObjectMeta {
+        let time = |second: u8| format!("2026-01-01T00:00:{second:02}Z");
+        let deleted = deleted.map(time);
+        serde_json::from_value(json!({"creationTimestamp": time(created), "deletionTimestamp": deleted}))
+            .unwrap()
+    }
+
+    #[test]
+    fn only_who_came_goes_or_spoke_a_moment_ago_waits_in_silence() {
+        for (what, created, deleted, spoke, expected) in [
+            ("new", 20, None, None, Some(5)),
+            ("almost new", 16, None, None, Some(1)),
+            ("old", 15, None, None, None),
+            ("began to go", 0, Some(18), None, Some(3)),
+            ("spoke", 0, None, Some("2026-01-01T00:00:19Z"), Some(4)),
+            ("spoke long ago", 0, None, Some("2026-01-01T00:00:09Z"), None),
+            ("spoke nonsense", 0, None, Some("t"), None),
+            ("the server's clock is a little ahead", 22, None, None, Some(5)),
+            ("the server's clock is far ahead", 40, None, None, None),
+        ] {
+            let rest = still_patient(&metadata(created, deleted), spoke, NOW);
+            assert_eq!(rest, expected.map(Duration::from_secs), "{what}");
+        }
+        assert_eq!(still_patient(&ObjectMeta::default(), None, NOW), None);
+    }
+}
