@@ -87,7 +87,7 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
     let new = snapshot.data.as_ref().clone();
     let mut pass = Pass { snapshot, new, others: Plan::done(), secrets_missing: false };
     if pass.new.metadata.is_deleting() {
-        return pass.delete();
+        return pass.delete(now);
     }
     if let Some(what) = pass.is_paused() {
         return Plan::wait_for(what);
@@ -263,12 +263,13 @@ impl Pass<'_> {
     }
 
     /// Waits for the claim to go, gives every address back, lets go. Needs no template.
-    fn delete(mut self) -> Plan {
+    fn delete(mut self, now: &str) -> Plan {
         if let Some(what) = self.is_paused() {
             return Plan::wait_for(what);
         }
-        if self.is_claimed() {
-            return Plan::wait_for("the Metal3DataClaim to be gone");
+        if let Some(claim) = self.snapshot.claim.as_ref().filter(|_| self.is_claimed()) {
+            let what = format!("Metal3DataClaim {} to be gone", claim.metadata.name_str());
+            return self.stay(Plan::done(), what, now);
         }
         let mut plan = Plan::done();
         let mut held_by_pools = Vec::new();
@@ -281,14 +282,26 @@ impl Pass<'_> {
             }
         }
         if !held_by_pools.is_empty() {
-            let claims = held_by_pools.join(", ");
-            return plan.ending(End::WaitFor(format!("the addresses of IPClaim {claims} to be given back")));
+            let what = format!("the address of IPClaim {} to be given back", held_by_pools.join(", "));
+            return self.stay(plan, what, now);
         }
         remove_finalizer(&mut self.new.metadata, finalizer::DATA);
         // The claim is gone, so nobody else will take its finalizer off.
         remove_finalizer(&mut self.new.metadata, finalizer::DATA_CLAIM);
         plan.update_object(self.snapshot.data.as_ref(), &self.new);
         plan
+    }
+
+    /// Waits on the way out, and says so if that lasts.
+    fn stay(mut self, mut plan: Plan, what: String, now: &str) -> Plan {
+        let old = self.snapshot.data.as_ref();
+        if let Some(rest) = still_patient(&old.metadata, None, now) {
+            return plan.ending(End::After(rest));
+        }
+        let standing = Standing::stopped(&Stop::wait(reason::DELETING, &what));
+        tell_data(&mut plan, old, &mut self.new, &standing, false, now);
+        plan.update_status(old, &self.new);
+        plan.ending(End::WaitFor(what))
     }
 
     /// Whether the built-in address manager takes our finalizer off the claim together with its own. It sees on this data

@@ -1,6 +1,6 @@
 //! Tables of decisions: a snapshot in, a plan out.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use capm3_api::{
     ipam::{IpAddress, IpPool},
@@ -249,7 +249,8 @@ fn deleting(mut snapshot: Snapshot) -> Snapshot {
 #[test]
 fn deletion_waits_for_the_claim_then_gives_addresses_back_without_the_template() {
     let waits = decide(&deleting(served()));
-    assert!(waits.writes.is_empty());
+    assert_eq!(shown(&waits), ["patch Metal3Data/status dt-0"], "it says why it stays");
+    assert_eq!(waits.end, End::WaitFor("Metal3DataClaim m to be gone".into()));
     let gone = decide(&deleting(Snapshot { claim: None, template: None, cluster: None, ..served() }));
     assert_eq!(
         shown(&gone),
@@ -270,8 +271,11 @@ fn deleting_in_built_in_pool(pool: Value) -> Snapshot {
 fn the_built_in_address_manager_lets_go_of_address_claims_before_the_data_goes() {
     let held = json!({"metadata": {"name": "pool", "finalizers": [finalizer::IP_POOL]}});
     let waits = decide(&deleting_in_built_in_pool(held.clone()));
-    assert_eq!(shown(&waits), ["delete IPClaim dt-0-pool"]);
-    assert_eq!(waits.end, End::WaitFor("the addresses of IPClaim dt-0-pool to be given back".into()));
+    assert_eq!(shown(&waits), ["delete IPClaim dt-0-pool", "patch Metal3Data/status dt-0"]);
+    assert_eq!(waits.end, End::WaitFor("the address of IPClaim dt-0-pool to be given back".into()));
+    let soon = super::decide(&deleting_in_built_in_pool(held.clone()), "2026-01-01T00:00:01Z");
+    assert_eq!(shown(&soon), ["delete IPClaim dt-0-pool"], "what takes a moment is not worth a word");
+    assert_eq!(soon.end, End::After(Duration::from_secs(4)));
     let done = decide(&Snapshot { ip_claims: vec![], ..deleting_in_built_in_pool(held) });
     assert_eq!(shown(&done), ["patch Metal3Data dt-0"]);
 }
