@@ -188,6 +188,15 @@ pub const OPEN_CLAIMS_BY_TEMPLATE: Index<Metal3DataClaim> = Index {
     },
 };
 
+/// Metal3DataClaims by the data that they were given.
+pub const CLAIMS_BY_RENDERED_DATA: Index<Metal3DataClaim> = Index {
+    name: "by-rendered-data",
+    values: |claim| {
+        let data = claim.status.rendered_data.as_ref().and_then(|data| data.name.as_deref());
+        data.map(|name| in_namespace(&claim.metadata, name)).into_iter().collect()
+    },
+};
+
 /// Metal3DataClaims by the name of their Cluster.
 pub const CLAIMS_BY_CLUSTER: Index<Metal3DataClaim> =
     Index { name: "by-cluster", values: |claim| cluster_label(&claim.metadata) };
@@ -256,6 +265,10 @@ pub const OPEN_IP_CLAIMS_BY_POOL: Index<IpClaim> = Index {
 pub const IP_CLAIMS_BY_OWNER: Index<IpClaim> =
     Index { name: "by-owner-uid", values: |claim| owner_uids(&claim.metadata) };
 
+/// IPClaims by the Metal3Data that owns them, by name: their owner may be gone.
+pub const IP_CLAIMS_BY_DATA: Index<IpClaim> =
+    Index { name: "by-data", values: |claim| data_of(&claim.metadata) };
+
 /// IPAddresses by the pool that they are from.
 pub const IP_ADDRESSES_BY_POOL: Index<IpAddress> = Index {
     name: "by-pool",
@@ -286,6 +299,10 @@ pub const OPEN_CAPI_CLAIMS_BY_POOL: Index<IpAddressClaim> = Index {
 /// IPAddressClaims by the uid of each owner.
 pub const CAPI_CLAIMS_BY_OWNER: Index<IpAddressClaim> =
     Index { name: "by-owner-uid", values: |claim| owner_uids(&claim.metadata) };
+
+/// IPAddressClaims by the Metal3Data that owns them, by name.
+pub const CAPI_CLAIMS_BY_DATA: Index<IpAddressClaim> =
+    Index { name: "by-data", values: |claim| data_of(&claim.metadata) };
 
 /// IPAddresses of Cluster API by the IPPool that they are from.
 pub const CAPI_IP_ADDRESSES_BY_POOL: Index<CapiIpAddress> =
@@ -328,7 +345,12 @@ pub fn register(caches: &mut Caches) {
     caches.add::<Metal3MachineTemplate>(&[]);
     caches.add::<Metal3Cluster>(&[METAL3_CLUSTERS_BY_OWNER]);
     caches.add::<Metal3DataTemplate>(&[TEMPLATES_BY_SPACE]);
-    caches.add::<Metal3DataClaim>(&[CLAIMS_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE, CLAIMS_BY_CLUSTER]);
+    caches.add::<Metal3DataClaim>(&[
+        CLAIMS_BY_TEMPLATE,
+        OPEN_CLAIMS_BY_TEMPLATE,
+        CLAIMS_BY_CLUSTER,
+        CLAIMS_BY_RENDERED_DATA,
+    ]);
     caches.add::<Metal3Data>(&[
         DATA_BY_TEMPLATE,
         DATA_BY_SPACE,
@@ -337,9 +359,19 @@ pub fn register(caches: &mut Caches) {
         DATA_BY_SECRET,
     ]);
     caches.add::<IpPool>(&[POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE]);
-    caches.add::<IpClaim>(&[IP_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL, IP_CLAIMS_BY_OWNER]);
+    caches.add::<IpClaim>(&[
+        IP_CLAIMS_BY_POOL,
+        OPEN_IP_CLAIMS_BY_POOL,
+        IP_CLAIMS_BY_OWNER,
+        IP_CLAIMS_BY_DATA,
+    ]);
     caches.add::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);
-    caches.add::<IpAddressClaim>(&[CAPI_CLAIMS_BY_POOL, OPEN_CAPI_CLAIMS_BY_POOL, CAPI_CLAIMS_BY_OWNER]);
+    caches.add::<IpAddressClaim>(&[
+        CAPI_CLAIMS_BY_POOL,
+        OPEN_CAPI_CLAIMS_BY_POOL,
+        CAPI_CLAIMS_BY_OWNER,
+        CAPI_CLAIMS_BY_DATA,
+    ]);
     caches.add::<CapiIpAddress>(&[CAPI_IP_ADDRESSES_BY_POOL]);
     caches.add::<BareMetalHost>(&[
         HOSTS_BY_CONSUMER,
@@ -367,6 +399,11 @@ fn pool_of(metadata: &ObjectMeta, pool: &TypedPoolRef) -> Vec<String> {
 
 fn cluster_label(metadata: &ObjectMeta) -> Vec<String> {
     metadata.label(label::CLUSTER_NAME).map(|name| in_namespace(metadata, name)).into_iter().collect()
+}
+
+fn data_of(metadata: &ObjectMeta) -> Vec<String> {
+    let owner = metadata.owner(v1beta2::GROUP, "Metal3Data");
+    owner.map(|owner| in_namespace(metadata, &owner.name)).into_iter().collect()
 }
 
 fn owner_uids(metadata: &ObjectMeta) -> Vec<String> {

@@ -118,6 +118,11 @@ impl AddressBook {
         if let Some(address) = self.address_of(&request.claim) {
             return Ok(self.layout.allocation(address));
         }
+        self.choose_anew(request, draw)
+    }
+
+    /// The same for a claim that has no address of its own, whatever stands under its name.
+    pub fn choose_anew(&self, request: &AddressRequest, draw: u128) -> Result<Allocation, AddressError> {
         let address = self.choose_address(request, draw)?;
         let allocation = self.layout.allocation(address);
         self.layout.check(&allocation, request.claim.kind)?;

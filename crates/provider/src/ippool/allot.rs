@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_api::metadata::MetadataExt;
 use capm3_domain::address::{
-    Address, AddressBook, AddressError, Allocation, ClaimKey, ClaimKind, object_name,
+    Address, AddressBook, AddressError, AddressRequest, Allocation, ClaimKey, ClaimKind, object_name,
 };
 
 use super::{
@@ -67,6 +67,9 @@ pub(super) fn allot(snapshot: &Snapshot, find: impl FnMut(&Place) -> Option<Give
     let mut steps = Vec::with_capacity(snapshot.claims.len());
     for claim in going {
         steps.push((claim, desk.release(claim)));
+    }
+    for (claim, address) in &snapshot.bereaved {
+        steps.push((claim, desk.restore(claim, address)));
     }
     for claim in staying {
         steps.push((claim, desk.serve(claim)));
@@ -161,7 +164,7 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
             let words = format!("Failed to create associated IPAddress object: {words}");
             return Step::Report(Refusal::new(words, ""));
         }
-        self.choose(claim)
+        self.choose(claim, claim.request())
     }
 
     /// The address whose name the claim has taken, unless an object of somebody else stands where it must be.
@@ -174,11 +177,16 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
         (is_it && self.owner_of_name(&place).is_none()).then_some(Step::Complete(allocation, place.1))
     }
 
-    fn choose(&mut self, claim: &'a Claim) -> Step<'a> {
-        let request = claim.request();
+    /// Makes anew the address that a served claim has lost: whoever runs on it must not meet another one there.
+    fn restore(&mut self, claim: &'a Claim, address: &str) -> Step<'a> {
+        self.choose(claim, AddressRequest { requested: Some(address.to_owned()), ..claim.request() })
+    }
+
+    /// An address for a claim that has none of its own. Ends, because no address is looked at twice.
+    fn choose(&mut self, claim: &'a Claim, request: AddressRequest) -> Step<'a> {
         let draw = draw(claim.metadata().uid_str());
         loop {
-            let allocation = match self.book.choose(&request, draw) {
+            let allocation = match self.book.choose_anew(&request, draw) {
                 Ok(allocation) => allocation,
                 Err(error) => return Step::Report(self.refuse(&error)),
             };
@@ -224,7 +232,13 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
             Some((address, owner)) => format!("{address} cannot be given: {owner}"),
             None => error.to_string(),
         };
-        Refusal { words, reason: error.condition_reason(), help: error.help(&self.book) }
+        let mut help = error.help(&self.book);
+        if let (AddressError::Exhausted { requested: false }, Some((address, owner))) =
+            (error, self.passed_over.first_key_value())
+        {
+            help = format!("{help}; {address} cannot be given: {owner}");
+        }
+        Refusal { words, reason: error.condition_reason(), help }
     }
 }
 

@@ -37,7 +37,7 @@ pub fn decide_in_parts<'a>(snapshot: &'a Snapshot, now: &'a str) -> impl Iterato
 impl Pass for Snapshot {
     fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
         let pool = self.pool.as_ref();
-        if pool.metadata.annotation(annotation::PAUSED).is_some() {
+        if is_paused(pool) {
             return Batch { tail: Plan::wait_for("the end of the pool's pause"), ..Batch::default() };
         }
         let mut held = pool.clone();
@@ -60,6 +60,19 @@ impl Pass for Snapshot {
     fn refuse(&mut self, refusals: Refusals) {
         self.refused = refusals;
     }
+}
+
+fn is_paused(pool: &IpPool) -> bool {
+    pool.metadata.annotation(annotation::PAUSED).is_some()
+}
+
+/// Whether the address manager holds the pool and looks at its claims: neither it nor its Cluster is paused or missing.
+pub(crate) fn is_at_work(pool: &IpPool, cluster: Option<&Cluster>) -> bool {
+    let waits_for_cluster = match cluster {
+        Some(cluster) => cluster.is_paused(),
+        None => pool.spec.cluster_name.is_some() && !pool.metadata.is_deleting(),
+    };
+    pool.metadata.has_finalizer(finalizer::IP_POOL) && !is_paused(pool) && !waits_for_cluster
 }
 
 /// Label, owner and finalizer of the pool. Answers what the pool has to wait for before its claims are looked at.
@@ -104,7 +117,7 @@ fn set_owner(pool: &mut IpPool, cluster: &Cluster) {
 }
 
 /// Terminating addresses whose claim is gone have nobody left who would release them.
-fn let_orphans_go(snapshot: &Snapshot) -> Plan {
+pub(super) fn let_orphans_go(snapshot: &Snapshot) -> Plan {
     let mut plan = Plan::done();
     for address in &snapshot.addresses {
         if snapshot.claimless.contains(&address.place()) {

@@ -140,6 +140,33 @@ fn an_address_stays_while_somebody_else_holds_the_claim() {
 }
 
 #[test]
+fn an_address_of_another_claim_of_the_same_name_is_left_alone_and_the_next_one_is_given() {
+    for (mut memory, [first, second]) in twins(&[]) {
+        let owner = json!({"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPClaim", "name": "z", "uid": "uid-of-an-earlier-z"});
+        memory.put::<IpAddress>(json!({"metadata": {"namespace": "n", "name": format!("x-{}", first.replace(['.', ':'], "-")),
+            "ownerReferences": [owner]}, "spec": {"address": first, "pool": {"name": "p"}, "claim": {"name": "z"}}}));
+        memory.put::<IpClaim>(claim("z"));
+        pass(&mut memory, 0);
+        assert_eq!(said(&memory, "z"), second);
+    }
+}
+
+#[test]
+fn an_address_that_was_torn_out_is_made_anew_before_anybody_else_is_served() {
+    for (mut memory, [first, second]) in twins(&["b"]) {
+        pass(&mut memory, 0);
+        let address = memory.list::<IpAddress>().remove(0);
+        let torn_out = key(address["metadata"]["name"].as_str().unwrap());
+        memory.change::<IpAddress>(&torn_out, &json!({"metadata": {"finalizers": null}}));
+        memory.delete::<IpAddress>(&torn_out);
+        memory.put::<IpClaim>(claim("a"));
+        pass(&mut memory, 1);
+        assert_eq!((said(&memory, "b"), said(&memory, "a")), (first.to_owned(), second.to_owned()));
+        assert_eq!(memory.list::<IpAddress>().len(), 2);
+    }
+}
+
+#[test]
 fn a_claim_that_its_data_has_given_up_is_let_go_in_one_write_and_no_earlier() {
     let infrastructure = "infrastructure.cluster.x-k8s.io/v1beta2";
     let owner = |kind: &str, name: &str, uid: &str| {

@@ -11,6 +11,8 @@ use capm3_api::{
 use capm3_domain::address::{AddressRequest, ClaimKey, ClaimKind};
 use kube::core::ObjectMeta;
 
+use crate::indexes::serves;
+
 /// A claim on an address.
 #[derive(Debug, Clone)]
 pub enum Claim {
@@ -47,6 +49,18 @@ impl Claim {
 
     pub(super) fn is_deleting(&self) -> bool {
         self.metadata().is_deleting()
+    }
+
+    /// Whether it names that pool and was given an address.
+    pub(super) fn is_served_by(&self, pool: &str) -> bool {
+        match self {
+            Self::Metal3(claim) => claim.spec.pool.name_str() == pool && claim.status.address.is_some(),
+            Self::Capi(claim) => {
+                serves(&claim.spec.pool_ref)
+                    && claim.spec.pool_ref.name == pool
+                    && claim.status.address_ref.is_some()
+            }
+        }
     }
 
     /// The finalizer by which we hold claims of this kind.

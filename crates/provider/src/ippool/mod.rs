@@ -9,13 +9,16 @@ mod allot;
 mod claim;
 mod decide;
 mod kinds;
+mod left_behind;
 mod observe;
 mod wake;
 
 use std::sync::Arc;
 
 pub use allot::draw;
-use capm3_engine::{Controller, ObjectKey, Queue};
+use capm3_api::ipam::IpPool;
+use capm3_engine::{Controller, ObjectKey, Queue, Reader};
+pub(crate) use decide::is_at_work;
 pub use decide::{decide, decide_in_parts};
 pub use kinds::{Claim, Given};
 pub use observe::{Snapshot, observe};
@@ -34,7 +37,12 @@ pub(crate) fn controller(context: &Context) -> Controller {
         queue,
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();
-            boxed(async move { serve(&context, || observe(&*context.caches, &key)).await })
+            boxed(async move {
+                if context.caches.get::<IpPool>(&key).is_none() {
+                    return left_behind::clean_up(&context, &key).await;
+                }
+                serve(&context, || observe(&*context.caches, &key)).await
+            })
         }),
     )
 }

@@ -38,6 +38,8 @@ pub struct Snapshot {
     pub cluster: Option<Arc<Cluster>>,
     /// Claims that are not served yet or that are being deleted; the oldest first.
     pub claims: Vec<Claim>,
+    /// Claims that were served and whose address object was taken away by hand, with the address.
+    pub bereaved: Vec<(Claim, String)>,
     /// Every claim of the pool; looked up only while the pool is being deleted.
     pub all_claims: Vec<Claim>,
     /// All addresses of the pool.
@@ -61,7 +63,11 @@ impl Snapshot {
 
 /// Reads the snapshot; `None` when the object is gone.
 pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
-    let pool = reader.get::<IpPool>(key)?;
+    Some(surroundings(reader, key, reader.get::<IpPool>(key)?))
+}
+
+/// The same around a pool that is given.
+pub(super) fn surroundings(reader: &impl Reader, key: &ObjectKey, pool: Arc<IpPool>) -> Snapshot {
     let value = key.to_string();
     let cluster =
         pool.spec.cluster_name.as_ref().and_then(|name| reader.get(&ObjectKey::new(&key.namespace, name)));
@@ -76,10 +82,12 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let capi = reader.by_index(&CAPI_IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::Capi);
     let addresses: Vec<Given> = metal3.chain(capi).collect();
     let claimless = claimless(reader, key, &addresses);
+    let bereaved = bereaved(reader, &pool, &addresses);
     let mut snapshot = Snapshot {
         pool,
         cluster,
         claims,
+        bereaved,
         all_claims,
         addresses,
         in_the_way: BTreeMap::new(),
@@ -89,7 +97,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     };
     snapshot.given_up = given_up(reader, &snapshot.claims);
     snapshot.in_the_way = in_the_way(reader, key, &snapshot);
-    Some(snapshot)
+    snapshot
 }
 
 fn claims(
@@ -105,7 +113,7 @@ fn claims(
 /// Two pools may share a prefix of names, and two addresses a name: tries which names the new addresses would get.
 fn in_the_way(reader: &impl Reader, key: &ObjectKey, snapshot: &Snapshot) -> BTreeMap<Place, Given> {
     let mut found = BTreeMap::new();
-    if snapshot.claims.iter().all(Claim::is_deleting) {
+    if snapshot.claims.iter().all(Claim::is_deleting) && snapshot.bereaved.is_empty() {
         return found;
     }
     allot(snapshot, |place| {
@@ -131,6 +139,21 @@ fn claimless(reader: &impl Reader, key: &ObjectKey, addresses: &[Given]) -> BTre
     };
     let terminating = addresses.iter().filter(|address| address.metadata().is_deleting());
     terminating.filter(|address| !has_claim(address)).map(Given::place).collect()
+}
+
+/// Served claims without an address object. Its address is told by the pool's status, which is written after the object, so
+/// it names an address that is in use even when the object is gone.
+fn bereaved(reader: &impl Reader, pool: &IpPool, addresses: &[Given]) -> Vec<(Claim, String)> {
+    let held: BTreeSet<&str> = addresses.iter().map(Given::claim_name).collect();
+    let lost = pool.status.indexes.iter().filter(|(claim, _)| !held.contains(claim.as_str()));
+    lost.filter_map(|(claim, address)| {
+        let key = ObjectKey::new(pool.metadata.namespace_str(), claim);
+        let metal3 = reader.get::<IpClaim>(&key).map(Claim::Metal3);
+        let claim = metal3.or_else(|| reader.get::<IpAddressClaim>(&key).map(Claim::Capi))?;
+        let is_served = claim.is_served_by(pool.metadata.name_str()) && !claim.is_deleting();
+        is_served.then(|| (claim, address.clone()))
+    })
+    .collect()
 }
 
 /// IPClaims that are deleted and held for a Metal3Data which gives its addresses back.

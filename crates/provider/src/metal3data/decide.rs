@@ -14,7 +14,6 @@ use capm3_domain::render::{
     Address, Content, Inputs, Objects, PoolRef, Pools, Problem, RenderError, referenced_pools, secret_name,
 };
 use capm3_engine::{End, EventNote, Plan};
-use kube::core::ObjectMeta;
 
 use super::{
     Snapshot,
@@ -308,19 +307,22 @@ impl Pass<'_> {
     /// that nobody uses the address any more, so the data stays until that is done.
     fn is_released_by_pool(&self, claim: &AddressClaim) -> bool {
         let AddressClaim::Metal3(claim) = claim else { return false };
-        let pool = self.snapshot.pools.get(claim.spec.pool.name_str()).map(|pool| &pool.metadata);
-        let manages = |pool: &ObjectMeta| {
-            pool.has_finalizer(finalizer::IP_POOL) && pool.annotation(annotation::PAUSED).is_none()
-        };
+        let is_of_both = |f: &String| [finalizer::DATA, finalizer::IP_CLAIM].contains(&f.as_str());
         self.snapshot.serves_addresses
             && claim.metadata.has_finalizer(finalizer::IP_CLAIM)
-            && pool.is_some_and(manages)
+            && claim.metadata.finalizers.iter().flatten().all(is_of_both)
+            && claim.metadata.is_owned_by_uid(self.snapshot.data.metadata.uid_str())
+            && self.snapshot.working_pools.contains(claim.spec.pool.name_str())
     }
 
-    /// Whether the claim goes and its machine has let it go: what the data lacks by now is no news to anybody.
+    /// Whether the claim goes and its machine has let it go, or it uses other data by now: what this data lacks is no news to
+    /// anybody.
     fn is_given_up(&self) -> bool {
-        let claim = self.snapshot.claim.as_ref().map(|claim| &claim.metadata);
-        claim.is_some_and(|claim| claim.is_deleting() && !claim.has_finalizer(finalizer::MACHINE))
+        let Some(claim) = self.snapshot.claim.as_deref() else { return false };
+        let used = claim.status.rendered_data.as_ref();
+        let uses_another = used.is_some_and(|used| used.name_str() != self.new.metadata.name_str());
+        let is_let_go = claim.metadata.is_deleting() && !claim.metadata.has_finalizer(finalizer::MACHINE);
+        uses_another || is_let_go
     }
 
     fn is_claimed(&self) -> bool {

@@ -7,6 +7,7 @@ mod claims;
 mod decide;
 mod glance;
 mod halves;
+mod left_behind;
 mod observe;
 mod pools;
 mod secrets;
@@ -17,7 +18,8 @@ mod watch;
 
 use std::sync::Arc;
 
-use capm3_engine::{Controller, ObjectKey, Plan, Queue, drive};
+use capm3_api::v1beta2::Metal3Data;
+use capm3_engine::{Controller, ObjectKey, Plan, Queue, Reader, drive};
 pub use claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3};
 pub use decide::decide;
 pub(crate) use decide::is_claimed;
@@ -37,6 +39,9 @@ pub(crate) fn controller(context: &Context) -> Controller {
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();
             boxed(async move {
+                if context.caches.get::<Metal3Data>(&key).is_none() {
+                    return left_behind::clean_up(&context, &key).await;
+                }
                 drive(&context.executor, || match observe(&*context.caches, &key) {
                     Some(snapshot) => {
                         let snapshot = Snapshot { serves_addresses: context.serves_addresses, ..snapshot };

@@ -1,6 +1,9 @@
 //! What a decision about a Metal3Data needs to know.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
@@ -16,12 +19,16 @@ use capm3_domain::{
     render::{Content, Objects, Pools, referenced_pools, secret_name},
 };
 use capm3_engine::{ObjectKey, Reader};
+use kube::core::ObjectMeta;
 
 use super::{
     claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3},
     halves::wanted_spec,
 };
-use crate::indexes::{CAPI_CLAIMS_BY_OWNER, IP_CLAIMS_BY_OWNER};
+use crate::{
+    indexes::{CAPI_CLAIMS_BY_OWNER, IP_CLAIMS_BY_OWNER},
+    ippool::is_at_work,
+};
 
 /// A Metal3Data and what surrounds it.
 #[derive(Debug, Clone)]
@@ -46,6 +53,8 @@ pub struct Snapshot {
     pub namesakes: BTreeMap<String, AddressClaim>,
     /// The IPPools among the pools of the template and of the claims.
     pub pools: BTreeMap<String, Arc<IpPool>>,
+    /// Names of those whose claims are looked at by their address manager.
+    pub working_pools: BTreeSet<String>,
     /// Whether the built-in address manager serves IPPools.
     pub serves_addresses: bool,
     /// The Secrets of the names that this data uses.
@@ -83,7 +92,11 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     // A template that cannot be read for pools is told when it is rendered.
     let wanted = spec.and_then(|spec: Metal3DataTemplateSpec| referenced_pools(&spec, objects).ok());
     let wanted = wanted.unwrap_or_default();
-    let ip_claims = observe_claims(reader, &data);
+    let mut ip_claims = observe_claims(reader, &data);
+    let mut namesakes = observe_namesakes(reader, &data, &wanted);
+    let inherited = namesakes.extract_if(.., |_, namesake| is_inherited(namesake, &data, claim.as_deref()));
+    ip_claims.extend(inherited.map(|(_, namesake)| with_address(reader, namesake)));
+    let pools = observe_pools(reader, &key.namespace, &wanted, &ip_claims);
     Some(Snapshot {
         cluster,
         claim,
@@ -91,8 +104,9 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         metal3_machine,
         machine,
         host,
-        namesakes: observe_namesakes(reader, &data, &wanted),
-        pools: observe_pools(reader, &key.namespace, &wanted, &ip_claims),
+        namesakes,
+        working_pools: working(reader, &pools),
+        pools,
         ip_claims,
         serves_addresses: false,
         secrets,
@@ -102,19 +116,44 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
 
 /// Claims are found by the uid of their owner, never by name: a namesake's claim is not ours.
 fn observe_claims(reader: &impl Reader, data: &Metal3Data) -> Vec<PoolClaim> {
-    let here = |name: &str| ObjectKey::new(data.metadata.namespace_str(), name);
     let uid = data.metadata.uid_str();
-    let metal3 = reader.by_index(&IP_CLAIMS_BY_OWNER, uid).into_iter().map(|claim| {
-        let address = claim.status.address.as_ref().and_then(|a| a.name.as_deref());
-        let address = address.and_then(|name| reader.get::<IpAddress>(&here(name)));
-        PoolClaim { claim: AddressClaim::Metal3(claim), address: address.map(|a| of_metal3(&a)) }
-    });
-    let capi = reader.by_index(&CAPI_CLAIMS_BY_OWNER, uid).into_iter().map(|claim| {
-        let address = claim.status.address_ref.as_ref().map(|a| a.name.clone());
-        let address = address.and_then(|name| reader.get::<CapiIpAddress>(&here(&name)));
-        PoolClaim { claim: AddressClaim::Capi(claim), address: address.map(|a| of_capi(&a)) }
-    });
-    metal3.chain(capi).collect()
+    let metal3 = reader.by_index(&IP_CLAIMS_BY_OWNER, uid).into_iter().map(AddressClaim::Metal3);
+    let capi = reader.by_index(&CAPI_CLAIMS_BY_OWNER, uid).into_iter().map(AddressClaim::Capi);
+    metal3.chain(capi).map(|claim| with_address(reader, claim)).collect()
+}
+
+fn with_address(reader: &impl Reader, claim: AddressClaim) -> PoolClaim {
+    let here = |name: &str| ObjectKey::new(claim.metadata().namespace_str(), name);
+    let address = match &claim {
+        AddressClaim::Metal3(claim) => {
+            let name = claim.status.address.as_ref().and_then(|address| address.name.as_deref());
+            name.and_then(|name| reader.get::<IpAddress>(&here(name))).map(|address| of_metal3(&address))
+        }
+        AddressClaim::Capi(claim) => {
+            let name = claim.status.address_ref.as_ref().map(|address| address.name.as_str());
+            name.and_then(|name| reader.get::<CapiIpAddress>(&here(name))).map(|address| of_capi(&address))
+        }
+    };
+    PoolClaim { claim, address }
+}
+
+/// Whether an earlier data object of this name made the claim for the same machine. It was removed by hand and the machine
+/// runs on the address, which so stays what it is.
+fn is_inherited(namesake: &AddressClaim, data: &Metal3Data, claim: Option<&Metal3DataClaim>) -> bool {
+    let created = |metadata: &ObjectMeta| metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let claimed = claim.and_then(|claim| created(&claim.metadata));
+    namesake.is_of_predecessor(data) && claimed.is_some() && created(namesake.metadata()) >= claimed
+}
+
+/// The pools that are not paused and whose Cluster, if they name one, is there and is not paused.
+fn working(reader: &impl Reader, pools: &BTreeMap<String, Arc<IpPool>>) -> BTreeSet<String> {
+    let works = |pool: &IpPool| {
+        let cluster = pool.spec.cluster_name.as_ref();
+        let cluster = cluster
+            .and_then(|name| reader.get::<Cluster>(&ObjectKey::new(pool.metadata.namespace_str(), name)));
+        is_at_work(pool, cluster.as_deref())
+    };
+    pools.iter().filter(|(_, pool)| works(pool)).map(|(name, _)| name.clone()).collect()
 }
 
 fn observe_namesakes(

@@ -1,6 +1,10 @@
 //! Tables of decisions: a snapshot in, a plan out.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use capm3_api::{
     ipam::{IpAddress, IpPool},
@@ -55,6 +59,7 @@ fn complete() -> Snapshot {
         ip_claims: vec![],
         namesakes: BTreeMap::new(),
         pools: [("pool".to_owned(), pool())].into(),
+        working_pools: BTreeSet::new(),
         serves_addresses: false,
         secrets: BTreeMap::new(),
     }
@@ -261,32 +266,51 @@ fn deletion_waits_for_the_claim_then_gives_addresses_back_without_the_template()
     assert_eq!(shown(&gone).len(), 3, "a later claim of the same name does not hold it back");
 }
 
-/// The claim is gone; the pool is served by the built-in address manager.
-fn deleting_in_built_in_pool(pool: Value) -> Snapshot {
-    let pools = [("pool".to_owned(), read(pool))].into();
-    deleting(Snapshot { claim: None, serves_addresses: true, pools, ..served() })
+/// The claim is gone; the built-in address manager runs, and whether it looks at the pool's claims.
+fn deleting_in_built_in_pool(works: bool, finalizers: Value) -> Snapshot {
+    let mut snapshot = deleting(Snapshot { claim: None, serves_addresses: true, ..served() });
+    snapshot.working_pools.extend(works.then(|| "pool".to_owned()));
+    let claim = read(
+        json!({"metadata": {"namespace": "metal3", "name": "dt-0-pool", "uid": "uid-i", "resourceVersion": "2",
+        "finalizers": finalizers, "ownerReferences": [{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+            "kind": "Metal3Data", "name": "dt-0", "uid": "uid-d"}]}, "spec": {"pool": {"name": "pool"}}}),
+    );
+    snapshot.ip_claims = vec![PoolClaim { claim: AddressClaim::Metal3(claim), address: None }];
+    snapshot
 }
 
 #[test]
 fn the_built_in_address_manager_lets_go_of_address_claims_before_the_data_goes() {
-    let held = json!({"metadata": {"name": "pool", "finalizers": [finalizer::IP_POOL]}});
-    let waits = decide(&deleting_in_built_in_pool(held.clone()));
+    let held = || deleting_in_built_in_pool(true, json!([finalizer::DATA, finalizer::IP_CLAIM]));
+    let waits = decide(&held());
     assert_eq!(shown(&waits), ["delete IPClaim dt-0-pool", "patch Metal3Data/status dt-0"]);
     assert_eq!(waits.end, End::WaitFor("the address of IPClaim dt-0-pool to be given back".into()));
-    let soon = super::decide(&deleting_in_built_in_pool(held.clone()), "2026-01-01T00:00:01Z");
+    let soon = super::decide(&held(), "2026-01-01T00:00:01Z");
     assert_eq!(shown(&soon), ["delete IPClaim dt-0-pool"], "what takes a moment is not worth a word");
     assert_eq!(soon.end, End::After(Duration::from_secs(4)));
-    let done = decide(&Snapshot { ip_claims: vec![], ..deleting_in_built_in_pool(held) });
+    let done = decide(&Snapshot { ip_claims: vec![], ..held() });
     assert_eq!(shown(&done), ["patch Metal3Data dt-0"]);
 }
 
 #[test]
-fn without_a_manager_at_its_pool_the_data_lets_go_of_address_claims_itself() {
-    let paused = json!({"metadata": {"name": "pool", "finalizers": [finalizer::IP_POOL],
-        "annotations": {"cluster.x-k8s.io/paused": ""}}});
-    for pool in [json!({"metadata": {"name": "pool"}}), paused] {
-        let plan = decide(&deleting_in_built_in_pool(pool));
+fn where_no_manager_would_let_go_of_address_claims_the_data_does() {
+    let (both, foreign) = ([finalizer::DATA, finalizer::IP_CLAIM], "somebody.else/holds");
+    for (works, finalizers) in [
+        (false, json!(both)),
+        (true, json!([finalizer::DATA])),
+        (true, json!([finalizer::DATA, finalizer::IP_CLAIM, foreign])),
+    ] {
+        let plan = decide(&deleting_in_built_in_pool(works, finalizers.clone()));
         let expected = ["patch IPClaim dt-0-pool", "delete IPClaim dt-0-pool", "patch Metal3Data dt-0"];
-        assert_eq!(shown(&plan), expected);
+        assert_eq!(shown(&plan), expected, "{works} {finalizers}");
     }
+}
+
+#[test]
+fn data_whose_claim_uses_other_data_asks_for_nothing() {
+    let other = read(
+        json!({"metadata": {"name": "m", "uid": "uid-c"}, "status": {"renderedData": {"name": "dt-7"}}}),
+    );
+    let plan = decide(&Snapshot { claim: Some(other), ..complete() });
+    assert!(plan.is_quiet(), "{plan}");
 }

@@ -25,7 +25,13 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     let w = waker.clone();
     subscribe::<Metal3Data>(context, move |data| w.queue.add(data.key()));
     let w = waker.clone();
-    subscribe::<Metal3DataClaim>(context, move |claim| w.by_index(&DATA_BY_CLAIM, &claim.key().to_string()));
+    subscribe::<Metal3DataClaim>(context, move |claim| {
+        w.by_index(&DATA_BY_CLAIM, &claim.key().to_string());
+        // Also data that is gone: it may have left something behind.
+        if let Some(data) = &claim.status.rendered_data {
+            w.queue.add(ObjectKey::new(claim.metadata.namespace_str(), data.name_str()));
+        }
+    });
     watch_templates(context, &waker);
     watch_clusters(context, &waker);
     let w = waker.clone();
@@ -40,10 +46,12 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
         }
     });
     let w = waker.clone();
-    subscribe::<IpClaim>(context, move |claim| w.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Data"));
+    subscribe::<IpClaim>(context, move |claim| {
+        wake_for_address_claim(&w, &claim.metadata, claim.spec.pool.name_str());
+    });
     let w = waker.clone();
     subscribe::<IpAddressClaim>(context, move |claim| {
-        w.owner_of(&claim.metadata, v1beta2::GROUP, "Metal3Data")
+        wake_for_address_claim(&w, &claim.metadata, &claim.spec.pool_ref.name);
     });
     let w = waker.clone();
     subscribe::<IpAddress>(context, move |address| {
@@ -60,6 +68,15 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     subscribe::<SecretMetadata>(context, move |secret| {
         waker.by_index(&DATA_BY_SECRET, &secret.key().to_string())
     });
+}
+
+/// An address claim wakes its owner, and the data whose claim would have its name.
+fn wake_for_address_claim(waker: &Waker, claim: &ObjectMeta, pool: &str) {
+    waker.owner_of(claim, v1beta2::GROUP, "Metal3Data");
+    let data = claim.name_str().strip_suffix(pool).and_then(|rest| rest.strip_suffix('-'));
+    if let Some(data) = data {
+        waker.queue.add(ObjectKey::new(claim.namespace_str(), data));
+    }
 }
 
 /// A Machine wakes the data of the Metal3Machine that it owns.

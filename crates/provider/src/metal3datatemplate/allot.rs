@@ -67,14 +67,14 @@ pub(super) struct Allotment<'a> {
     pub(super) is_paused: bool,
 }
 
-/// Goes through the claims: data that does not fit first, then the claims in the order of the snapshot.
+/// Goes through the claims: data that was lost and data that does not fit first, then the claims in the order of the snapshot.
 pub(super) fn allot(snapshot: &Snapshot) -> Allotment<'_> {
     let mut desk = Desk::new(snapshot);
-    let mut steps: Vec<_> = snapshot
-        .misfits
-        .iter()
-        .filter_map(|(unfit, claim)| Some((claim.as_ref(), desk.replace(unfit, claim)?)))
-        .collect();
+    let lost = snapshot.bereaved.iter();
+    let mut steps: Vec<_> =
+        lost.filter_map(|(claim, index)| Some((claim.as_ref(), desk.restore(claim, *index)?))).collect();
+    let misfits = snapshot.misfits.iter();
+    steps.extend(misfits.filter_map(|(unfit, claim)| Some((claim.as_ref(), desk.replace(unfit, claim)?))));
     steps.extend(snapshot.claims.iter().map(|claim| (claim.as_ref(), desk.claim(claim))));
     Allotment { steps, is_paused: desk.is_paused, indexes: desk.indexes() }
 }
@@ -107,6 +107,12 @@ impl<'a> Desk<'a> {
         }
         let free = snapshot.free();
         Self { snapshot, by_claim, free, created: Vec::new(), released: BTreeSet::new(), is_paused: false }
+    }
+
+    /// Makes anew the data that a claim has lost, under its index: the machine runs on what was rendered from it.
+    fn restore(&mut self, claim: &'a Metal3DataClaim, index: Index) -> Option<Step<'a>> {
+        let machine = machine_of(claim).filter(|_| !is_paused(self.snapshot, claim))?;
+        self.free.take(index).then(|| Step::Create(self.give(claim, machine, index)))
     }
 
     /// Gives a claim whose data no inline range can serve a lower index, if there is one.

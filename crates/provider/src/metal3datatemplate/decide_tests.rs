@@ -228,6 +228,20 @@ fn data_that_its_own_controller_holds_is_only_deleted_and_lets_go_by_itself() {
 }
 
 #[test]
+fn data_that_was_torn_out_is_made_anew_under_its_index_before_anybody_else_is_served() {
+    let mut memory = world(&["b"]);
+    pass(&mut memory, 0);
+    memory.change::<Metal3Data>(&key("t-0"), &json!({"metadata": {"finalizers": null}}));
+    memory.delete::<Metal3Data>(&key("t-0"));
+    memory.put::<Metal3DataClaim>(claim("a"));
+    pass(&mut memory, 1);
+    assert_eq!(index_of(&memory, "b").as_deref(), Some("t-0"));
+    assert_eq!(index_of(&memory, "a").as_deref(), Some("t-1"));
+    nobody_shares(&memory);
+    assert_eq!(memory.list::<Metal3Data>().len(), 2);
+}
+
+#[test]
 fn data_stays_while_the_machine_still_holds_the_claim() {
     let mut memory = world(&["a"]);
     pass(&mut memory, 0);

@@ -7,6 +7,7 @@
 mod allot;
 mod claim;
 mod decide;
+mod left_behind;
 #[cfg(test)]
 #[path = "../../tests/memory/mod.rs"]
 pub(crate) mod memory;
@@ -46,7 +47,8 @@ pub(crate) fn controller(context: &Context) -> Controller {
 }
 
 async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
-    let mut outcome = Outcome::Settled;
+    // A template that is not there is looked at under its name.
+    let mut outcome = left_behind::clean_up(context, space).await;
     for template in context.caches.by_index(&TEMPLATES_BY_SPACE, &space.to_string()) {
         let key = template.key();
         let served = serve(context, || observe(&*context.caches, &key));

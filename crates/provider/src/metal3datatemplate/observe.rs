@@ -32,6 +32,8 @@ pub struct Snapshot {
     pub template: Arc<Metal3DataTemplate>,
     /// Claims that are being deleted, then those that are not served yet; the oldest first.
     pub claims: Vec<Arc<Metal3DataClaim>>,
+    /// Claims that were served and whose data was taken away by hand, with its index.
+    pub bereaved: Vec<(Arc<Metal3DataClaim>, Index)>,
     /// Whether the template has claims at all; looked up only while the template is being deleted.
     pub has_claims: bool,
     /// All data of the template.
@@ -59,11 +61,13 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let has_claims =
         template.metadata.is_deleting() && !reader.by_index(&CLAIMS_BY_TEMPLATE, &key.to_string()).is_empty();
     let misfits = misfits(reader, &template, &datas);
+    let bereaved = bereaved(reader, &template, &datas);
     let mut snapshot = Snapshot {
         paused_clusters: paused_clusters(reader, key, &claims),
         shared: shared(reader, &template, &datas),
         template,
         claims,
+        bereaved,
         has_claims,
         datas,
         misfits,
@@ -117,6 +121,29 @@ fn shared(
         others.remove(&data.key());
     }
     others.into_values().collect()
+}
+
+/// Served claims without data. Their index is told by the template's status, which is written after the data, so it names an
+/// index that is in use even when the data is gone.
+fn bereaved(
+    reader: &impl Reader,
+    template: &Metal3DataTemplate,
+    datas: &[Arc<Metal3Data>],
+) -> Vec<(Arc<Metal3DataClaim>, Index)> {
+    let namespace = template.metadata.namespace_str();
+    let held: BTreeSet<i32> = datas.iter().filter_map(|data| data.spec.index).collect();
+    let lost = template.status.indexes.iter().filter(|entry| !held.contains(&entry.index));
+    lost.filter_map(|entry| {
+        let index = Index::new(entry.index)?;
+        let claim = reader.get::<Metal3DataClaim>(&ObjectKey::new(namespace, &entry.name))?;
+        let follows = || data_name(template.metadata.name_str(), index);
+        let name = entry.data_name.clone().unwrap_or_else(follows);
+        let used = claim.status.rendered_data.as_ref().map(|data| data.name_str());
+        let is_gone = reader.get::<Metal3Data>(&ObjectKey::new(namespace, &name)).is_none();
+        let is_served = used == Some(name.as_str()) && !claim.metadata.is_deleting();
+        (is_served && is_gone).then_some((claim, index))
+    })
+    .collect()
 }
 
 /// Data whose index lies behind the last address of an inline range. It was never rendered, so it may be replaced by

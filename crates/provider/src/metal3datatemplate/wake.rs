@@ -69,7 +69,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
     }
 }
 
-/// Adds the space of the template that is named; one that is not there yet wakes itself when it comes.
+/// Adds the space of the template that is named, or its name if it is not there.
 fn wake_template(
     queue: &Queue<ObjectKey>,
     caches: &Weak<Caches>,
@@ -79,8 +79,12 @@ fn wake_template(
     let name = template.map(|template| template.name_str()).unwrap_or_default();
     let key = ObjectKey::new(metadata.namespace_str(), name);
     let template = caches.upgrade().and_then(|caches| caches.get::<Metal3DataTemplate>(&key));
-    if let Some(template) = template {
-        queue.add_after(space(&template.metadata, space_of_template(&template)), GATHER);
+    match template {
+        Some(template) => {
+            queue.add_after(space(&template.metadata, space_of_template(&template)), GATHER);
+        }
+        // One that is gone may have left claims behind.
+        None => queue.add_after(key, GATHER),
     }
 }
 

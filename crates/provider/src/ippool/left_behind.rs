@@ -1,0 +1,57 @@
+//! What an IPPool leaves behind when its finalizer was taken off by hand: claims and addresses on their way out, which
+//! nobody else would let go.
+
+use std::sync::Arc;
+
+use capm3_api::ipam::IpPool;
+use capm3_engine::{ActError, ObjectKey, Outcome, Plan, Reader, drive};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::core::ObjectMeta;
+
+use super::{
+    allot::allot,
+    claim,
+    decide::let_orphans_go,
+    observe::{Snapshot, surroundings},
+};
+use crate::context::Context;
+
+/// Releases what is deleted of a pool that is gone.
+pub(super) async fn clean_up(context: &Context, pool: &ObjectKey) -> Outcome {
+    let now = context.clock.now_text();
+    if plan(&*context.caches, pool, &now).is_quiet() {
+        return Outcome::Settled;
+    }
+    // Only the server itself can say that the pool is gone.
+    match context.read_live::<IpPool>(pool).await {
+        Ok(None) => drive(&context.executor, || plan(&*context.caches, pool, &now)).await,
+        Ok(Some(_)) => Outcome::Settled,
+        Err(source) => Outcome::Failed(ActError { what: format!("read IPPool {pool}"), source }),
+    }
+}
+
+fn plan(reader: &impl Reader, key: &ObjectKey, now: &str) -> Plan {
+    if reader.get::<IpPool>(key).is_some() {
+        return Plan::done();
+    }
+    let snapshot = surroundings(reader, key, Arc::new(ghost(key)));
+    let claims = snapshot.claims.iter().filter(|claim| claim.is_deleting()).cloned().collect();
+    let snapshot = Snapshot { claims, bereaved: Vec::new(), ..snapshot };
+    let mut plan = Plan::done();
+    for (claim, step) in allot(&snapshot, |_| None).steps {
+        plan.append(claim::plan(&snapshot.pool, claim, &step, now));
+    }
+    plan.append(let_orphans_go(&snapshot));
+    plan
+}
+
+/// The pool as it was last: on its way out.
+fn ghost(key: &ObjectKey) -> IpPool {
+    let metadata = ObjectMeta {
+        namespace: Some(key.namespace.clone()),
+        name: Some(key.name.clone()),
+        deletion_timestamp: Some(Time(jiff::Timestamp::UNIX_EPOCH)),
+        ..ObjectMeta::default()
+    };
+    IpPool { metadata, ..IpPool::default() }
+}

@@ -1,0 +1,53 @@
+//! What a Metal3Data leaves behind when its finalizer was taken off by hand: its address claims, which are deleted with
+//! their owner and would wait for it for ever.
+
+use capm3_api::{
+    metadata::MetadataExt,
+    v1beta2::{Metal3Data, Metal3DataClaim},
+    vocabulary::finalizer,
+};
+use capm3_engine::{ActError, ObjectKey, Outcome, Plan, Reader, drive};
+use kube::core::ObjectMeta;
+
+use super::claims::AddressClaim;
+use crate::{
+    context::Context,
+    indexes::{CAPI_CLAIMS_BY_DATA, CLAIMS_BY_RENDERED_DATA, IP_CLAIMS_BY_DATA},
+};
+
+/// Lets go of the address claims of data that is gone, once no machine runs on it.
+pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
+    if abandoned(&*context.caches, key).is_empty() {
+        return Outcome::Settled;
+    }
+    // Only the server itself can say that the data is gone.
+    match context.read_live::<Metal3Data>(key).await {
+        Ok(None) => {}
+        Ok(Some(_)) => return Outcome::Settled,
+        Err(source) => return Outcome::Failed(ActError { what: format!("read Metal3Data {key}"), source }),
+    }
+    drive(&context.executor, || {
+        let mut plan = Plan::done();
+        for claim in abandoned(&*context.caches, key) {
+            claim.let_go(&mut plan);
+        }
+        plan
+    })
+    .await
+}
+
+/// Address claims on their way out that only wait for data which is not there.
+fn abandoned(reader: &impl Reader, key: &ObjectKey) -> Vec<AddressClaim> {
+    let value = key.to_string();
+    let runs = |claim: &Metal3DataClaim| {
+        !claim.metadata.is_deleting() || claim.metadata.has_finalizer(finalizer::MACHINE)
+    };
+    let in_use = reader.by_index(&CLAIMS_BY_RENDERED_DATA, &value).iter().any(|claim| runs(claim));
+    if in_use || reader.get::<Metal3Data>(key).is_some() {
+        return Vec::new();
+    }
+    let metal3 = reader.by_index(&IP_CLAIMS_BY_DATA, &value).into_iter().map(AddressClaim::Metal3);
+    let capi = reader.by_index(&CAPI_CLAIMS_BY_DATA, &value).into_iter().map(AddressClaim::Capi);
+    let waits = |claim: &ObjectMeta| claim.is_deleting() && claim.has_finalizer(finalizer::DATA);
+    metal3.chain(capi).filter(|claim| waits(claim.metadata())).collect()
+}
