@@ -5,7 +5,7 @@ use std::sync::Arc;
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::BareMetalHost,
-    v1beta2::Metal3Machine,
+    v1beta2::{self, Metal3DataClaim, Metal3Machine},
     vocabulary::{annotation, host_state, label},
 };
 
@@ -26,6 +26,14 @@ impl Lab {
             let to = Arc::clone(to);
             machines.subscribe(move |change| {
                 for line in machine_steps(change.old.as_deref(), change.new.as_deref()) {
+                    to.step(&line);
+                }
+            });
+        }
+        if let Some(claims) = caches.store::<Metal3DataClaim>() {
+            let to = Arc::clone(to);
+            claims.subscribe(move |change| {
+                if let Some(line) = claim_step(change.old.as_deref(), change.new.as_deref()) {
                     to.step(&line);
                 }
             });
@@ -52,16 +60,20 @@ fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Ve
         let host = value.split_once('/').map_or(value.as_str(), |(_, name)| name);
         lines.push(format!("machine {name} takes host {host}"));
     }
-    let data = |m: &Metal3Machine| m.status.rendered_data.as_ref().and_then(|r| r.name.clone());
-    if let Some(data) = data(new).filter(|_| old.and_then(data).is_none()) {
-        lines.push(format!("machine {name} gets data {data}"));
-    }
     if let Some(id) =
         new.spec.provider_id.as_ref().filter(|_| old.is_none_or(|o| o.spec.provider_id.is_none()))
     {
         lines.push(format!("machine {name} is {id}"));
     }
     lines
+}
+
+/// Told by the claim: the machine's own status repeats it later.
+fn claim_step(old: Option<&Metal3DataClaim>, new: Option<&Metal3DataClaim>) -> Option<String> {
+    let data = |claim: &Metal3DataClaim| claim.status.rendered_data.as_ref().and_then(|r| r.name.clone());
+    let given = data(new?).filter(|_| old.and_then(data).is_none())?;
+    let machine = &new?.metadata.owner(v1beta2::GROUP, "Metal3Machine")?.name;
+    Some(format!("machine {machine} gets data {given}"))
 }
 
 fn host_step(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> Option<String> {

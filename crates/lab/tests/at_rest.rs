@@ -1,14 +1,16 @@
-//! When everything stands, nothing is written; and a provider that starts anew finds everything as it left it.
+//! When everything stands, nothing is written, and on the way there what lasts; a provider that starts anew finds
+//! everything as it left it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
 
 use std::time::Duration;
 
-use capm3_lab::report::report;
+use capm3_lab::{Lab, Options, report::report};
+use capm3_world::Profile;
 use common::*;
 
-fn writes(lab: &capm3_lab::Lab) -> u64 {
+fn writes(lab: &Lab) -> u64 {
     let requests = lab.server().requests();
     let writes = requests.iter().filter(|r| !matches!(r.verb.as_str(), "get" | "list" | "watch"));
     writes.map(|r| r.count).sum()
@@ -21,6 +23,23 @@ async fn nothing_is_written_in_an_hour_at_rest() {
     tokio::time::sleep(Duration::from_secs(3600)).await;
     rest(&lab).await;
     assert_eq!(writes(&lab), before);
+}
+
+/// Each step of this world takes up to a second, so that a word for each would be a write for each.
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_comes_up_within_seconds_says_so_once() {
+    let lab =
+        Lab::start(&Options { profile: Profile::Demo, speed: 10.0, ..Options::default() }).await.unwrap();
+    lab.apply(&racks_without_machines()).await.unwrap();
+    rest(&lab).await;
+    lab.apply(&three_racks()).await.unwrap();
+    rest(&lab).await;
+    assert!(report(&lab, 0).machines.iter().all(|m| m.ready));
+    let requests = lab.server().requests();
+    let of_machines = requests.iter().filter(|r| {
+        r.resource.ends_with("/metal3machines") && r.subresource == "status" && r.user_agent == "capm3"
+    });
+    assert_eq!(of_machines.map(|r| r.count).sum::<u64>(), 6, "one for each machine");
 }
 
 #[tokio::test(start_paused = true)]
