@@ -13,7 +13,14 @@ use serde_json::{Value, json};
 
 /// Workers whose metadata tells their index and their address of the pool.
 fn with_addresses() -> Value {
-    json!({"metaData": {"indexes": [{"key": "index"}], "ipAddressesFromIPPool": [{"key": "address", "name": "fleet"}]}})
+    json!({"metaData": {"indexes": [{"key": "index"}], "ipAddressesFromPool": [{"key": "address", "name": "fleet"}]}})
+}
+
+/// Workers, and hosts for two more.
+async fn with_spare_hosts(replicas: usize) -> Lab {
+    let mut manifests = workers(replicas + 2, with_addresses());
+    change(&mut manifests, "MachineDeployment", "workers", &json!({"spec": {"replicas": replicas}}));
+    settled(&manifests).await
 }
 
 /// Deletes an object and takes all its finalizers off.
@@ -40,7 +47,7 @@ fn left(lab: &Lab) -> Vec<&'static str> {
 
 #[tokio::test(start_paused = true)]
 async fn data_that_was_torn_out_under_a_machine_comes_back_with_its_index_and_address() {
-    let lab = settled(&workers(2, with_addresses())).await;
+    let lab = with_spare_hosts(2).await;
     let before = rendered(&lab);
     let address = address_of(&lab, "fleet-0");
     tear_out(&lab, &metal3("Metal3Data"), "fleet-0").await;
@@ -56,7 +63,7 @@ async fn data_that_was_torn_out_under_a_machine_comes_back_with_its_index_and_ad
 
 #[tokio::test(start_paused = true)]
 async fn an_address_that_was_torn_out_under_a_claim_comes_back_and_is_given_to_nobody_else() {
-    let lab = settled(&workers(2, with_addresses())).await;
+    let lab = with_spare_hosts(2).await;
     let lost = address_of(&lab, "fleet-0");
     let claim = get(&lab, "IPClaim", "fleet-0-fleet");
     tear_out(&lab, &ipam("IPAddress"), &text(&claim, "/status/address/name")).await;
@@ -104,7 +111,7 @@ async fn data_goes_although_its_pool_waits_for_a_cluster() {
 /// A claim of somebody else under the name that data would give is waited for, and its end is noticed.
 #[tokio::test(start_paused = true)]
 async fn data_goes_on_when_a_namesake_of_its_claim_is_gone() {
-    let lab = settled(&workers(1, with_addresses())).await;
+    let lab = with_spare_hosts(1).await;
     let foreign = manifest(
         "ipam.metal3.io/v1alpha1",
         "IPClaim",
