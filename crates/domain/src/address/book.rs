@@ -233,6 +233,13 @@ impl AddressBook {
         self.layout.capacity()
     }
 
+    /// How many addresses of the ranges could still be given to a claim without wishes.
+    pub fn free(&self) -> u128 {
+        let taken: BTreeSet<Address> = self.entries.keys().copied().chain(self.layout.gateways()).collect();
+        let taken = taken.into_iter().filter(|address| self.layout.contains(*address)).count();
+        self.capacity().saturating_sub(u128::try_from(taken).unwrap_or(u128::MAX))
+    }
+
     /// `status.indexes` of the pool: address by name of the claim, an address without a claim under the empty name.
     /// Where claims of both kinds share a name, the IPClaim's address is shown.
     pub fn indexes(&self) -> BTreeMap<String, String> {

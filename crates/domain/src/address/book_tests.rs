@@ -169,6 +169,17 @@ fn a_gateway_is_not_given_out_unasked() {
 }
 
 #[test]
+fn neither_gateways_nor_reservations_nor_what_is_given_out_counts_as_free() {
+    let pool = serde_json::json!({"pools": [{"start": "10.0.0.1", "end": "10.0.0.6", "gateway": "10.0.0.1"}],
+        "preAllocations": {"x": "10.0.0.6", "y": "192.168.0.1"}});
+    let mut book = AddressBook::new(&spec(pool));
+    assert_eq!((book.free(), book.capacity()), (4, 6));
+    book.record(address("10.0.0.2"), None);
+    book.record(address("10.0.0.6"), Some(ClaimKey::new(IpClaim, "x")));
+    assert_eq!(book.free(), 3);
+}
+
+#[test]
 fn an_address_whose_object_name_is_foreign_is_passed_over() {
     for (spec, addresses) in twins() {
         let mut book = AddressBook::new(&spec);

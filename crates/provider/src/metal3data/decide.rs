@@ -19,7 +19,7 @@ use super::{
     Snapshot,
     claims::{AddressClaim, PoolClaim, ask},
     halves::{halves, wanted_spec},
-    pools::{Waiting, free},
+    pools::{Waiting, free_after},
     secrets::{self, Secrets, Told},
     status::{Standing, digests_before, tell_claim, tell_data},
 };
@@ -229,7 +229,8 @@ impl Pass<'_> {
                 None => self.ask(pool, &mut waiting),
                 Some(claim) => match (claim.claim.problem(), &claim.address) {
                     (Some(problem), _) => {
-                        let count = free(snapshot, name).map(|c| format!(" ({c})")).unwrap_or_default();
+                        let count = free_after(&problem, snapshot, name);
+                        let count = count.map(|count| format!(" ({count})")).unwrap_or_default();
                         refused.get_or_insert(format!("IP Allocation for {name} failed : {problem}{count}"));
                     }
                     (None, Some(address)) => {

@@ -1,7 +1,10 @@
 //! What a data object waits for of its pools, in words.
 
 use capm3_api::metadata::MetadataExt;
-use capm3_domain::{address::AddressBook, render::PoolRef};
+use capm3_domain::{
+    address::{AddressBook, AddressError},
+    render::PoolRef,
+};
 
 use super::Snapshot;
 
@@ -38,7 +41,22 @@ impl Waiting {
 /// How many addresses of an IPPool are free, in words.
 pub(super) fn free(snapshot: &Snapshot, pool: &str) -> Option<String> {
     let pool = snapshot.pools.get(pool).filter(|pool| !pool.metadata.is_deleting())?;
-    let capacity = AddressBook::new(&pool.spec).capacity();
-    let used = u128::try_from(pool.status.indexes.len()).unwrap_or(u128::MAX);
-    Some(format!("{} of {capacity} addresses are free", capacity.saturating_sub(used)))
+    let mut book = AddressBook::new(&pool.spec);
+    for address in pool.status.indexes.values().filter_map(|address| address.parse().ok()) {
+        book.record(address, None);
+    }
+    Some(count(book.free(), book.capacity()))
+}
+
+/// The same for one that has just refused a claim: its status may not tell yet of those who were served before.
+pub(super) fn free_after(problem: &str, snapshot: &Snapshot, pool: &str) -> Option<String> {
+    if problem != (AddressError::Exhausted { requested: false }).to_string() {
+        return free(snapshot, pool);
+    }
+    let pool = snapshot.pools.get(pool).filter(|pool| !pool.metadata.is_deleting())?;
+    Some(count(0, AddressBook::new(&pool.spec).capacity()))
+}
+
+fn count(free: u128, capacity: u128) -> String {
+    format!("{free} of {capacity} addresses are free")
 }

@@ -72,7 +72,9 @@ pub(super) fn tell_data(
     let changed = put(&mut status.conditions, stamp, standing);
     if changed {
         note(plan, standing, |reason, message| EventNote::warning(old, reason, message));
-        if standing.differs {
+        if !standing.ready && !standing.is_failure {
+            plan.event(EventNote::normal(old, standing.reason, &standing.message));
+        } else if standing.differs {
             plan.event(EventNote::warning(old, event::RENDER_DIFFERS, &standing.message));
         } else if standing.ready {
             plan.event(EventNote::normal(old, event::RENDERED, &standing.message));

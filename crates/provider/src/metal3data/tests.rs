@@ -112,6 +112,17 @@ fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
     assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "uid-d");
     assert_eq!(object["spec"]["pool"], json!({"name": "pool", "namespace": "metal3"}));
     assert_eq!(plan.end, End::WaitFor("an address of IPPool pool (pool: 2 of 3 addresses are free)".into()));
+    assert_eq!(
+        plan.events.first().map(|event| (event.warning, event.reason)),
+        Some((false, "WaitingForIPAddress"))
+    );
+}
+
+#[test]
+fn an_exhausted_pool_has_no_free_address_whatever_its_status_says() {
+    let plan = decide(&with_address(json!({"errorMessage": "Exhausted IP Pools"}), None));
+    let words = "IP Allocation for pool failed : Exhausted IP Pools (0 of 3 addresses are free)";
+    assert_eq!(plan.end, End::WaitFor(words.into()));
 }
 
 fn with_pool(metadata: Value, snapshot: Snapshot) -> Snapshot {
