@@ -60,6 +60,10 @@ pub mod label {
     pub const NODE_UUID: &str = "metal3.io/uuid";
     /// On a Node: its host name.
     pub const NODE_HOSTNAME: &str = "kubernetes.io/hostname";
+    /// Names the Metal3Data of an IPClaim that is named after its host.
+    pub const DATA_NAME: &str = "infrastructure.cluster.x-k8s.io/data-name";
+    /// Names the IPPool of an IPClaim that is named after its host.
+    pub const POOL_NAME: &str = "infrastructure.cluster.x-k8s.io/pool-name";
 }
 
 /// Finalizers.

@@ -26,13 +26,15 @@ pub struct Options {
     pub workers: usize,
     /// Whether the built-in address manager serves IPPools.
     pub serve_addresses: bool,
+    /// Whether IPClaims are named after their hosts, so that reservations of a pool outlive machines.
+    pub name_claims_by_host: bool,
     /// Whether released hosts stay powered on for faster provisioning.
     pub fast_track: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { workers: 10, serve_addresses: true, fast_track: false }
+        Self { workers: 10, serve_addresses: true, name_claims_by_host: false, fast_track: false }
     }
 }
 
@@ -43,6 +45,7 @@ pub(crate) struct Context {
     pub(crate) caches: Arc<Caches>,
     pub(crate) fast_track: bool,
     pub(crate) serves_addresses: bool,
+    pub(crate) names_claims_by_host: bool,
     pub(crate) executor: Executor,
     pub(crate) clock: Clock,
     pub(crate) workloads: Arc<Workloads>,
@@ -87,6 +90,7 @@ impl Provider {
             caches: Arc::clone(&caches),
             fast_track: options.fast_track,
             serves_addresses: options.serve_addresses,
+            names_claims_by_host: options.name_claims_by_host,
             clock,
             workloads: Arc::clone(&workloads),
             departures: Arc::new(Departures::default()),

@@ -32,6 +32,10 @@ pub struct ManagerArgs {
     #[arg(long)]
     enable_ipam: bool,
 
+    /// Name IPClaims <host>-<pool> instead of <data>-<pool>, so that preAllocations of a pool can pin an address to a host
+    #[arg(long)]
+    enable_bmh_name_based_preallocation: bool,
+
     /// Workers per controller
     #[arg(long, default_value = "10", value_name = "N")]
     workers: NonZeroUsize,
@@ -81,6 +85,7 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     let options = Options {
         workers: args.workers.get(),
         serve_addresses: args.enable_ipam,
+        name_claims_by_host: args.enable_bmh_name_based_preallocation,
         fast_track: std::env::var("CAPM3_FAST_TRACK").is_ok_and(|value| value == "true"),
     };
     let provider =

@@ -10,12 +10,13 @@ use capm3_api::{
     neighbours::{CapiIpAddress, IpAddressClaim, IpAddressClaimSpec, TypedPoolRef},
     reference::WideRef,
     v1beta2::{self, Metal3Data},
-    vocabulary::{condition, finalizer},
+    vocabulary::{condition, finalizer, label},
 };
 use capm3_domain::render::{Address, PoolRef};
 use capm3_engine::{Object, Plan};
 use kube::core::ObjectMeta;
 
+use super::Snapshot;
 use crate::{finalizers::remove_finalizer, owners::controlled_by};
 
 /// A claim on an address.
@@ -36,7 +37,7 @@ pub struct PoolClaim {
     pub address: Option<Address>,
 }
 
-/// Name of the claim on a pool.
+/// Name of the claim on a pool, unless it is named after its host.
 pub fn claim_name(data: &Metal3Data, pool: &str) -> String {
     format!("{}-{pool}", data.metadata.name_str())
 }
@@ -122,17 +123,27 @@ fn without_finalizer<K: Object>(plan: &mut Plan, claim: &K) {
     plan.update_object(claim, &released);
 }
 
-/// Adds the creation of the claim on a pool. If an address manager holds the pool, its finalizer is there from the
+/// Adds the creation of the claim on a pool, under a name that may be that of its host. If an address manager holds the pool, its finalizer is there from the
 /// start: it would put it there first thing, so this saves a write.
-pub(super) fn ask(plan: &mut Plan, data: &Metal3Data, pool: &PoolRef, held: Option<&IpPool>) {
+pub(super) fn ask(plan: &mut Plan, snapshot: &Snapshot, pool: &PoolRef) {
+    let (data, held) = (snapshot.data.as_ref(), snapshot.pools.get(&pool.name).map(AsRef::as_ref));
     let held = held.filter(|p| p.metadata.has_finalizer(finalizer::IP_POOL) && !p.metadata.is_deleting());
     let manager = held.filter(|_| pool.is_metal3()).map(|_| finalizer::IP_CLAIM);
     let finalizers = [finalizer::DATA].into_iter().chain(manager).map(str::to_owned);
     let namespace = data.metadata.namespace_str();
+    let name = snapshot.claim_name(pool);
+    let mut labels = data.metadata.labels.clone();
+    if name != claim_name(data, &pool.name) {
+        // The name no longer tells them.
+        labels.get_or_insert_default().extend([
+            (label::DATA_NAME.to_owned(), data.metadata.name_str().to_owned()),
+            (label::POOL_NAME.to_owned(), pool.name.clone()),
+        ]);
+    }
     let metadata = ObjectMeta {
-        name: Some(claim_name(data, &pool.name)),
+        name: Some(name),
         namespace: Some(namespace.to_owned()),
-        labels: data.metadata.labels.clone(),
+        labels,
         finalizers: Some(finalizers.collect()),
         owner_references: Some(vec![controlled_by(data)]),
         ..ObjectMeta::default()

@@ -249,9 +249,8 @@ impl Pass<'_> {
 
     /// Makes the claim on a pool, unless a claim of that name is still there.
     fn ask(&mut self, pool: &PoolRef, waiting: &mut Waiting) {
-        let Some(namesake) = self.snapshot.namesakes.get(&pool.name) else {
-            let held = self.snapshot.pools.get(&pool.name);
-            ask(&mut self.others, &self.snapshot.data, pool, held.map(AsRef::as_ref));
+        let Some(namesake) = self.snapshot.namesakes.get(&self.snapshot.claim_name(pool)) else {
+            ask(&mut self.others, self.snapshot, pool);
             return waiting.add_pool(self.snapshot, pool);
         };
         if namesake.is_of_predecessor(&self.new) && namesake.metadata().is_deleting() {

@@ -44,7 +44,11 @@ pub(crate) fn controller(context: &Context) -> Controller {
                 }
                 drive(&context.executor, || match observe(&*context.caches, &key) {
                     Some(snapshot) => {
-                        let snapshot = Snapshot { serves_addresses: context.serves_addresses, ..snapshot };
+                        let snapshot = Snapshot {
+                            serves_addresses: context.serves_addresses,
+                            names_claims_by_host: context.names_claims_by_host,
+                            ..snapshot
+                        };
                         decide(&snapshot, &context.clock.now_text())
                     }
                     None => Plan::done(),

@@ -16,7 +16,7 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::annotated_host,
-    render::{Content, Objects, Pools, referenced_pools, secret_name},
+    render::{Content, Objects, PoolRef, Pools, referenced_pools, secret_name},
 };
 use capm3_engine::{ObjectKey, Reader};
 use kube::core::ObjectMeta;
@@ -49,7 +49,9 @@ pub struct Snapshot {
     pub host: Option<Arc<BareMetalHost>>,
     /// Address claims that this data owns, by kind and name.
     pub ip_claims: Vec<PoolClaim>,
-    /// Address claims of others that have the name which this data would give, by name of the pool.
+    /// Whether IPClaims are named after the host, so that reservations of a pool outlive the machine.
+    pub names_claims_by_host: bool,
+    /// Address claims of others that have a name which this data might give, by that name.
     pub namesakes: BTreeMap<String, AddressClaim>,
     /// The IPPools among the pools of the template and of the claims.
     pub pools: BTreeMap<String, Arc<IpPool>>,
@@ -59,6 +61,18 @@ pub struct Snapshot {
     pub serves_addresses: bool,
     /// The Secrets of the names that this data uses.
     pub secrets: BTreeMap<&'static str, Arc<SecretMetadata>>,
+}
+
+impl Snapshot {
+    /// Name of a new claim on a pool. Only IPPools know reservations, so only their claims are named after hosts.
+    pub(super) fn claim_name(&self, pool: &PoolRef) -> String {
+        let host = self.host.as_deref().filter(|_| self.names_claims_by_host && pool.is_metal3());
+        host.map_or_else(|| claim_name(&self.data, &pool.name), |host| host_claim_name(host, &pool.name))
+    }
+}
+
+fn host_claim_name(host: &BareMetalHost, pool: &str) -> String {
+    format!("{}-{pool}", host.metadata.name_str())
 }
 
 /// Reads the snapshot; `None` when the object is gone.
@@ -93,7 +107,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let wanted = spec.and_then(|spec: Metal3DataTemplateSpec| referenced_pools(&spec, objects).ok());
     let wanted = wanted.unwrap_or_default();
     let mut ip_claims = observe_claims(reader, &data);
-    let mut namesakes = observe_namesakes(reader, &data, &wanted);
+    let mut namesakes = observe_namesakes(reader, &data, host.as_deref(), &wanted);
     let inherited = namesakes.extract_if(.., |_, namesake| is_inherited(namesake, &data, claim.as_deref()));
     ip_claims.extend(inherited.map(|(_, namesake)| with_address(reader, namesake)));
     let pools = observe_pools(reader, &key.namespace, &wanted, &ip_claims);
@@ -104,6 +118,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         metal3_machine,
         machine,
         host,
+        names_claims_by_host: false,
         namesakes,
         working_pools: working(reader, &pools),
         pools,
@@ -159,16 +174,21 @@ fn working(reader: &impl Reader, pools: &BTreeMap<String, Arc<IpPool>>) -> BTree
 fn observe_namesakes(
     reader: &impl Reader,
     data: &Metal3Data,
+    host: Option<&BareMetalHost>,
     pools: &Pools,
 ) -> BTreeMap<String, AddressClaim> {
-    let named = pools.values().filter_map(|pool| {
-        let key = ObjectKey::new(data.metadata.namespace_str(), claim_name(data, &pool.name));
-        let claim = if pool.is_metal3() {
-            reader.get::<IpClaim>(&key).map(AddressClaim::Metal3)
-        } else {
-            reader.get::<IpAddressClaim>(&key).map(AddressClaim::Capi)
-        };
-        Some((pool.name.clone(), claim?))
+    let here = |name: &str| ObjectKey::new(data.metadata.namespace_str(), name);
+    let named = pools.values().flat_map(|pool| {
+        let by_host = host.filter(|_| pool.is_metal3()).map(|host| host_claim_name(host, &pool.name));
+        let names = [claim_name(data, &pool.name)].into_iter().chain(by_host);
+        names.filter_map(|name| {
+            let claim = if pool.is_metal3() {
+                reader.get::<IpClaim>(&here(&name)).map(AddressClaim::Metal3)
+            } else {
+                reader.get::<IpAddressClaim>(&here(&name)).map(AddressClaim::Capi)
+            };
+            Some((name, claim?))
+        })
     });
     named.filter(|(_, claim)| !claim.metadata().is_owned_by_uid(data.metadata.uid_str())).collect()
 }

@@ -57,6 +57,7 @@ fn complete() -> Snapshot {
             json!({"metadata": {"name": "h"}, "status": {"hardware": {"nics": [{"name": "eno1", "mac": "00:00:00:00:00:01"}]}}}),
         )),
         ip_claims: vec![],
+        names_claims_by_host: false,
         namesakes: BTreeMap::new(),
         pools: [("pool".to_owned(), pool())].into(),
         working_pools: BTreeSet::new(),
@@ -116,6 +117,15 @@ fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
         plan.events.first().map(|event| (event.warning, event.reason)),
         Some((false, "WaitingForIPAddress"))
     );
+}
+
+#[test]
+fn a_claim_named_after_its_host_tells_its_data_and_pool_by_labels() {
+    let plan = decide(&Snapshot { names_claims_by_host: true, ..complete() });
+    let Some(Write::Create { key, object, .. }) = plan.writes.get(1) else { panic!("a create") };
+    assert_eq!(key.name, "h-pool");
+    assert_eq!(object["metadata"]["labels"]["infrastructure.cluster.x-k8s.io/data-name"], "dt-0");
+    assert_eq!(object["metadata"]["labels"]["infrastructure.cluster.x-k8s.io/pool-name"], "pool");
 }
 
 #[test]
@@ -183,7 +193,7 @@ fn a_claim_of_a_predecessor_of_the_same_name_is_let_go_and_waited_for() {
             claim["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         }
         let claim = AddressClaim::Metal3(read(claim));
-        Snapshot { namesakes: [("pool".to_owned(), claim)].into(), ..complete() }
+        Snapshot { namesakes: [("dt-0-pool".to_owned(), claim)].into(), ..complete() }
     };
     let going = decide(&namesake(true));
     assert_eq!(shown(&going)[..2], ["patch Metal3Data dt-0", "patch IPClaim dt-0-pool"]);

@@ -40,11 +40,7 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
         w.by_index(&DATA_BY_CLAIM, &machine.key().to_string())
     });
     let w = waker.clone();
-    subscribe::<BareMetalHost>(context, move |host| {
-        if let Some(consumer) = host.spec.consumer_ref.as_ref().and_then(|c| c.name.as_deref()) {
-            w.by_index(&DATA_BY_CLAIM, &format!("{}/{consumer}", host.metadata.namespace_str()));
-        }
-    });
+    subscribe::<BareMetalHost>(context, move |host| wake_for_host(&w, host));
     let w = waker.clone();
     subscribe::<IpClaim>(context, move |claim| {
         wake_for_address_claim(&w, &claim.metadata, claim.spec.pool.name_str());
@@ -74,8 +70,19 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
 fn wake_for_address_claim(waker: &Waker, claim: &ObjectMeta, pool: &str) {
     waker.owner_of(claim, v1beta2::GROUP, "Metal3Data");
     let data = claim.name_str().strip_suffix(pool).and_then(|rest| rest.strip_suffix('-'));
-    if let Some(data) = data {
-        waker.queue.add(ObjectKey::new(claim.namespace_str(), data));
+    let Some(name) = data else { return };
+    let key = ObjectKey::new(claim.namespace_str(), name);
+    // It may be named after a host as well.
+    if let Some(host) = waker.caches.upgrade().and_then(|caches| caches.get::<BareMetalHost>(&key)) {
+        wake_for_host(waker, &host);
+    }
+    waker.queue.add(key);
+}
+
+/// A host wakes the data of the machine that uses it.
+fn wake_for_host(waker: &Waker, host: &BareMetalHost) {
+    if let Some(consumer) = host.spec.consumer_ref.as_ref().and_then(|c| c.name.as_deref()) {
+        waker.by_index(&DATA_BY_CLAIM, &format!("{}/{consumer}", host.metadata.namespace_str()));
     }
 }
 
