@@ -166,7 +166,7 @@ impl Call<'_> {
                 ),
                 Err(error) => (None, error.code()),
             };
-            let name = result.as_ref().map_or(name, |outcome| meta::name(&outcome.object.head));
+            let name = result.as_ref().map_or(name, |outcome| &*outcome.object.head.name);
             writer.record_named(&self.place.resource.key, &self.place.namespace, name, revision, code);
             writer.settle();
             result
@@ -228,7 +228,7 @@ impl Call<'_> {
             return self.show(200, &outcome);
         }
         let subject = self.place.resource.subject(self.place.name());
-        Ok(response::value(200, &status::deleted(&subject, meta::uid(&outcome.object.head))))
+        Ok(response::value(200, &status::deleted(&subject, &outcome.object.head.uid)))
     }
 
     fn delete_collection(self) -> Answer {
@@ -238,7 +238,7 @@ impl Call<'_> {
             let page = read::list(table, state.store.revision(), &filter, &self.query)?;
             let mut writer = self.cluster.writer(state, self.origin);
             for object in &page.objects {
-                let place = Place { name: Some(meta::name(&object.head).into()), ..self.place.clone() };
+                let place = Place { name: Some((&*object.head.name).into()), ..self.place.clone() };
                 // An object that the collector took meanwhile is what was asked for.
                 let result = writer.delete(&place, &options);
                 let code = result.as_ref().map_or_else(ApiError::code, |_| 200);

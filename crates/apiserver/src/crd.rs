@@ -210,7 +210,7 @@ pub(crate) fn react(writer: &mut Writer<'_>, change: &Change) {
     let crds = ResourceKey::new(CRD_GROUP, CRD_PLURAL);
     if change.key.resource == crds {
         match (&change.old, &change.new) {
-            (_, Some(new)) if meta::is_deleting(&new.head) => close(writer, &change.key, &new.value()),
+            (_, Some(new)) if new.head.is_deleting => close(writer, &change.key, &new.value()),
             (_, Some(new)) => {
                 if let Ok(resource) = parse(&new.value()) {
                     writer.store_mut().define(Arc::new(resource));

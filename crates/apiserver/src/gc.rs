@@ -7,7 +7,11 @@ use serde_json::Value;
 
 use crate::{
     meta,
-    store::{Change, object::ObjectKey},
+    store::{
+        Change,
+        head::{Head, Owner},
+        object::ObjectKey,
+    },
     write::{Policy, Writer},
 };
 
@@ -20,39 +24,36 @@ pub(crate) fn react(writer: &mut Writer<'_>, change: &Change, suspects: &mut Sus
     match &change.new {
         None => {
             if let Some(old) = old {
-                suspects.extend(writer.store().index.dependents(meta::uid(old)).cloned());
+                suspects.extend(writer.store().index.dependents(&old.uid).cloned());
                 suspects.extend(waiting_owners(writer, old));
             }
         }
         Some(new) => {
             let new = &new.head;
-            let owners_changed = old.is_none_or(|old| !meta::owners(old).eq(meta::owners(new)));
+            let owners_changed = old.is_none_or(|old| old.owners != new.owners);
             if owners_changed {
-                suspects.extend(meta::owners(new).next().map(|_| change.key.clone()));
+                suspects.extend((!new.owners.is_empty()).then(|| change.key.clone()));
                 suspects.extend(old.into_iter().flat_map(|old| waiting_owners(writer, old)));
             }
-            let began = |test: fn(&Value) -> bool| test(new) && !old.is_some_and(test);
-            if began(meta::awaits_dependents) {
-                suspects.extend(writer.store().index.dependents(meta::uid(new)).cloned());
+            let began = |test: fn(&Head) -> bool| test(new) && !old.is_some_and(test);
+            if began(|head| head.awaits_dependents) {
+                suspects.extend(writer.store().index.dependents(&new.uid).cloned());
                 suspects.push_back(change.key.clone());
             }
-            if began(awaits_orphaning) {
-                orphan(writer, &change.key, meta::uid(new));
+            if began(|head| head.awaits_orphaning) {
+                orphan(writer, &change.key, &new.uid);
             }
         }
     }
 }
 
-fn awaits_orphaning(object: &Value) -> bool {
-    meta::is_deleting(object) && meta::has_finalizer(object, meta::ORPHAN)
-}
-
 /// The owners of `object` that wait for their dependents to go.
-fn waiting_owners(writer: &Writer<'_>, object: &Value) -> Vec<ObjectKey> {
-    let waits =
-        |key: &&ObjectKey| writer.store().get(key).is_some_and(|owner| meta::awaits_dependents(&owner.head));
-    meta::owners(object)
-        .filter_map(|owner| writer.store().index.find(owner.uid))
+fn waiting_owners(writer: &Writer<'_>, object: &Head) -> Vec<ObjectKey> {
+    let waits = |key: &&ObjectKey| writer.store().get(key).is_some_and(|owner| owner.head.awaits_dependents);
+    object
+        .owners
+        .iter()
+        .filter_map(|owner| writer.store().index.find(&owner.uid))
         .filter(waits)
         .cloned()
         .collect()
@@ -83,10 +84,10 @@ pub(crate) fn examine(writer: &mut Writer<'_>, key: &ObjectKey, suspects: &mut S
         return;
     };
     let object = &stored.head;
-    if meta::awaits_dependents(object) {
+    if object.awaits_dependents {
         return release_when_alone(writer, key, object, suspects);
     }
-    if meta::is_deleting(object) || meta::owners(object).next().is_none() {
+    if object.is_deleting || object.owners.is_empty() {
         return;
     }
     let owners = classify(writer, key, object);
@@ -97,7 +98,7 @@ pub(crate) fn examine(writer: &mut Writer<'_>, key: &ObjectKey, suspects: &mut S
         }
         return;
     }
-    let uid = meta::uid(object);
+    let uid = &*object.uid;
     if !owners.waiting.is_empty() && writer.store().index.has_dependents(uid) {
         unblock_if_cyclic(writer, key, uid);
         writer.collect(key, Some(Policy::Foreground));
@@ -107,18 +108,18 @@ pub(crate) fn examine(writer: &mut Writer<'_>, key: &ObjectKey, suspects: &mut S
     }
 }
 
-fn classify(writer: &Writer<'_>, key: &ObjectKey, object: &Value) -> Owners {
+fn classify(writer: &Writer<'_>, key: &ObjectKey, object: &Head) -> Owners {
     let mut owners = Owners::default();
-    for owner in meta::owners(object) {
+    for owner in &object.owners {
         let found = writer
             .store()
             .index
-            .find(owner.uid)
+            .find(&owner.uid)
             .filter(|it| it.namespace.is_empty() || it.namespace == key.namespace);
         match found.and_then(|found| writer.store().get(found)) {
-            Some(found) if meta::awaits_dependents(&found.head) => owners.waiting.push(owner.uid.to_owned()),
+            Some(found) if found.head.awaits_dependents => owners.waiting.push(owner.uid.to_string()),
             Some(_) => owners.solid = true,
-            None if can_be_judged(writer, key, owner) => owners.dangling.push(owner.uid.to_owned()),
+            None if can_be_judged(writer, key, owner) => owners.dangling.push(owner.uid.to_string()),
             None => owners.solid = true,
         }
     }
@@ -127,33 +128,33 @@ fn classify(writer: &Writer<'_>, key: &ObjectKey, object: &Value) -> Owners {
 
 /// Whether the absence of an owner means anything: its kind must be served here, and a cluster-scoped object cannot
 /// have a namespaced owner. Kubernetes leaves such objects alone, too.
-fn can_be_judged(writer: &Writer<'_>, key: &ObjectKey, owner: meta::Owner<'_>) -> bool {
-    let group = meta::group_of(owner.api_version);
+fn can_be_judged(writer: &Writer<'_>, key: &ObjectKey, owner: &Owner) -> bool {
+    let group = meta::group_of(&owner.api_version);
     let served = writer
         .store()
         .tables()
-        .find(|table| table.resource.group == group && table.resource.kind == owner.kind);
+        .find(|table| table.resource.group == group && *table.resource.kind == *owner.kind);
     served.is_some_and(|table| !table.resource.namespaced || !key.namespace.is_empty())
 }
 
 /// Lets an owner go that waited in the foreground, once no dependent blocks it.
-fn release_when_alone(writer: &mut Writer<'_>, key: &ObjectKey, object: &Value, suspects: &mut Suspects) {
-    let uid = meta::uid(object);
+fn release_when_alone(writer: &mut Writer<'_>, key: &ObjectKey, object: &Head, suspects: &mut Suspects) {
+    let uid = &*object.uid;
     let blocks = |key: &&ObjectKey| {
         let dependent = writer.store().get(key);
-        dependent.is_some_and(|it| meta::owners(&it.head).any(|owner| owner.uid == uid && owner.blocks))
+        dependent.is_some_and(|it| it.head.owners.iter().any(|owner| &*owner.uid == uid && owner.blocks))
     };
     let blocking: Vec<ObjectKey> = writer.store().index.dependents(uid).filter(blocks).cloned().collect();
     if blocking.is_empty() {
         return drop_finalizer(writer, key, meta::FOREGROUND);
     }
-    let idle = |key: &ObjectKey| writer.store().get(key).is_some_and(|it| !meta::is_deleting(&it.head));
+    let idle = |key: &ObjectKey| writer.store().get(key).is_some_and(|it| !it.head.is_deleting);
     suspects.extend(blocking.into_iter().filter(idle));
 }
 
 /// Two objects that own each other would wait for each other for ever: the second one stops blocking.
 fn unblock_if_cyclic(writer: &mut Writer<'_>, key: &ObjectKey, uid: &str) {
-    let waits = |key: &ObjectKey| writer.store().get(key).is_some_and(|it| meta::awaits_dependents(&it.head));
+    let waits = |key: &ObjectKey| writer.store().get(key).is_some_and(|it| it.head.awaits_dependents);
     if writer.store().index.dependents(uid).any(waits) {
         writer.rewrite(key, |object| {
             for owner in owner_list(object).into_iter().flatten() {

@@ -55,13 +55,13 @@ pub(crate) fn set_terminating(object: &mut Value) {
 pub(crate) fn react(writer: &mut Writer<'_>, change: &Change) {
     let namespaces = ResourceKey::new("", "namespaces");
     if change.key.resource == namespaces {
-        if change.new.as_ref().is_some_and(|new| meta::is_deleting(&new.head) && is_held(&new.value())) {
+        if change.new.as_ref().is_some_and(|new| new.head.is_deleting && is_held(&new.value())) {
             empty(writer, &change.key.name);
             finish(writer, &change.key);
         }
     } else if change.new.is_none() && !change.key.namespace.is_empty() {
         let key = ObjectKey::new(&namespaces, "", &change.key.namespace);
-        let terminating = writer.store().get(&key).is_some_and(|it| meta::is_deleting(&it.head));
+        let terminating = writer.store().get(&key).is_some_and(|it| it.head.is_deleting);
         if terminating {
             finish(writer, &key);
         }

@@ -33,14 +33,11 @@ impl Filter {
 
     /// Whether an object of the right namespace is wanted.
     pub(crate) fn selects(&self, object: &Stored) -> bool {
-        let selects_fields = || {
-            if self.fields.need_body() {
-                self.fields.matches(&object.value())
-            } else {
-                self.fields.matches(&object.head)
-            }
-        };
-        self.labels.matches(&object.head) && selects_fields()
+        if self.labels.is_empty() && self.fields.is_empty() {
+            return true;
+        }
+        let object = if self.fields.need_body() { object.value() } else { object.metadata_value() };
+        self.labels.matches(&object) && self.fields.matches(&object)
     }
 
     /// The wanted objects in key order.
@@ -122,7 +119,7 @@ pub(crate) fn list(table: &Table, current: u64, filter: &Filter, query: &Query) 
 }
 
 fn key(object: &Stored) -> (&str, &str) {
-    (crate::meta::namespace(&object.head), crate::meta::name(&object.head))
+    (&object.head.namespace, &object.head.name)
 }
 
 /// Lists are always up to date, which satisfies "any" and "not older than"; only "exact" looks back.

@@ -45,10 +45,12 @@ impl LabelSelector {
             .map(Self)
     }
 
+    /// Whether it matches everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn matches(&self, object: &Value) -> bool {
-        if self.0.is_empty() {
-            return true;
-        }
         let labels = meta::of(object).and_then(|metadata| metadata.get("labels"));
         let value = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
         self.0.iter().all(|(key, test)| test.holds(value(key)))
@@ -203,6 +205,11 @@ impl FieldSelector {
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.0.iter().all(|test| (test.field.read(object) == test.value) == test.equal)
+    }
+
+    /// Whether it matches everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether something outside `metadata` is selected.

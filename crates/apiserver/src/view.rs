@@ -50,11 +50,13 @@ impl View {
             Shape::Full if self.is_stored_so(stored) => Ok(stored.json.clone()),
             Shape::Full => self.value(env, stored).map(|object| bytes(&object)),
             Shape::Metadata => {
-                Ok(bytes(&json!({"kind": "PartialObjectMetadata", "apiVersion": METADATA_API,
-                "metadata": meta::of(&stored.head)})))
+                let start =
+                    format!(r#"{{"kind":"PartialObjectMetadata","apiVersion":"{METADATA_API}","metadata":"#);
+                Ok([start.as_bytes(), stored.metadata(), b"}"].concat().into())
             }
             Shape::Table => {
-                let metadata = json!({"resourceVersion": meta::text(&stored.head, "resourceVersion")});
+                let metadata =
+                    json!({"resourceVersion": meta::text(&stored.metadata_value(), "resourceVersion")});
                 let row = self.row(env, stored)?;
                 Ok(bytes(&self.table(&metadata, vec![row])))
             }
@@ -62,7 +64,7 @@ impl View {
     }
 
     fn is_stored_so(&self, stored: &Stored) -> bool {
-        meta::str_at(&stored.head, "apiVersion") == self.version.api_version
+        *stored.head.api_version == *self.version.api_version
     }
 
     fn value(&self, env: &Env, stored: &Stored) -> ApiResult<Value> {

@@ -146,7 +146,7 @@ impl Watch {
         let count = self.initial.len().min(EVENTS_PER_CHUNK);
         let mut chunk = Vec::new();
         for object in self.initial.drain(..count) {
-            chunk.extend(shown(&self.cluster, &mut self.view, "ADDED", &object));
+            show(&mut chunk, &self.cluster, &mut self.view, "ADDED", &object);
         }
         Some(chunk.into())
     }
@@ -186,10 +186,11 @@ impl Watch {
             }
             Ok((Ok(wanted), revision)) if wanted.is_empty() => News::Nothing { revision },
             Ok((Ok(wanted), _)) => {
-                let lines = wanted
-                    .iter()
-                    .flat_map(|(kind, object)| shown(&self.cluster, &mut self.view, kind, object));
-                News::Chunk(lines.collect::<Vec<u8>>().into())
+                let mut chunk = Vec::new();
+                for (kind, object) in &wanted {
+                    show(&mut chunk, &self.cluster, &mut self.view, kind, object);
+                }
+                News::Chunk(chunk.into())
             }
         }
     }
@@ -198,7 +199,7 @@ impl Watch {
     fn transition(&self, event: &Event) -> Option<(&'static str, Arc<Stored>)> {
         let object = &event.object;
         if object.revision <= self.floor
-            || self.filter.namespace.as_deref().is_some_and(|it| it != crate::meta::namespace(&object.head))
+            || self.filter.namespace.as_deref().is_some_and(|it| *it != *object.head.namespace)
         {
             return None;
         }
@@ -265,22 +266,27 @@ impl Drop for Watch {
 }
 
 fn line(kind: &str, object: &[u8]) -> Vec<u8> {
-    let mut line = Vec::with_capacity(object.len() + 40);
+    let mut line = Vec::new();
+    append(&mut line, kind, object);
+    line
+}
+
+fn append(line: &mut Vec<u8>, kind: &str, object: &[u8]) {
+    line.reserve(object.len() + 40);
     line.extend_from_slice(b"{\"type\":\"");
     line.extend_from_slice(kind.as_bytes());
     line.extend_from_slice(b"\",\"object\":");
     line.extend_from_slice(object);
     line.extend_from_slice(b"}\n");
-    line
 }
 
-fn shown(cluster: &Cluster, view: &mut View, kind: &str, object: &Stored) -> Vec<u8> {
-    let line = match view.object(&cluster.env, object) {
-        Ok(object) => line(kind, &object),
-        Err(error) => line("ERROR", &bytes(&error.to_status())),
-    };
+/// Adds the line of one event to a chunk.
+fn show(chunk: &mut Vec<u8>, cluster: &Cluster, view: &mut View, kind: &str, object: &Stored) {
+    match view.object(&cluster.env, object) {
+        Ok(object) => append(chunk, kind, &object),
+        Err(error) => append(chunk, "ERROR", &bytes(&error.to_status())),
+    }
     view.without_headers();
-    line
 }
 
 fn expired(asked: u64, oldest: u64) -> Bytes {

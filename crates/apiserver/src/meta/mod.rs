@@ -87,31 +87,6 @@ pub(crate) fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
     }
 }
 
-/// Whether the object waits for the garbage collector to delete its dependents.
-pub(crate) fn awaits_dependents(object: &Value) -> bool {
-    is_deleting(object) && has_finalizer(object, FOREGROUND)
-}
-
-/// One entry of `ownerReferences`, borrowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner<'a> {
-    pub(crate) api_version: &'a str,
-    pub(crate) kind: &'a str,
-    pub(crate) uid: &'a str,
-    pub(crate) blocks: bool,
-}
-
-/// The owners of an object.
-pub(crate) fn owners(object: &Value) -> impl Iterator<Item = Owner<'_>> {
-    let list = of(object).and_then(|metadata| metadata.get("ownerReferences")).and_then(Value::as_array);
-    list.into_iter().flatten().map(|reference| Owner {
-        api_version: str_at(reference, "apiVersion"),
-        kind: str_at(reference, "kind"),
-        uid: str_at(reference, "uid"),
-        blocks: reference.get("blockOwnerDeletion").and_then(Value::as_bool).unwrap_or_default(),
-    })
-}
-
 /// A text field of any object, empty when absent.
 pub(crate) fn str_at<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()

@@ -6,10 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::Value;
-
-use super::object::ObjectKey;
-use crate::meta;
+use super::{head::Head, object::ObjectKey};
 
 /// Uids and ownership of all objects of a cluster.
 #[derive(Default)]
@@ -33,21 +30,23 @@ impl Index {
         self.dependents.contains_key(uid)
     }
 
-    /// Follows one change of one object.
-    pub(super) fn update(&mut self, key: &ObjectKey, old: Option<&Value>, new: Option<&Value>) {
-        if old.is_none() || new.is_none() {
-            if let Some(old) = old {
-                self.by_uid.remove(meta::uid(old));
-            }
-            if let Some(new) = new {
-                self.by_uid.insert(meta::uid(new).into(), key.clone());
-            }
+    /// Follows one change of one object. Most change neither who the object is nor who owns it.
+    pub(super) fn update(&mut self, key: &ObjectKey, old: Option<&Head>, new: Option<&Head>) {
+        if let (Some(old), Some(new)) = (old, new)
+            && old.uid == new.uid
+            && old.owners == new.owners
+        {
+            return;
         }
-        for owner in old.into_iter().flat_map(meta::owners) {
-            self.unlink(owner.uid, key);
+        if let Some(old) = old {
+            self.by_uid.remove(&*old.uid);
+            old.owners.iter().for_each(|owner| self.unlink(&owner.uid, key));
         }
-        for owner in new.into_iter().flat_map(meta::owners) {
-            self.dependents.entry(owner.uid.into()).or_default().insert(key.clone());
+        if let Some(new) = new {
+            self.by_uid.insert((&*new.uid).into(), key.clone());
+            for owner in &new.owners {
+                self.dependents.entry((&*owner.uid).into()).or_default().insert(key.clone());
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! Decides nothing about what may be written; every rule is applied before. What a write sets in motion (garbage
 //! collection, terminating namespaces, CRDs) is read from `changes` by `aftermath`.
 
+pub(crate) mod head;
 pub(crate) mod index;
 pub(crate) mod log;
 pub(crate) mod object;

@@ -51,7 +51,7 @@ impl Writer<'_> {
         }
         let object = self.to_storage(place, object)?;
         if options.dry_run {
-            return Ok(Outcome::kept(Arc::new(Stored::unsaved(object))).warning(warnings));
+            return Ok(Outcome::kept(Arc::new(Stored::unsaved(&object))).warning(warnings));
         }
         let stored = self.store_mut().put(&key, object).ok_or(ApiError::NoSuchResource)?;
         Ok(Outcome::kept(stored).warning(warnings))
@@ -71,7 +71,7 @@ impl Writer<'_> {
             let subject = crate::status::Subject::new("", "namespaces", &place.namespace);
             return Err(ApiError::NotFound(Box::new(subject)));
         };
-        if meta::is_deleting(&namespace.head) {
+        if namespace.head.is_deleting {
             return Err(ApiError::NamespaceTerminating(
                 place.resource.subject(name),
                 place.namespace.to_string(),

@@ -86,7 +86,7 @@ impl Writer<'_> {
         self.admit_delete(place, &stored, options.dry_run)?;
         if options.dry_run {
             let (value, removed) = self.after_delete(&stored, options.policy);
-            return Ok(Outcome::new(Arc::new(Stored::unsaved(value)), removed));
+            return Ok(Outcome::new(Arc::new(Stored::unsaved(&value)), removed));
         }
         self.begin_delete(&key, options.policy).ok_or_else(|| place.not_found())
     }
@@ -152,7 +152,7 @@ impl Writer<'_> {
 fn check_preconditions(place: &Place, stored: &Stored, options: &DeleteOptions) -> ApiResult<()> {
     let conflict =
         |reason: String| Err(ApiError::Conflict(place.resource.kind_subject(place.name()), reason));
-    let (uid, version) = (meta::uid(&stored.head), stored.revision.to_string());
+    let (uid, version) = (&*stored.head.uid, stored.revision.to_string());
     if let Some(asked) = options.uid.as_deref().filter(|asked| *asked != uid) {
         return conflict(format!(
             "the UID in the precondition ({asked}) does not match the UID in record ({uid}). The object might have been \

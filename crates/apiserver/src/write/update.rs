@@ -71,11 +71,13 @@ impl Writer<'_> {
         warnings.extend(self.admit(place, Some(&old), &new, options.dry_run)?);
         let unchanged = new == old;
         let new = self.to_storage(place, new)?;
-        if unchanged || new == stored.value() {
+        // What is stored in the version of the request has been compared already.
+        let is_converted = *stored.head.api_version != *place.version.api_version;
+        if unchanged || (is_converted && new == stored.value()) {
             return Ok(Outcome::kept(stored).warning(warnings));
         }
         if options.dry_run {
-            return Ok(Outcome::kept(Arc::new(Stored::unsaved(new))).warning(warnings));
+            return Ok(Outcome::kept(Arc::new(Stored::unsaved(&new))).warning(warnings));
         }
         let removed = is_finished(&new);
         let store = self.store_mut();
@@ -109,7 +111,7 @@ fn check_name(place: &Place, new: &Value, source: &Source<'_>) -> ApiResult<()> 
 
 /// Optimistic locking: a version that is named must be the stored one.
 fn check_version(place: &Place, new: &Value, stored: &Stored, source: &Source<'_>) -> ApiResult<()> {
-    let (asked, actual) = (meta::uid(new), meta::uid(&stored.head));
+    let (asked, actual) = (meta::uid(new), &*stored.head.uid);
     if !source.is_patch() && !asked.is_empty() && asked != actual {
         let reason =
             format!("Precondition failed: UID in precondition: {asked}, UID in object meta: {actual}");
