@@ -155,6 +155,12 @@ impl Reader for Caches {
     fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {
         self.store::<K>().map_or(0, |store| store.count(index, value))
     }
+
+    fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&ObjectKey, &Arc<K>)) {
+        if let Some(store) = self.store::<K>() {
+            store.each(index, value, look);
+        }
+    }
 }
 
 impl std::fmt::Debug for Caches {

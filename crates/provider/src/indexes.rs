@@ -14,7 +14,7 @@ use capm3_api::{
     vocabulary::{annotation, label},
 };
 use capm3_domain::{
-    host::{annotated_host, could_be_taken, deployment_label},
+    host::{annotated_host, could_be_taken, deployment_label, domain_of},
     index::{space_of_data, space_of_template},
 };
 use capm3_engine::{Caches, Index};
@@ -139,11 +139,14 @@ pub const DEPLOYMENTS_BY_BOOKING: Index<MachineDeployment> = Index {
     },
 };
 
-/// Hosts that some machine could take now, by namespace.
+/// Hosts that some machine could take now, by namespace, and by namespace and failure domain.
 pub const USABLE_HOSTS: Index<BareMetalHost> = Index {
     name: "usable",
     values: |host| match could_be_taken(host) {
-        true => vec![host.metadata.namespace_str().to_owned()],
+        true => {
+            let in_domain = domain_of(host).map(|domain| in_namespace(&host.metadata, domain));
+            [host.metadata.namespace_str().to_owned()].into_iter().chain(in_domain).collect()
+        }
         false => Vec::new(),
     },
 };

@@ -8,7 +8,7 @@ use capm3_api::{
 
 use super::{
     HostCounts, HostRequest, HostVerdict, Rejection, SelectorError, Standing, judge, judge::is_own,
-    rendezvous::rank,
+    rendezvous::Ranking,
 };
 
 /// The outcome of a choice, and why each other host was not taken.
@@ -99,24 +99,40 @@ pub fn choose<'h>(request: &HostRequest<'_>, hosts: impl Iterator<Item = &'h Bar
     HostChoice { outcome, verdicts: candidates.verdicts }
 }
 
-/// The host that [`choose`] would choose among hosts that are usable by themselves, without a word about the others:
-/// for a machine that is about to take it, among thousands.
-pub fn choose_quickly<'h>(
-    request: &HostRequest<'_>,
-    hosts: impl Iterator<Item = &'h BareMetalHost>,
-) -> Option<&'h BareMetalHost> {
-    let wanted = request.failure_domain();
-    let fits = hosts.filter_map(|host| {
-        let reserved = match judge(request, host) {
-            Standing::Reserved => true,
-            Standing::Free => false,
-            _ => return None,
-        };
-        let name = host.metadata.name_str();
-        let in_domain = wanted.is_some() && domain_of(host) == wanted;
-        Some(((reserved, in_domain, rank(request.identity(), name), name), host))
-    });
-    fits.max_by_key(|(order, _)| *order).map(|(_, host)| host)
+/// The host that [`choose`] would choose among equals, without a word about the others: for a machine that is about to
+/// take one of thousands. A host is looked at only if its name alone makes it better than the best so far, which
+/// among thousands is true of about ten.
+///
+/// Equals are usable by themselves, none is booked for the machine's owner, and all or none of them stand in the
+/// failure domain asked for.
+#[derive(Debug)]
+pub struct QuickChoice<'r, H> {
+    request: &'r HostRequest<'r>,
+    ranking: Ranking,
+    best: Option<(u64, H)>,
+}
+
+impl<'r, H: AsRef<BareMetalHost> + Clone> QuickChoice<'r, H> {
+    /// A choice among nothing yet.
+    pub fn new(request: &'r HostRequest<'r>) -> Self {
+        Self { request, ranking: Ranking::of(request.identity()), best: None }
+    }
+
+    /// Takes one more host into account.
+    pub fn offer(&mut self, name: &str, host: &H) {
+        let rank = self.ranking.rank(name);
+        let is_better = self.best.as_ref().is_none_or(|(best, other)| {
+            rank > *best || (rank == *best && name > other.as_ref().metadata.name_str())
+        });
+        if is_better && matches!(judge(self.request, host.as_ref()), Standing::Free | Standing::Reserved) {
+            self.best = Some((rank, host.clone()));
+        }
+    }
+
+    /// The best of all that were offered and fit.
+    pub fn best(self) -> Option<H> {
+        self.best.map(|(_, host)| host)
+    }
 }
 
 fn bare(outcome: HostOutcome) -> HostChoice {
@@ -175,9 +191,10 @@ fn pick(
 ) -> HostOutcome {
     let wanted = request.failure_domain();
     let in_domain = |host: &BareMetalHost| wanted.is_some() && domain_of(host) == wanted;
+    let ranking = Ranking::of(request.identity());
     let ranked = hosts.iter().copied().map(|host| {
         let name = host.metadata.name_str();
-        ((in_domain(host), rank(request.identity(), name), name), host)
+        ((in_domain(host), ranking.rank(name), name), host)
     });
     let Some((_, best)) = ranked.max_by_key(|(order, _)| *order) else {
         return HostOutcome::None;
@@ -202,7 +219,8 @@ fn pick(
     })
 }
 
-fn domain_of(host: &BareMetalHost) -> Option<&str> {
+/// The failure domain that a host stands in.
+pub fn domain_of(host: &BareMetalHost) -> Option<&str> {
     host.metadata.label(label::FAILURE_DOMAIN).filter(|domain| !domain.is_empty())
 }
 

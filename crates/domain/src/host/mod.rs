@@ -16,7 +16,7 @@ mod request;
 mod selector;
 
 pub use annotation::{HostAnnotationError, annotated_host};
-pub use choose::{Chosen, HostChoice, HostOutcome, choose, choose_quickly};
+pub use choose::{Chosen, HostChoice, HostOutcome, QuickChoice, choose, domain_of};
 pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
 pub use judge::{Standing, could_be_taken, judge};
 pub use predecessor::is_of_predecessor;

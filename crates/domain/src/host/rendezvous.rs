@@ -3,12 +3,24 @@
 //! The rank of a host comes from machine and host alone, so a retry or another replica takes the same host, a host
 //! that vanishes moves only the machine that wanted it, and the machines spread evenly.
 
-/// Rank of a host in the eyes of a machine; the highest wins.
-pub(super) fn rank(machine: &str, host: &str) -> u64 {
-    let bytes = machine.bytes().chain([0]).chain(host.bytes());
-    mix(bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    }))
+/// The order of one machine.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ranking(u64);
+
+impl Ranking {
+    /// The order of the machine of that identity.
+    pub(super) fn of(machine: &str) -> Self {
+        Self(fnv(fnv(0xcbf2_9ce4_8422_2325, machine.as_bytes()), &[0]))
+    }
+
+    /// Rank of a host in the eyes of the machine; the highest wins.
+    pub(super) fn rank(self, host: &str) -> u64 {
+        mix(fnv(self.0, host.as_bytes()))
+    }
+}
+
+fn fnv(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// FNV alone leaves neighbouring names with neighbouring ranks; this spreads them over all 64 bits.
@@ -24,6 +36,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    fn rank(machine: &str, host: &str) -> u64 {
+        Ranking::of(machine).rank(host)
+    }
 
     fn favourite(machine: &str, hosts: &[String]) -> String {
         hosts.iter().max_by_key(|host| rank(machine, host)).unwrap().clone()

@@ -118,6 +118,19 @@ impl<K: Object> Store<K> {
         }
     }
 
+    /// Shows the objects with that value in an index, by key. `look` must not come back to the store.
+    pub fn each(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&ObjectKey, &Arc<K>)) {
+        let position = self.indexes.iter().position(|i| i.name == index.name);
+        let inner = self.inner.read();
+        match position.and_then(|p| inner.by_index.get(p)) {
+            Some(map) => map.get(value).into_iter().flatten().for_each(|(key, object)| look(key, object)),
+            None => {
+                drop(inner);
+                self.by_index(index, value).iter().for_each(|object| look(&object.key(), object));
+            }
+        }
+    }
+
     /// How many objects have that value in an index, without touching them.
     pub fn count(&self, index: &Index<K>, value: &str) -> usize {
         let position = self.indexes.iter().position(|i| i.name == index.name);
@@ -228,7 +241,20 @@ impl<K: Object> Store<K> {
 
     fn reindex(&self, inner: &mut Inner<K>, key: &ObjectKey, old: Option<&K>, new: Option<&Arc<K>>) {
         for (index, map) in self.indexes.iter().zip(&mut inner.by_index) {
-            for value in old.map(index.values).unwrap_or_default() {
+            let values = old.map(index.values).unwrap_or_default();
+            // Most changes leave an object where it stands in an index: it is exchanged in place.
+            if let Some(object) = new
+                && old.is_some()
+                && (index.values)(object) == values
+            {
+                for value in &values {
+                    if let Some(place) = map.get_mut(value).and_then(|objects| objects.get_mut(key)) {
+                        *place = Arc::clone(object);
+                    }
+                }
+                continue;
+            }
+            for value in values {
                 if let Some(keys) = map.get_mut(&value) {
                     keys.remove(key);
                     if keys.is_empty() {
@@ -309,6 +335,22 @@ mod tests {
         assert_eq!((store.count(&BY_APP, "x"), store.count(&BY_APP, "y")), (1, 0));
         assert!(store.by_index(&BY_APP, "y").is_empty());
         assert_eq!(*log.lock(), ["->5"]);
+    }
+
+    #[test]
+    fn an_index_follows_an_object_that_stays_in_its_place_and_one_that_moves() {
+        let store = Store::new(&[BY_APP]);
+        let seen = |app: &str| {
+            let mut seen = Vec::new();
+            store.each(&BY_APP, app, &mut |key, object| seen.push((key.name.clone(), object.version())));
+            assert_eq!(seen.len(), store.by_index(&BY_APP, app).len());
+            seen
+        };
+        for (name, version, app) in [("a", 1, "x"), ("b", 2, "x"), ("a", 3, "x"), ("b", 4, "y")] {
+            store.apply(object(name, version, app));
+        }
+        assert_eq!(seen("x"), [("a".to_owned(), 3)]);
+        assert_eq!(seen("y"), [("b".to_owned(), 4)]);
     }
 
     #[test]

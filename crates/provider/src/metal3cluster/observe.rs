@@ -30,8 +30,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let owner = metal3_cluster.metadata.owner(CAPI_GROUP, "Cluster").map(|owner| owner.name.clone());
     let owner_key = owner.as_ref().map(|name| ObjectKey::new(&key.namespace, name));
     let cluster = owner_key.as_ref().and_then(|key| reader.get::<Cluster>(key));
-    let machines = owner_key
-        .map(|key| reader.by_index(&CAPI_MACHINES_BY_CLUSTER, &key.to_string()).len())
-        .unwrap_or_default();
+    let machines =
+        owner_key.map(|key| reader.count(&CAPI_MACHINES_BY_CLUSTER, &key.to_string())).unwrap_or_default();
     Some(Snapshot { metal3_cluster, owner, cluster, machines })
 }

@@ -77,15 +77,17 @@ async fn reconcile(context: &Context, key: &ObjectKey, waits_for_host: &mut bool
     let mut live = Live::default();
     let lacks = context.host_crd.lacks(&context.client).await;
     for _ in 0..QUESTIONS {
-        if let Some(write) = look(context, key, &live, lacks).node
-            && let Err(source) = tell_node(context, &write).await
-        {
-            let what = format!("set the provider ID of Node {}", write.name);
-            return Outcome::Failed(ActError { what, source });
+        let mut first = Some(look(context, key, &live, lacks));
+        if let Some(write) = first.as_ref().and_then(|decision| decision.node.clone()) {
+            first = None;
+            if let Err(source) = tell_node(context, &write).await {
+                let what = format!("set the provider ID of Node {}", write.name);
+                return Outcome::Failed(ActError { what, source });
+            }
         }
         let (mut asked, mut best_effort) = (None, Plan::done());
         let outcome = drive(&context.executor, || {
-            let decision = look(context, key, &live, lacks);
+            let decision = first.take().unwrap_or_else(|| look(context, key, &live, lacks));
             (asked, best_effort) = (decision.ask, decision.best_effort);
             *waits_for_host = decision.waits_for_host;
             decision.plan

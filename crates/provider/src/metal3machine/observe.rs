@@ -13,7 +13,7 @@ use capm3_api::{
 };
 use capm3_domain::{
     data_template::machine_template_name,
-    host::{HostRequest, annotated_host, choose_quickly, is_of_predecessor, reuse_label},
+    host::{HostRequest, QuickChoice, annotated_host, is_of_predecessor, reuse_label},
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
@@ -132,8 +132,10 @@ pub(super) fn observe_to_act(
     key: &ObjectKey,
 ) -> Option<Snapshot> {
     let mut snapshot = observe_all_but_candidates(reader, workload, key)?;
+    // Nothing is taken before the finalizer stands.
     let takes_a_host = snapshot.host.is_none()
         && !snapshot.metal3_machine.metadata.is_deleting()
+        && snapshot.metal3_machine.metadata.has_finalizer(finalizer::MACHINE)
         && snapshot.machine.as_ref().is_some_and(|machine| machine.bootstrap_is_ready());
     if takes_a_host {
         snapshot.candidates = match the_host_to_take(reader, &snapshot, key) {
@@ -170,9 +172,13 @@ fn the_host_to_take(
         return None;
     }
     let request = HostRequest::new(&snapshot.metal3_machine, machine, reuse);
-    let usable = reader.by_index(&USABLE_HOSTS, &key.namespace);
-    let name = choose_quickly(&request, usable.iter().map(AsRef::as_ref))?.metadata.name_str();
-    usable.iter().find(|host| host.metadata.name_str() == name).cloned()
+    let best_of = |place: &str| {
+        let mut choice = QuickChoice::new(&request);
+        reader.each(&USABLE_HOSTS, place, &mut |key, host| choice.offer(&key.name, host));
+        choice.best()
+    };
+    let in_domain = request.failure_domain().map(|domain| format!("{}/{domain}", key.namespace));
+    in_domain.and_then(|place| best_of(&place)).or_else(|| best_of(&key.namespace))
 }
 
 fn observe_all_but_candidates(
