@@ -9,8 +9,8 @@ use crate::{
     builtin,
     env::Env,
     ids::Ids,
-    resource::{ResourceKey, Version},
-    store::Store,
+    resource::{Resource, ResourceKey, Version},
+    store::{Store, table::Table},
     write::{Origin, Place, WriteOptions, Writer},
 };
 
@@ -82,13 +82,11 @@ impl Cluster {
         Writer { state, env: &self.env, cluster: self.id.as_deref(), origin }
     }
 
-    /// Every stored object, ordered by resource, namespace and name.
-    pub(crate) fn objects(&self) -> Vec<Arc<Value>> {
+    /// Every stored object of the resources that are wanted, ordered by resource, namespace and name.
+    pub(crate) fn objects(&self, wanted: impl Fn(&Resource) -> bool) -> Vec<Arc<Value>> {
         self.with(|state| {
-            let values = |table| {
-                crate::store::table::Table::iter(table, None).map(|(_, _, object)| Arc::new(object.value()))
-            };
-            state.store.tables().flat_map(values).collect()
+            let values = |table| Table::iter(table, None).map(|(_, _, object)| Arc::new(object.value()));
+            state.store.tables().filter(|table| wanted(&table.resource)).flat_map(values).collect()
         })
     }
 

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 
 use crate::record::WriteRecord;
 
-/// Events kept for each resource before a slow watcher is told to list again.
-const DEFAULT_LOG_CAPACITY: usize = 20_000;
+/// Events kept for each resource before a slow watcher is told to list again: some seconds of the busiest fleet, and
+/// some ten megabytes for each kind that is busy.
+const DEFAULT_LOG_CAPACITY: usize = 5_000;
 
 /// How a server is built.
 #[derive(Clone)]

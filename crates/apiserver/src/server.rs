@@ -99,7 +99,13 @@ impl ApiServer {
 
     /// Every stored object of a cluster (`None`: the management API), ordered by resource, namespace and name.
     pub fn objects(&self, cluster: Option<&str>) -> Vec<Arc<Value>> {
-        self.named(cluster).map(|cluster| cluster.objects()).unwrap_or_default()
+        self.named(cluster).map(|cluster| cluster.objects(|_| true)).unwrap_or_default()
+    }
+
+    /// The stored objects of some kinds of the management API, ordered by resource, namespace and name. Only these
+    /// are parsed.
+    pub fn objects_of(&self, kinds: &[&str]) -> Vec<Arc<Value>> {
+        self.shared.management.objects(|resource| kinds.contains(&resource.kind.as_str()))
     }
 
     /// Every change of a resource of a cluster (`None`: the management API), oldest first. `None` if the resource is

@@ -73,7 +73,7 @@ pub const KINDS: [&str; 4] = ["BareMetalHost", "Metal3Data", "Secret", "Metal3Ma
 
 /// Reads the picture from the server.
 pub fn report(lab: &Lab, elapsed_ms: u128) -> Report {
-    report_of(&lab.server().objects(None), elapsed_ms)
+    report_of(&lab.server().objects_of(&KINDS), elapsed_ms)
 }
 
 /// Makes the picture from objects, of which only [`KINDS`] matter.

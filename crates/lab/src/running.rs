@@ -238,9 +238,7 @@ impl Lab {
 
     /// Every object of a kind in the management API, by namespace and name.
     pub fn objects(&self, kind: &str) -> Vec<Arc<Value>> {
-        let mut objects = self.server.objects(None);
-        objects.retain(|object| object.get("kind").and_then(Value::as_str) == Some(kind));
-        objects
+        self.server.objects_of(&[kind])
     }
 
     /// One object of the management API.

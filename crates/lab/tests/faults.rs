@@ -73,3 +73,19 @@ fn writes(lab: &Lab) -> u64 {
     let writes = requests.iter().filter(|r| !matches!(r.verb.as_str(), "get" | "list" | "watch"));
     writes.map(|r| r.count).sum()
 }
+
+/// A watch that falls behind what the server remembers ends with 410. The caches list again by themselves, and every
+/// machine comes up.
+#[tokio::test(start_paused = true)]
+async fn caches_list_again_when_the_server_has_forgotten_what_they_missed() {
+    let lab = Lab::start(&Options { remembered: Some(1), ..Options::default() }).await.unwrap();
+    lab.apply(&fleet(10)).await.unwrap();
+    assert_eq!(lab.settle(Duration::from_secs(6 * 3600)).await, Settled::Quiet, "never came to rest");
+    let requests = lab.server().requests();
+    let lists = |resource: &str| -> u64 {
+        let of_provider = requests.iter().filter(|r| r.user_agent == "capm3" && r.verb == "list");
+        of_provider.filter(|r| r.resource == resource).map(|r| r.count).sum()
+    };
+    assert!(lists("metal3.io/baremetalhosts") > 1, "nothing was forgotten: {requests:?}");
+    assert_eq!(report(&lab, 0).machines.iter().filter(|machine| machine.ready).count(), 11);
+}
