@@ -15,6 +15,11 @@ mod up;
 
 use clap::Parser;
 
+/// Objects come and go by the million and few sizes are alike: the allocators of C libraries slow down as such a heap
+/// grows, and that of static binaries is slow from the start.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     exit::report(cli::Cli::parse().run())
 }
