@@ -2,7 +2,9 @@
 
 mod allocate;
 mod figures;
+mod fleet_objects;
 mod machines;
+mod memory;
 mod real;
 mod render;
 
@@ -32,6 +34,8 @@ pub enum Bench {
     Render(Many),
     /// Indexes and addresses, and whether their price grows with their number (with `--release`)
     Allocate(Many),
+    /// What the provider's caches take of a finished fleet (with `--release`)
+    Memory(Many),
 }
 
 /// How many, and how it is told.
@@ -66,6 +70,7 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Real(fleet) => (real::run(fleet.size)?, fleet),
         Bench::Render(many) => return render::run(many.size, many.json),
         Bench::Allocate(many) => return allocate::run(many.size, many.json),
+        Bench::Memory(many) => return memory::run(many.size, many.json),
     };
     figures.print(fleet.json, fleet.by_kind);
     figures.judge()

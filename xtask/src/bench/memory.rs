@@ -1,0 +1,72 @@
+//! What the provider keeps in memory: its caches with all their indexes, filled with a finished fleet.
+//!
+//! Measured is the resident memory by which this process grows, so the allocator's share is in it. What a manager needs
+//! besides (connections, the text of a list while it is read) is not: `bench real` tells the peak of a whole process.
+
+use anyhow::{Context, Result, ensure};
+use capm3_api::{
+    ipam::{IpAddress, IpClaim},
+    neighbours::{BareMetalHost, Machine, SecretMetadata},
+    v1beta2::{Metal3Data, Metal3DataClaim, Metal3Machine},
+};
+use capm3_engine::{Caches, Object};
+use capm3_provider::indexes;
+use serde_json::{Value, json};
+
+use super::fleet_objects as objects;
+use crate::memory;
+
+/// Budgets: bytes a cached host, and megabytes of everything at 10,000 hosts and machines.
+const HOST_BYTES: u64 = 4096;
+const WHOLE_MB: u64 = 200;
+/// The fleet that the second budget is about.
+const WHOLE_SIZE: usize = 10_000;
+
+/// Runs the benchmark.
+pub fn run(size: usize, as_json: bool) -> Result<()> {
+    ensure!(size > 0, "--size 0 fills nothing");
+    let mut caches = Caches::default();
+    indexes::register(&mut caches);
+    let hosts = fill::<BareMetalHost>(&caches, size, &objects::host())?;
+    let kinds = [
+        ("Machine", fill::<Machine>(&caches, size, &objects::machine())?),
+        ("Metal3Machine", fill::<Metal3Machine>(&caches, size, &objects::metal3_machine())?),
+        ("Metal3DataClaim", fill::<Metal3DataClaim>(&caches, size, &objects::data_claim())?),
+        ("Metal3Data", fill::<Metal3Data>(&caches, size, &objects::data())?),
+        ("IPClaim", fill::<IpClaim>(&caches, size, &objects::ip_claim())?),
+        ("IPAddress", fill::<IpAddress>(&caches, size, &objects::ip_address())?),
+        ("Secret, metadata", fill::<SecretMetadata>(&caches, size, &objects::secret())?),
+    ];
+    let whole = memory::resident()? / (1024 * 1024);
+    drop(caches);
+    if as_json {
+        let each: serde_json::Map<String, Value> =
+            kinds.iter().map(|(kind, bytes)| ((*kind).to_owned(), json!(bytes))).collect();
+        let line = json!({"bench": "memory", "size": size, "bytesPerHost": hosts, "bytesEach": each,
+            "wholeMb": whole, "budget": {"bytesPerHost": HOST_BYTES, "wholeMb": WHOLE_MB}});
+        println!("{line}");
+    } else {
+        println!("{:<18} {hosts:>6} bytes each   budget {HOST_BYTES}", "BareMetalHost");
+        for (kind, bytes) in kinds {
+            println!("{kind:<18} {bytes:>6} bytes each");
+        }
+        println!(
+            "{:<18} {whole:>6} MB with {size} of each   budget {WHOLE_MB} with {WHOLE_SIZE}",
+            "this process"
+        );
+    }
+    ensure!(hosts <= HOST_BYTES, "a cached host takes {hosts} bytes");
+    ensure!(size > WHOLE_SIZE || whole <= WHOLE_MB, "{size} machines take {whole} MB");
+    Ok(())
+}
+
+/// Fills a store as a watch would, from text; resident bytes an object.
+fn fill<K: Object>(caches: &Caches, size: usize, template: &Value) -> Result<u64> {
+    let store = caches.store::<K>().context("a kind that nobody registered")?;
+    let (text, before) = (template.to_string(), memory::resident()?);
+    for number in 0..size {
+        let object = text.replace(objects::NUMBER, &format!("{number:05}"));
+        ensure!(store.apply(serde_json::from_str(&object)?), "two objects of one name");
+    }
+    Ok(memory::resident()?.saturating_sub(before) / size as u64)
+}
