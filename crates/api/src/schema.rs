@@ -16,6 +16,9 @@ const IPV6: &str = "^(([0-9a-fA-F]{1,4}:){7,7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}
 ([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|\
 :((:[0-9a-fA-F]{1,4}){1,7}|:))$";
 
+/// An amount of a resource.
+const QUANTITY: &str = r"^[0-9]+(\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][0-9]+)?$";
+
 /// The schema of a type as an API server accepts it.
 pub fn structural_schema<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::openapi3();
@@ -35,6 +38,13 @@ pub(crate) fn plain_integer(schema: &mut Schema) {
 pub(crate) fn plain_integers(schema: &mut Schema) {
     if let Some(Value::Object(values)) = schema.get_mut("additionalProperties") {
         values.remove("format");
+    }
+}
+
+/// A map of quantities, as text: who reads capacity expects nothing else.
+pub(crate) fn quantities(schema: &mut Schema) {
+    if let Some(Value::Object(values)) = schema.get_mut("additionalProperties") {
+        values.insert("pattern".to_owned(), QUANTITY.into());
     }
 }
 

@@ -121,6 +121,7 @@ struct Kind {
     down: fn(&mut Object),
     /// Whether the stored object is always kept in the annotation: other programs expect it there.
     always_kept: bool,
+    /// Whether Go's kind has a status, so that even an empty one is kept.
     has_status: bool,
     /// Takes out of the stored object what does not come back.
     settle: fn(&mut Object),

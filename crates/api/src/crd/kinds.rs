@@ -103,8 +103,13 @@ fn machine_template() -> Definition {
         "Metal3MachineTemplate is what the Metal3Machines of a control plane or a MachineDeployment are copied from.",
         &["m3mt", "m3machinetemplate", "m3machinetemplates", "metal3mt", "metal3machinetemplate"],
         [
-            version::<v1beta2::Metal3MachineTemplateSpec>(v1beta2::VERSION).columns([AGE]).needs_spec(),
-            version::<v1beta1::Metal3MachineTemplateSpec>(v1beta1::VERSION).columns([AGE]),
+            version::<v1beta2::Metal3MachineTemplateSpec>(v1beta2::VERSION)
+                .status::<v1beta2::Metal3MachineTemplateStatus>()
+                .columns([AGE])
+                .needs_spec(),
+            version::<v1beta1::Metal3MachineTemplateSpec>(v1beta1::VERSION)
+                .status::<v1beta2::Metal3MachineTemplateStatus>()
+                .columns([AGE]),
         ],
     )
 }

@@ -126,6 +126,21 @@ pub struct HostHardware {
     /// Network interfaces; null in the API means none.
     #[serde(deserialize_with = "null_is_default")]
     pub nics: Vec<HostNic>,
+    /// Processors.
+    #[serde(deserialize_with = "null_is_default")]
+    pub cpu: HostCpu,
+    /// Memory in MiB.
+    pub ram_mebibytes: Option<i64>,
+}
+
+/// Processors of a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HostCpu {
+    /// Architecture in the words of the host's kernel, such as `x86_64`.
+    pub arch: Option<String>,
+    /// How many the operating system sees.
+    pub count: Option<i64>,
 }
 
 /// A network interface of a host.

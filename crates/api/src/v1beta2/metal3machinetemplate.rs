@@ -19,6 +19,9 @@ pub struct Metal3MachineTemplate {
     /// The template and how machines made from it behave.
     #[serde(default)]
     pub spec: Metal3MachineTemplateSpec,
+    /// What the provider knows of the machines made from it.
+    #[serde(default)]
+    pub status: Metal3MachineTemplateStatus,
 }
 
 crate::kind::kind!(
@@ -95,4 +98,36 @@ pub struct FailureDomainDataTemplate {
     #[serde(default)]
     #[schemars(extend("x-required" = true), transform = schema::named)]
     pub data_template: ObjectRef,
+}
+
+/// What is known of machines that are yet to be made, so that a cluster autoscaler can grow a MachineDeployment that has
+/// none. The same in both versions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metal3MachineTemplateStatus {
+    /// What every machine made from this template has at least, by resource, as quantities such as `{cpu: "32", memory:
+    /// 131072Mi}`. The provider writes `cpu` and `memory`: the smallest of the inspected hosts that the host selector
+    /// matches. They are absent until a host was inspected; entries for other resources are left as they are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::quantities)]
+    pub capacity: BTreeMap<String, String>,
+    /// What is known of the nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_info: Option<TemplateNodeInfo>,
+}
+
+/// What is known of the nodes of a template, in the words of Node labels.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TemplateNodeInfo {
+    /// Processor architecture as in the label `kubernetes.io/arch`, such as `amd64`. The provider writes it where all
+    /// hosts that count have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub architecture: Option<String>,
+    /// Operating system as in the label `kubernetes.io/os`. Hosts do not tell what an image holds, so the provider never
+    /// writes it and keeps what stands here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub operating_system: Option<String>,
 }

@@ -86,6 +86,19 @@ fn s217_data_templates_of_failure_domains_survive_both_directions() {
     assert_eq!(to_hub(&spoke).unwrap()["spec"]["failureDomainDataTemplates"], list);
 }
 
+/// What a template says of machines to come is the same in both versions.
+#[test]
+fn the_capacity_of_a_template_survives_both_directions() {
+    let mut hub = v1beta2("Metal3MachineTemplate", json!({"template": {"spec": {}}}));
+    hub["status"] = json!({"capacity": {"cpu": "32", "memory": "131072Mi", "nvidia.com/gpu": "1"},
+        "nodeInfo": {"architecture": "amd64", "operatingSystem": "linux"}});
+    let mut spoke = to_spoke(&hub).unwrap();
+    assert_eq!(spoke["status"], hub["status"]);
+    assert_eq!(to_hub(&spoke).unwrap()["status"], hub["status"]);
+    spoke["status"]["capacity"]["cpu"] = json!("16");
+    assert_eq!(to_hub(&spoke).unwrap()["status"]["capacity"]["cpu"], "16");
+}
+
 /// v1beta1 shows indexes by claim; the name of the data that stands for an index comes back with it, also if another
 /// claim was added meanwhile.
 #[test]

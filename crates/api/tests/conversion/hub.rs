@@ -81,6 +81,8 @@ fn settled(hub: &Value) -> Value {
     let mut hub = hub.clone();
     let has_status = crd::schema(hub["kind"].as_str().unwrap(), v1beta2::VERSION)
         .is_some_and(|schema| schema.pointer("/properties/status").is_some());
+    // Go's templates have no status, so an absent one is not kept as an empty one.
+    let has_status = has_status && hub["kind"] != "Metal3MachineTemplate";
     let kept = kept_whole(hub["kind"].as_str().unwrap());
     for part in ["spec", "status"].into_iter().filter(|part| kept && (*part == "spec" || has_status)) {
         if hub.get(part).is_none() {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 /// Maps of which every entry counts, also one that is empty.
-const MAPS: [&str; 6] =
-    ["failureDomains", "indexes", "parameters", "matchLabels", "attributes", "annotations"];
+const MAPS: [&str; 7] =
+    ["failureDomains", "indexes", "parameters", "matchLabels", "attributes", "annotations", "capacity"];
 
 /// The value without members that are null, empty text, zero, false, an empty list or an empty object: in one version
 /// or the other they cannot be told from absent members. Values of bond parameters are kept as they are.

@@ -17,8 +17,9 @@ pub fn of_kind(kind: &str, version: &str, newer: bool) -> BoxedStrategy<Value> {
     let required = schema.get("required").is_some_and(|names| names == &json!(["spec"]));
     let parts = ["spec", "status"].into_iter().filter_map(|part| {
         let values = value(part, schema.pointer(&format!("/properties/{part}"))?, newer);
+        let needed = required && part == "spec";
         let values =
-            if required { values.prop_map(Some).boxed() } else { option::weighted(0.9, values).boxed() };
+            if needed { values.prop_map(Some).boxed() } else { option::weighted(0.9, values).boxed() };
         Some(values.prop_map(move |value| (part, value)))
     });
     let parts: Vec<_> = parts.collect();
@@ -120,7 +121,7 @@ fn integer(schema: &Value) -> BoxedStrategy<Value> {
 }
 
 /// Texts for fields with a pattern: those that match are used.
-const SAMPLES: [&str; 14] = [
+const SAMPLES: [&str; 16] = [
     "10.0.0.1",
     "192.168.7.254",
     "2001:db8::1",
@@ -135,6 +136,8 @@ const SAMPLES: [&str; 14] = [
     "WaitingForHost",
     "10.0.0.0/24",
     "2001:db8::/64",
+    "32",
+    "131072Mi",
 ];
 const TIMES: [&str; 2] = ["2026-03-04T05:06:07Z", "2026-11-16T00:00:00Z"];
 /// As v1beta2 gives them back.

@@ -26,6 +26,15 @@ pub const DIFFERENCES: &[Permitted] = &[
         r"metal3machinetemplates v1beta* .spec.failureDomainDataTemplates[].dataTemplate.namespace: added string maxLength=253 minLength=1",
         r"metal3machinetemplates v1beta* .spec.failureDomainDataTemplates[].failureDomain: added string required maxLength=256 minLength=1",
     ]),
+    ("The contract of Cluster API has a place for it: what an autoscaler needs where there is no machine yet", &[
+        r"metal3machinetemplates v1beta* itself: subresources [] -> ['status']",
+        r"metal3machinetemplates v1beta* .status: added object",
+        r"metal3machinetemplates v1beta* .status.capacity: added object",
+        r"metal3machinetemplates v1beta* .status.capacity{}: added string pattern='^[0-9]+(\\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][0-9]+)?$'",
+        r"metal3machinetemplates v1beta* .status.nodeInfo: added object",
+        r"metal3machinetemplates v1beta* .status.nodeInfo.architecture: added string maxLength=63 minLength=1",
+        r"metal3machinetemplates v1beta* .status.nodeInfo.operatingSystem: added string maxLength=63 minLength=1",
+    ]),
     ("D3: optional; a template without it is shown with an empty one", &[
         r"metal3datatemplates v1beta1 .spec.clusterName: minLength 1 -> none",
         r"metal3datatemplates v1beta1 .spec.clusterName: required yes -> none",
