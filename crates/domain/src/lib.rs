@@ -5,6 +5,7 @@
 //! tools give the very answers that the controllers act on.
 
 pub mod address;
+pub mod capacity;
 pub mod data_template;
 pub mod host;
 pub mod index;

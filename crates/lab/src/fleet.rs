@@ -93,7 +93,8 @@ fn host(number: usize) -> Value {
     let name = format!("host-{number:05}");
     let mac =
         format!("52:54:00:{:02x}:{:02x}:{:02x}", number >> 16 & 0xff, number >> 8 & 0xff, number & 0xff);
-    let hardware = json!({"hostname": name, "nics": [{"name": "eno1", "mac": mac}]});
+    let hardware = json!({"hostname": name, "nics": [{"name": "eno1", "mac": mac}],
+        "cpu": {"arch": "x86_64", "count": 32}, "ramMebibytes": 131_072});
     let mut object = of(
         "metal3.io/v1alpha1",
         "BareMetalHost",

@@ -101,7 +101,8 @@ impl Provider {
         let mut controllers = vec![
             metal3cluster::controller(&context),
             metal3machine::controller(&context),
-            metal3machinetemplate::controller(&context),
+            metal3machinetemplate::cleaning::controller(&context),
+            metal3machinetemplate::capacity::controller(&context),
             baremetalhost::controller(&context),
             metal3datatemplate::controller(&context),
             metal3data::controller(&context),

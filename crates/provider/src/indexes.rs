@@ -69,6 +69,10 @@ pub const MACHINES_BY_TEMPLATE: Index<Metal3Machine> = Index {
     },
 };
 
+/// Metal3MachineTemplates by namespace.
+pub const MACHINE_TEMPLATES_BY_NAMESPACE: Index<Metal3MachineTemplate> =
+    Index { name: "by-namespace", values: |template| vec![template.metadata.namespace_str().to_owned()] };
+
 /// Metal3Machines by the Secrets that their specs name.
 pub const MACHINES_BY_SECRET: Index<Metal3Machine> = Index {
     name: "by-secret",
@@ -345,7 +349,7 @@ pub fn register(caches: &mut Caches) {
         MACHINES_BY_TEMPLATE,
         MACHINES_BY_SECRET,
     ]);
-    caches.add::<Metal3MachineTemplate>(&[]);
+    caches.add::<Metal3MachineTemplate>(&[MACHINE_TEMPLATES_BY_NAMESPACE]);
     caches.add::<Metal3Cluster>(&[METAL3_CLUSTERS_BY_OWNER]);
     caches.add::<Metal3DataTemplate>(&[TEMPLATES_BY_SPACE]);
     caches.add::<Metal3DataClaim>(&[

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod capacity;
 mod events;
 mod herd;
 mod left_behind;

@@ -1,0 +1,197 @@
+//! The capacity of machines to come stands in the template's status, so that a cluster autoscaler can scale from zero.
+//!
+//! Woken by the template, its own write included, and by hosts of its namespace, but only by one whose labels or hardware
+//! changed so that what all hosts have may be another. That is judged against the status as it stands: a host that
+//! changes while a look is on its way may be judged against what is about to be replaced, and the look that follows the
+//! write finds it.
+
+use std::sync::Arc;
+
+use capm3_api::{
+    metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3MachineTemplate, vocabulary::annotation,
+};
+use capm3_domain::capacity::{Candidates, may_change, of_host, said, say};
+use capm3_engine::{
+    ActError, ApiError, Controller, Object, ObjectKey, Outcome, Plan, Queue, Reader, drive, informer::Change,
+};
+use tracing::warn;
+
+use crate::{
+    batch::GATHER,
+    context::{Context, boxed},
+    indexes::{HOSTS_BY_NAMESPACE, MACHINE_TEMPLATES_BY_NAMESPACE},
+};
+
+/// A Metal3MachineTemplate and the hosts of its namespace.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The template.
+    pub template: Arc<Metal3MachineTemplate>,
+    /// The hosts, whether they match or not.
+    pub hosts: Vec<Arc<BareMetalHost>>,
+}
+
+/// Reads the snapshot; `None` when the template is gone.
+pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+    let template = reader.get::<Metal3MachineTemplate>(key)?;
+    let hosts = reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace);
+    Some(Snapshot { template, hosts })
+}
+
+/// Decides: the status is written if it says anything else, unless the template rests or is on its way out.
+pub fn decide(snapshot: &Snapshot) -> Plan {
+    let template = snapshot.template.as_ref();
+    let mut plan = Plan::done();
+    if template.metadata.annotation(annotation::PAUSED).is_some() || template.metadata.is_deleting() {
+        return plan;
+    }
+    let mut new = template.clone();
+    let hosts = snapshot.hosts.iter().map(AsRef::as_ref);
+    say(&mut new.status, Candidates::of(template).common(hosts));
+    plan.update_status(template, &new);
+    plan
+}
+
+pub(crate) fn controller(context: &Context) -> Controller {
+    let queue = Arc::new(Queue::default());
+    watch(context, &queue);
+    let context = context.clone();
+    Controller::new(
+        "metal3machinetemplate-capacity",
+        queue,
+        Arc::new(move |key: ObjectKey| {
+            let context = context.clone();
+            boxed(async move { reconcile(&context, &key).await })
+        }),
+    )
+}
+
+async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
+    let plan = || observe(&*context.caches, key).map(|snapshot| decide(&snapshot)).unwrap_or_default();
+    match drive(&context.executor, plan).await {
+        // The template is there, but the installed CRD is one without a status: trying on would help nobody.
+        Outcome::Failed(ActError { source: ApiError::NotFound { .. }, .. }) => {
+            warn!(template = %key, "Metal3MachineTemplates have no status to write capacity to; install the CRDs of this version");
+            Outcome::Settled
+        }
+        outcome => outcome,
+    }
+}
+
+fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
+    if let Some(store) = context.caches.store::<Metal3MachineTemplate>() {
+        let queue = Arc::clone(queue);
+        store.subscribe(move |change| {
+            if let Some(template) = &change.new {
+                queue.add_after(template.key(), GATHER);
+            }
+        });
+    }
+    if let Some(store) = context.caches.store::<BareMetalHost>() {
+        let (queue, caches) = (Arc::clone(queue), Arc::downgrade(&context.caches));
+        store.subscribe(move |change| {
+            let (Some(host), Some(caches)) = (told_anew(change), caches.upgrade()) else { return };
+            let namespace = host.metadata.namespace_str();
+            for template in caches.by_index(&MACHINE_TEMPLATES_BY_NAMESPACE, namespace) {
+                if concerns(change, &template) {
+                    queue.add_after(template.key(), GATHER);
+                }
+            }
+        });
+    }
+}
+
+/// The host, if its labels or what it offers changed. Most changes of a host are of another kind and end here.
+fn told_anew(change: &Change<BareMetalHost>) -> Option<&BareMetalHost> {
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) => {
+            let same = old.metadata.labels == new.metadata.labels && of_host(old) == of_host(new);
+            (!same).then_some(new)
+        }
+        (old, new) => new.as_deref().or(old.as_deref()),
+    }
+}
+
+/// Whether the status of a template may have to say something else now.
+fn concerns(change: &Change<BareMetalHost>, template: &Metal3MachineTemplate) -> bool {
+    let candidates = Candidates::of(template);
+    let offer = |host: &Option<Arc<BareMetalHost>>| host.as_ref().and_then(|host| candidates.offer(host));
+    may_change(said(&template.status), offer(&change.old), offer(&change.new))
+}
+
+#[cfg(test)]
+mod tests {
+    use capm3_engine::Write;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn host(name: &str, cpus: i64) -> Arc<BareMetalHost> {
+        let hardware = json!({"cpu": {"arch": "x86_64", "count": cpus}, "ramMebibytes": 1024});
+        let metadata = json!({"name": name, "namespace": "ns", "labels": {"size": "m"}});
+        Arc::new(
+            serde_json::from_value(json!({"metadata": metadata, "status": {"hardware": hardware}})).unwrap(),
+        )
+    }
+
+    fn template(annotations: Value, status: Value) -> Arc<Metal3MachineTemplate> {
+        let metadata = json!({"name": "t", "namespace": "ns", "annotations": annotations});
+        let selector = json!({"matchLabels": {"size": "m"}});
+        let spec = json!({"template": {"spec": {"hostSelector": selector}}});
+        let object = json!({"metadata": metadata, "spec": spec, "status": status});
+        Arc::new(serde_json::from_value(object).unwrap())
+    }
+
+    fn known() -> Value {
+        json!({"capacity": {"cpu": "8", "memory": "1024Mi"}, "nodeInfo": {"architecture": "amd64"}})
+    }
+
+    fn writes(template: Arc<Metal3MachineTemplate>, hosts: &[Arc<BareMetalHost>]) -> Vec<String> {
+        let plan = decide(&Snapshot { template, hosts: hosts.to_vec() });
+        plan.writes.iter().map(Write::to_string).collect()
+    }
+
+    #[test]
+    fn the_status_is_written_only_where_it_differs() {
+        let patch = |status: Value| {
+            vec![format!("patch Metal3MachineTemplate/status ns/t {}", json!({"status": status}))]
+        };
+        let (big, small) = (host("a", 32), host("b", 8));
+        assert_eq!(writes(template(json!({}), json!({})), &[big.clone(), small.clone()]), patch(known()));
+        assert!(writes(template(json!({}), known()), &[big.clone(), small]).is_empty());
+        let grown = patch(json!({"capacity": {"cpu": "32"}}));
+        assert_eq!(writes(template(json!({}), known()), &[big]), grown);
+        let gone = patch(json!({"capacity": null, "nodeInfo": null}));
+        assert_eq!(writes(template(json!({}), known()), &[]), gone);
+        assert!(writes(template(json!({}), json!({})), &[]).is_empty());
+    }
+
+    #[test]
+    fn a_template_under_pause_is_left_alone() {
+        assert!(writes(template(json!({annotation::PAUSED: ""}), json!({})), &[host("a", 32)]).is_empty());
+    }
+
+    #[test]
+    fn a_host_wakes_a_template_only_with_news() {
+        let template = template(json!({}), known());
+        let with = |host: &Arc<BareMetalHost>, change: fn(&mut BareMetalHost)| {
+            let mut host = host.as_ref().clone();
+            change(&mut host);
+            Some(Arc::new(host))
+        };
+        let (big, small) = (host("a", 32), host("b", 4));
+        for (old, new, expected) in [
+            (Some(big.clone()), with(&big, |host| host.spec.online = true), false),
+            (Some(big.clone()), with(&big, |host| host.status.error_message = Some("e".to_owned())), false),
+            (None, Some(big.clone()), false),
+            (None, Some(small.clone()), true),
+            (Some(small.clone()), None, true),
+            (Some(small.clone()), with(&small, |host| host.metadata.labels = None), true),
+            (with(&small, |host| host.metadata.labels = None), None, false),
+        ] {
+            let change = Change { old, new };
+            let wakes = told_anew(&change).is_some() && concerns(&change, &template);
+            assert_eq!(wakes, expected, "{change:?}");
+        }
+    }
+}
