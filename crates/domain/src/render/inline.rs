@@ -37,6 +37,22 @@ pub enum InlineError {
         /// Where counting starts.
         base: IpAddr,
     },
+    /// The range has no address at all, since it ends before it starts.
+    #[error("{start} is behind end {end}")]
+    Backwards {
+        /// Where counting starts, and what says so.
+        start: String,
+        /// The end.
+        end: IpAddr,
+    },
+    /// The range has no address at all, since it starts outside its subnet.
+    #[error("start {start} is not in subnet {subnet}")]
+    Outside {
+        /// Where counting starts.
+        start: IpAddr,
+        /// The subnet.
+        subnet: String,
+    },
     /// The index lies behind the last address.
     #[error("index {index}, step {step} gives {address}, {bound}")]
     OutOfBounds {
@@ -72,6 +88,8 @@ impl fmt::Display for Beyond {
 /// A range, read.
 struct Parsed {
     base: IpAddr,
+    /// Whether the base is a start that is written, not the first address of the subnet.
+    has_start: bool,
     end: Option<IpAddr>,
     subnet: Option<Subnet>,
     step: u32,
@@ -150,10 +168,30 @@ impl Parsed {
         if let Some(subnet) = subnet.as_ref().filter(|s| s.written.is_ipv4() != base.is_ipv4()) {
             return Err(mixed("subnet", subnet.text.clone()));
         }
-        Ok(Self { base, end, subnet, step })
+        let has_start = filled(range.start.as_deref()).is_some();
+        Ok(Self { base, has_start, end, subnet, step })
+    }
+
+    /// Whether the range has a first address.
+    fn check_start(&self) -> Result<(), InlineError> {
+        let first = number(self.base);
+        if let Some(end) = self.end.filter(|end| first > number(*end)) {
+            let start = match &self.subnet {
+                Some(subnet) if !self.has_start => {
+                    format!("{}, the first address of subnet {},", self.base, subnet.text)
+                }
+                _ => format!("start {}", self.base),
+            };
+            return Err(InlineError::Backwards { start, end });
+        }
+        match self.subnet.as_ref().filter(|subnet| self.has_start && !subnet.contains(first)) {
+            Some(subnet) => Err(InlineError::Outside { start: self.base, subnet: subnet.text.clone() }),
+            None => Ok(()),
+        }
     }
 
     fn at(&self, index: i32) -> Result<IpAddr, InlineError> {
+        self.check_start()?;
         let out = |address, bound| InlineError::OutOfBounds { index, step: self.step, address, bound };
         // Counted in 128 bits, which an index and a step of 32 bits cannot exceed.
         let offset = u128::from(index.unsigned_abs()) * u128::from(self.step);

@@ -179,3 +179,26 @@ proptest! {
         prop_assert_eq!(a == b, inline_address(&range, a) == inline_address(&range, b));
     }
 }
+
+#[test]
+fn a_range_without_any_address_says_so_whatever_the_index() {
+    for (range, expected) in [
+        (json!({"start": "10.0.0.9", "end": "10.0.0.5"}), "start 10.0.0.9 is behind end 10.0.0.5"),
+        (
+            json!({"start": "2001:db8::9", "end": "2001:db8::5"}),
+            "start 2001:db8::9 is behind end 2001:db8::5",
+        ),
+        (
+            json!({"subnet": "10.0.0.8/24", "end": "10.0.0.5"}),
+            "10.0.0.9, the first address of subnet 10.0.0.8/24, is behind end 10.0.0.5",
+        ),
+        (
+            json!({"start": "10.0.1.1", "subnet": "10.0.0.0/24"}),
+            "start 10.0.1.1 is not in subnet 10.0.0.0/24",
+        ),
+    ] {
+        for index in [0, 3] {
+            assert_eq!(given(range.clone(), index), expected);
+        }
+    }
+}

@@ -103,9 +103,9 @@ fn s192_a_template_that_cannot_be_rendered_is_told_with_the_way_out() {
         ),
         (
             network("ipv4", json!({"ipAddress": range})),
-            "net",
-            "networkData.networks.ipv4[0]".to_owned(),
-            "widen the range",
+            "start 10.0.0.1 is behind end 10.0.0.0",
+            "networkData.networks.ipv4[0] (net)".to_owned(),
+            "correct the range",
         ),
         (
             network("ipv4", json!({"ipAddress": {"start": "x"}})),
