@@ -33,14 +33,26 @@ impl Family {
     }
 
     pub fn is_of(self, address: IpAddr) -> bool {
-        match address {
-            IpAddr::V4(_) => self == Self::V4,
-            IpAddr::V6(_) => self == Self::V6,
-        }
+        self == Self::of(address)
+    }
+
+    pub fn of(address: IpAddr) -> Self {
+        if address.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 
     fn contains(self, address: &str) -> bool {
         address.parse().is_ok_and(|address| self.is_of(address))
+    }
+
+    /// Refuses an address of the other family that `who` gives. What is no address at all is not judged here.
+    pub fn require(self, address: &str, path: &str, who: &str) -> Result<(), RenderError> {
+        match address.parse().map(Self::of) {
+            Ok(found) if found != self => {
+                let problem = Problem::WrongFamily { address: address.to_owned(), family: self.name() };
+                Err(RenderError::new(problem, path, format!("{who} gives {}", found.name())))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The mask of a prefix length; none when the family has no such prefix.
@@ -63,6 +75,7 @@ impl Address {
     /// The mask of the subnet, once it is sure that the pool serves the family asked for.
     pub(super) fn netmask(&self, family: Family, pool: &str, path: &str) -> Result<String, RenderError> {
         let refuse = |problem| Err(RenderError::new(problem, path, format!("pool {pool}")));
+        family.require(&self.address, path, &format!("pool {pool}"))?;
         if !family.contains(&self.address) {
             return refuse(Problem::WrongFamily { address: self.address.clone(), family: family.name() });
         }
@@ -71,7 +84,7 @@ impl Address {
         };
         match family.netmask(prefix) {
             Some(mask) => Ok(mask),
-            None => refuse(Problem::BadPrefix { prefix, family: family.name() }),
+            None => refuse(Problem::BadPoolPrefix { prefix, family: family.name() }),
         }
     }
 }
@@ -104,8 +117,8 @@ mod tests {
         let v4 = Address { address: "10.0.0.1".into(), prefix: Some(24), ..Address::default() };
         let v6 = Address { address: "2001:db8::1".into(), prefix: None, ..Address::default() };
         for (address, family, expected) in [
-            (&v4, Family::V6, "10.0.0.1 is not an IPv6 address: p, pool a"),
-            (&v6, Family::V4, "2001:db8::1 is not an IPv4 address: p, pool a"),
+            (&v4, Family::V6, "10.0.0.1 is not an IPv6 address: p, pool a gives IPv4"),
+            (&v6, Family::V4, "2001:db8::1 is not an IPv4 address: p, pool a gives IPv6"),
             (&v6, Family::V6, "the pool gives no prefix: p, pool a"),
         ] {
             assert_eq!(address.netmask(family, "a", "p").unwrap_err().to_string(), expected);

@@ -2,45 +2,122 @@
 
 use thiserror::Error;
 
-use super::inline::InlineError;
+use super::{inline::InlineError, remedy::Remedy};
 
 /// A template that cannot be rendered: what is wrong, where in the template, and at which object.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{problem}: {path}{}{detail}", self.separator())]
+#[error("{problem}: {}", self.whereabouts())]
 pub struct RenderError {
     /// What is wrong.
     pub problem: Problem,
     /// Where in the template, such as `spec.networkData.links.ethernets[1].macAddress`.
     pub path: String,
+    /// Apart, so that results stay small.
+    more: Box<More>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct More {
     /// Which object lacks what, such as `host rack2-host-3 has eno1, eno2`; may be empty.
-    pub detail: String,
+    detail: String,
+    /// The member below the path that says it; may be empty.
+    member: &'static str,
+    /// What the path leads through, by its id or key, which is easier to find than a number.
+    item: Option<Item>,
+    remedy: Remedy,
+}
+
+/// A network, link or key of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Item {
+    kind: &'static str,
+    name: String,
 }
 
 impl RenderError {
     pub(super) fn new(problem: Problem, path: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { problem, path: path.into(), detail: detail.into() }
+        let remedy = Remedy::of(&problem);
+        let more = More { detail: detail.into(), member: "", item: None, remedy };
+        Self { problem, path: path.into(), more: Box::new(more) }
     }
 
-    /// A range that gives no address. `name` is that of the network or key, which is easier to find than a number.
-    pub(super) fn inline(error: &InlineError, path: &str, name: &str) -> Self {
+    /// A range that gives no address.
+    pub(super) fn inline(error: &InlineError, path: impl Into<String>) -> Self {
         let problem = match error {
             InlineError::OutOfBounds { .. } => Problem::OutOfBounds,
             _ => Problem::BadRange,
         };
-        Self::new(problem, format!("{path} ({name})"), error.to_string())
+        Self::new(problem, path, error.to_string())
+    }
+
+    /// The same, with the id or key of what the path leads through.
+    pub(super) fn of(mut self, kind: &'static str, name: &str) -> Self {
+        self.more.item = Some(Item { kind, name: name.to_owned() });
+        self
+    }
+
+    /// The same, with the member that says it.
+    pub(super) fn at(mut self, member: &'static str) -> Self {
+        self.more.member = member;
+        self
+    }
+
+    /// The same, where something else helps than usually does.
+    pub(super) fn remedied(mut self, remedy: Remedy) -> Self {
+        self.more.remedy = remedy;
+        self
+    }
+
+    /// The same in the words of another problem, which users of the Go provider know at this place.
+    pub(super) fn told_as(mut self, problem: Problem) -> Self {
+        self.more.detail = match self.more.detail.as_str() {
+            "" => self.problem.to_string(),
+            detail => format!("{}: {detail}", self.problem),
+        };
+        self.problem = problem;
+        self
     }
 
     /// The whole of it, for a person who has only this line: object, field, what was found, and what would help.
     pub fn advice(&self, template: &str) -> String {
-        format!("Metal3DataTemplate {template}: {self}; {}", self.problem.way_out())
+        format!("Metal3DataTemplate {template}: {self}; {}", self.more.remedy.on_a_cluster())
     }
 
-    fn separator(&self) -> &'static str {
-        match self.problem {
-            _ if self.detail.is_empty() => "",
-            Problem::OutOfBounds | Problem::BadRange => ": ",
-            _ => ", ",
+    /// What would help where the template is a file.
+    pub fn way_out(&self) -> String {
+        self.more.remedy.in_files()
+    }
+
+    /// The field that is wrong, as precisely as it is known.
+    pub fn field(&self) -> String {
+        match self.more.member {
+            "" => self.path.clone(),
+            member => format!("{}.{member}", self.path),
         }
+    }
+
+    /// What was found there, and in which network, link or key; empty if there is nothing to say.
+    pub fn found(&self) -> String {
+        let item = self.more.item.as_ref().map(|item| format!("{} {}", item.kind, item.name));
+        let detail = Some(self.more.detail.clone()).filter(|detail| !detail.is_empty());
+        detail.into_iter().chain(item).collect::<Vec<_>>().join(", ")
+    }
+
+    fn whereabouts(&self) -> String {
+        if matches!(self.problem, Problem::OutOfBounds | Problem::BadRange) {
+            return self.whereabouts_of_range();
+        }
+        match self.found().as_str() {
+            "" => self.path.clone(),
+            found => format!("{}, {found}", self.path),
+        }
+    }
+
+    /// Ranges are told as their design prints it.
+    fn whereabouts_of_range(&self) -> String {
+        let path = self.path.strip_prefix("spec.").unwrap_or(&self.path);
+        let name = self.more.item.as_ref().map(|item| format!(" ({})", item.name)).unwrap_or_default();
+        format!("{path}{name}: {}", self.more.detail)
     }
 }
 
@@ -84,10 +161,10 @@ pub enum Problem {
     /// A route leads nowhere.
     #[error("no gateway")]
     NoGateway,
-    /// The pool serves the other family.
+    /// An address is of the other family.
     #[error("{address} is not an {family} address")]
     WrongFamily {
-        /// What the pool gave.
+        /// What the template or the pool gave.
         address: String,
         /// What was asked for.
         family: &'static str,
@@ -104,6 +181,14 @@ pub enum Problem {
     /// A range of addresses cannot be used.
     #[error("bad address range")]
     BadRange,
+    /// No subnet has such a prefix as the pool gives.
+    #[error("prefix out of range: {prefix} for {family}")]
+    BadPoolPrefix {
+        /// The prefix.
+        prefix: i32,
+        /// Its family.
+        family: &'static str,
+    },
     /// No subnet has such a prefix.
     #[error("prefix out of range: {prefix} for {family}")]
     BadPrefix {
@@ -151,35 +236,6 @@ pub enum Problem {
         /// Id of the VLAN.
         link: String,
     },
-}
-
-impl Problem {
-    /// What would help, as an order without a full stop.
-    pub fn way_out(&self) -> &'static str {
-        match self {
-            Self::UnknownObject => "name one of the three objects",
-            Self::MissingAnnotatedObject { .. } | Self::MissingObject { .. } => {
-                "wait until the machine has it, or name another object"
-            }
-            Self::MissingAnnotation { .. } => "set the annotation, or name the pool in the template",
-            Self::PoolOfTwoKinds => "use one pool, or give one of them another name",
-            Self::NoAddress | Self::NoGatewayPool => "name a pool that exists and has addresses left",
-            Self::NoGateway => "give the route or the pool a gateway",
-            Self::WrongFamily { .. } => "name a pool or a range of that family",
-            Self::NoPrefix | Self::NoInlinePrefix => "set prefix",
-            Self::OutOfBounds => "widen the range, or ask for fewer machines",
-            Self::BadRange => "correct the range",
-            Self::BadPrefix { .. } => "set a prefix that fits the family and the subnet",
-            Self::NoNics => "wait for the host's inspection, or start it",
-            Self::NoSuchNic { .. } => "name an interface that the host has, or choose other hosts",
-            Self::BadMac { .. } => "write six pairs of hexadecimal digits",
-            Self::NoBootMac { .. } => "set spec.bootMACAddress of the host",
-            Self::IllegalBondParameters { .. } => {
-                "take them out of parameters, and set the bond's own fields where it has them"
-            }
-            Self::NoVlanId { .. } => "set vlanID",
-        }
-    }
 }
 
 fn quoted(names: &[String]) -> String {

@@ -17,17 +17,16 @@ type Link = Map<String, Value>;
 pub(super) fn render(links: &NetworkLinks, objects: Objects<'_>) -> Result<Vec<Value>, RenderError> {
     let mut rendered = Vec::new();
     for (index, bond) in links.bonds.iter().enumerate() {
-        rendered.push(render_bond(bond, objects, &format!("spec.networkData.links.bonds[{index}]"))?);
+        let link = render_bond(bond, objects, &format!("spec.networkData.links.bonds[{index}]"));
+        rendered.push(link.map_err(|error| error.of("link", &bond.id))?);
     }
     for (index, ethernet) in links.ethernets.iter().enumerate() {
-        rendered.push(render_ethernet(
-            ethernet,
-            objects,
-            &format!("spec.networkData.links.ethernets[{index}]"),
-        )?);
+        let link = render_ethernet(ethernet, objects, &format!("spec.networkData.links.ethernets[{index}]"));
+        rendered.push(link.map_err(|error| error.of("link", &ethernet.id))?);
     }
     for (index, vlan) in links.vlans.iter().enumerate() {
-        rendered.push(render_vlan(vlan, objects, &format!("spec.networkData.links.vlans[{index}]"))?);
+        let link = render_vlan(vlan, objects, &format!("spec.networkData.links.vlans[{index}]"));
+        rendered.push(link.map_err(|error| error.of("link", &vlan.id))?);
     }
     Ok(rendered)
 }

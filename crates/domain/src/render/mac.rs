@@ -1,10 +1,15 @@
 //! MAC addresses of hosts and links.
 
-use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::MacAddress};
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::BareMetalHost,
+    v1beta2::{FromAnnotation, MacAddress},
+};
 
 use super::{
     error::{Problem, RenderError},
-    objects::Objects,
+    objects::{Objects, kind_of},
+    remedy::Remedy,
 };
 
 /// The MAC address of a host's interface, as the host reports it.
@@ -37,27 +42,46 @@ pub(super) fn of_interface<'a>(
 /// The MAC address of a link: the first source that is given, checked.
 pub(super) fn of_link(source: &MacAddress, objects: Objects<'_>, path: &str) -> Result<String, RenderError> {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let (value, detail) = if let Some(value) = given(&source.string) {
-        (value, String::new())
+    let (value, detail, remedy) = if let Some(value) = given(&source.string) {
+        (value, String::new(), Remedy::template("write six pairs of hexadecimal digits"))
     } else if let Some(interface) = given(&source.from_host_interface) {
         let host = objects.host(path)?;
         let detail = format!("interface {interface} of host {}", host.metadata.name_str());
-        (of_interface(host, &interface, path)?.to_owned(), detail)
+        let remedy = Remedy::beside("inspect the host again, for what it reports is no MAC address");
+        (of_interface(host, &interface, path)?.to_owned(), detail, remedy)
     } else if let Some(from) = &source.from_annotation {
-        let value = objects.annotation(&from.object, &from.annotation, path)?;
-        let name = objects.metadata(&from.object, path)?.name_str();
-        let detail = match value {
-            "" => format!("{} {name} has no annotation {}", from.object, from.annotation),
-            _ => format!("annotation {} of {} {name}", from.annotation, from.object),
-        };
-        (value.to_owned(), detail)
+        of_annotation(from, objects, path)?
     } else {
-        (String::new(), "no source is given".to_owned())
+        (String::new(), "no source is given".to_owned(), Remedy::template("give macAddress a source"))
     };
     if is_mac(&value) {
         return Ok(value);
     }
-    Err(RenderError::new(Problem::BadMac { value }, path, detail))
+    Err(RenderError::new(Problem::BadMac { value }, path, detail).remedied(remedy))
+}
+
+/// What the annotation says, and what to say if that is no MAC address.
+fn of_annotation(
+    from: &FromAnnotation,
+    objects: Objects<'_>,
+    path: &str,
+) -> Result<(String, String, Remedy), RenderError> {
+    let FromAnnotation { object, annotation } = from;
+    let value = objects.annotation(object, annotation, path)?;
+    let (kind, name) = (kind_of(object), objects.metadata(object, path)?.name_str());
+    let (detail, remedy) = match value {
+        "" => (
+            format!("{object} {name} has no annotation {annotation}"),
+            Remedy::annotation(annotation, kind, name),
+        ),
+        _ => (
+            format!("annotation {annotation} of {object} {name}"),
+            Remedy::beside(format!(
+                "write six pairs of hexadecimal digits into annotation {annotation} of {kind} {name}"
+            )),
+        ),
+    };
+    Ok((value.to_owned(), detail, remedy))
 }
 
 /// Six groups of two hexadecimal digits, each two groups apart by a colon or a dash.

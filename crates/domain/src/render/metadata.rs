@@ -29,7 +29,7 @@ pub fn render_meta_data(meta_data: &MetaData, inputs: &Inputs<'_>) -> Result<Str
     let number = inputs.index();
     for (index, item) in meta_data.ip_addresses.iter().enumerate() {
         let address = inline_address(&item.range, number).map_err(|error| {
-            RenderError::inline(&error, &format!("metaData.ipAddresses[{index}]"), &item.key)
+            RenderError::inline(&error, format!("spec.metaData.ipAddresses[{index}]")).of("key", &item.key)
         })?;
         keys.insert(item.key.clone(), address.to_string());
     }
@@ -55,28 +55,27 @@ fn from_host(
     inputs: &Inputs<'_>,
 ) -> Result<(), RenderError> {
     for (index, item) in items.iter().enumerate() {
-        let path = format!("spec.metaData.fromHostInterfaces[{index}]");
-        let host = inputs.objects.host(&path)?;
-        let value = if item.from_boot_mac.unwrap_or_default() {
-            let boot = host.spec.boot_mac_address.as_deref().filter(|mac| !mac.is_empty());
-            boot.ok_or_else(|| {
-                let problem = Problem::NoBootMac {
-                    key: item.key.clone(),
-                    namespace: host.metadata.namespace_str().to_owned(),
-                    name: host.metadata.name_str().to_owned(),
-                };
-                RenderError::new(problem, format!("{path}.fromBootMAC"), "")
-            })?
-        } else {
-            mac::of_interface(
-                host,
-                item.interface.as_deref().unwrap_or_default(),
-                &format!("{path}.interface"),
-            )?
-        };
-        keys.insert(item.key.clone(), value.to_owned());
+        let value = mac_of(item, inputs, &format!("spec.metaData.fromHostInterfaces[{index}]"));
+        keys.insert(item.key.clone(), value.map_err(|error| error.of("key", &item.key))?.to_owned());
     }
     Ok(())
+}
+
+fn mac_of<'a>(item: &MetaDataHostInterface, inputs: &Inputs<'a>, path: &str) -> Result<&'a str, RenderError> {
+    let host = inputs.objects.host(path)?;
+    if !item.from_boot_mac.unwrap_or_default() {
+        let interface = item.interface.as_deref().unwrap_or_default();
+        return mac::of_interface(host, interface, &format!("{path}.interface"));
+    }
+    let boot = host.spec.boot_mac_address.as_deref().filter(|mac| !mac.is_empty());
+    boot.ok_or_else(|| {
+        let problem = Problem::NoBootMac {
+            key: item.key.clone(),
+            namespace: host.metadata.namespace_str().to_owned(),
+            name: host.metadata.name_str().to_owned(),
+        };
+        RenderError::new(problem, format!("{path}.fromBootMAC"), "")
+    })
 }
 
 fn from_pools(keys: &mut Keys, meta_data: &MetaData, inputs: &Inputs<'_>) -> Result<(), RenderError> {
@@ -90,9 +89,12 @@ fn from_pools(keys: &mut Keys, meta_data: &MetaData, inputs: &Inputs<'_>) -> Res
     for (list, items, part) in lists {
         for (index, item) in items.iter().enumerate() {
             let path = format!("spec.metaData.{list}[{index}].name");
-            let address = inputs.address(&item.name, Problem::NoAddress, &path)?;
-            let value = part(address)
-                .ok_or_else(|| RenderError::new(Problem::NoPrefix, &path, format!("pool {}", item.name)))?;
+            let address = inputs.address(&item.name, Problem::NoAddress, &path);
+            let value = address.and_then(|address| {
+                let none = || RenderError::new(Problem::NoPrefix, &path, format!("pool {}", item.name));
+                part(address).ok_or_else(none)
+            });
+            let value = value.map_err(|error| error.of("key", &item.key))?;
             keys.insert(item.key.clone(), value);
         }
     }
@@ -102,16 +104,19 @@ fn from_pools(keys: &mut Keys, meta_data: &MetaData, inputs: &Inputs<'_>) -> Res
 fn from_objects(keys: &mut Keys, meta_data: &MetaData, inputs: &Inputs<'_>) -> Result<(), RenderError> {
     let objects = inputs.objects;
     for (index, item) in meta_data.object_names.iter().enumerate() {
-        let object = objects.metadata(&item.object, &format!("spec.metaData.objectNames[{index}].object"))?;
+        let object = objects.metadata(&item.object, &format!("spec.metaData.objectNames[{index}].object"));
+        let object = object.map_err(|error| error.of("key", &item.key))?;
         keys.insert(item.key.clone(), object.name_str().to_owned());
     }
     for (index, item) in meta_data.from_labels.iter().enumerate() {
-        let object = objects.metadata(&item.object, &format!("spec.metaData.fromLabels[{index}].object"))?;
+        let object = objects.metadata(&item.object, &format!("spec.metaData.fromLabels[{index}].object"));
+        let object = object.map_err(|error| error.of("key", &item.key))?;
         keys.insert(item.key.clone(), object.label(&item.label).unwrap_or_default().to_owned());
     }
     for (index, item) in meta_data.from_annotations.iter().enumerate() {
         let path = format!("spec.metaData.fromAnnotations[{index}].object");
-        let value = objects.annotation(&item.object, &item.annotation, &path)?;
+        let value = objects.annotation(&item.object, &item.annotation, &path);
+        let value = value.map_err(|error| error.of("key", &item.key))?;
         keys.insert(item.key.clone(), value.to_owned());
     }
     Ok(())
@@ -168,25 +173,25 @@ mod tests {
         for (template, expected) in [
             (
                 json!({"prefixesFromPool": [{"key": "a", "name": "bare"}]}),
-                "the pool gives no prefix: spec.metaData.prefixesFromPool[0].name, pool bare",
+                "the pool gives no prefix: spec.metaData.prefixesFromPool[0].name, pool bare, key a",
             ),
             (
                 json!({"ipAddressesFromPool": [{"key": "a", "name": "p"}]}),
-                "pool not found in cache: spec.metaData.ipAddressesFromPool[0].name, pool p gave no address",
+                "pool not found in cache: spec.metaData.ipAddressesFromPool[0].name, pool p gave no address, key a",
             ),
             (
                 json!({"fromHostInterfaces": [{"key": "a", "interface": "eth9"}]}),
-                "NIC name not found eth9: spec.metaData.fromHostInterfaces[0].interface, host host-1 has enp1s0",
+                "NIC name not found eth9: spec.metaData.fromHostInterfaces[0].interface, host host-1 has enp1s0, key a",
             ),
             (
                 json!({"fromHostInterfaces": [{"key": "a", "fromBootMAC": true}]}),
                 "metadata key \"a\": BareMetalHost metal3/host-1 spec.bootMACAddress is empty: \
-                 spec.metaData.fromHostInterfaces[0].fromBootMAC",
+                 spec.metaData.fromHostInterfaces[0].fromBootMAC, key a",
             ),
             (
                 json!({"objectNames": [{"key": "a", "object": "node"}]}),
                 "unknown object type: spec.metaData.objectNames[0].object, \
-                 node is none of machine, metal3machine, baremetalhost",
+                 node is none of machine, metal3machine, baremetalhost, key a",
             ),
         ] {
             assert_eq!(setting.meta_data(template).unwrap_err(), expected);

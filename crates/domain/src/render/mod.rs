@@ -15,6 +15,7 @@ mod network_data;
 mod networks;
 mod objects;
 mod pools;
+mod remedy;
 mod routes;
 #[cfg(test)]
 mod rows_failures_tests;
@@ -37,5 +38,5 @@ pub(crate) use mac::is_mac;
 pub use metadata::render_meta_data;
 pub use network_data::render_network_data;
 pub use objects::{Inputs, Objects};
-pub use pools::{PoolRef, Pools, referenced_pools};
+pub use pools::{PoolPlace, PoolRef, Pools, place_of_pool, referenced_pools};
 pub use secret::{Content, RenderedSecret, digest, inputs_digest, secret_name};

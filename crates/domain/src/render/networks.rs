@@ -24,13 +24,15 @@ pub(super) fn render(networks: &Networks, inputs: &Inputs<'_>) -> Result<Vec<Val
     for (list, items, type_, family) in fixed {
         for (index, network) in items.iter().enumerate() {
             let path = format!("spec.networkData.networks.{list}[{index}]");
-            rendered.push(render_static(network, type_, family, inputs, &path)?);
+            let one = render_static(network, type_, family, inputs, &path);
+            rendered.push(one.map_err(|error| error.of("network", &network.id))?);
         }
     }
     for (list, items, type_, family) in dynamic {
         for (index, network) in items.iter().enumerate() {
             let path = format!("spec.networkData.networks.{list}[{index}]");
-            rendered.push(render_dynamic(network, type_, family, inputs, &path)?);
+            let one = render_dynamic(network, type_, family, inputs, &path);
+            rendered.push(one.map_err(|error| error.of("network", &network.id))?);
         }
     }
     Ok(rendered)
@@ -46,9 +48,12 @@ fn render_static(
     let (address, netmask) = match &network.ip_address {
         Some(range) => inline(network, range, family, inputs, path)?,
         None => {
-            let pool = pool_of(network, inputs, path)?;
-            let address = inputs.address(pool, Problem::NoAddress, path)?;
-            (address.address.clone(), address.netmask(family, pool, path)?)
+            let (pool, member) = pool_of(network, inputs, path)?;
+            let address = inputs.address(pool, Problem::NoAddress, path);
+            let found = address
+                .and_then(|address| Ok((address.address.clone(), address.netmask(family, pool, path)?)));
+            let annotation = network.from_pool_annotation.as_ref();
+            found.map_err(|error| inputs.objects.blamed_on(annotation, error).at(member))?
         }
     };
     Ok(json!({
@@ -69,13 +74,11 @@ fn inline(
     inputs: &Inputs<'_>,
     path: &str,
 ) -> Result<(String, String), RenderError> {
-    let named = path.strip_prefix("spec.").unwrap_or(path);
-    let address = inline_address(range, inputs.index())
-        .map_err(|error| RenderError::inline(&error, named, &network.id))?;
-    let problem = |problem| RenderError::new(problem, path, format!("network {}", network.id));
-    if !family.is_of(address) {
-        return Err(problem(Problem::WrongFamily { address: address.to_string(), family: family.name() }));
-    }
+    let of_range = |error: RenderError| error.at("ipAddress");
+    let address = inline_address(range, inputs.index()).map_err(|error| RenderError::inline(&error, path));
+    let address = address.map_err(of_range)?;
+    family.require(&address.to_string(), path, "the range").map_err(of_range)?;
+    let problem = |problem| RenderError::new(problem, path, "").at("prefix");
     let of_subnet = inline_prefix(range);
     let prefix = network.prefix.or(of_subnet).ok_or_else(|| problem(Problem::NoInlinePrefix))?;
     // A prefix longer than the subnet's would cut the node off from its neighbours.
@@ -100,16 +103,23 @@ fn render_dynamic(
     }))
 }
 
-/// The first source that is given; empty when none is.
-fn pool_of<'a>(network: &'a StaticNetwork, inputs: &Inputs<'a>, path: &str) -> Result<&'a str, RenderError> {
+/// The first source that is given, and the member that gives it; empty when none is.
+fn pool_of<'a>(
+    network: &'a StaticNetwork,
+    inputs: &Inputs<'a>,
+    path: &str,
+) -> Result<(&'a str, &'static str), RenderError> {
     if let Some(source) = &network.from_pool_annotation {
-        let path = format!("{path}.fromPoolAnnotation");
-        return inputs
-            .objects
-            .pool_of(source, &path)
-            .map_err(|error| RenderError::new(Problem::NoAddress, path, error.problem.to_string()));
+        let pool = inputs.objects.pool_of(source, &format!("{path}.fromPoolAnnotation"));
+        let pool = pool.map_err(|error| error.told_as(Problem::NoAddress))?;
+        return Ok((pool, "fromPoolAnnotation"));
     }
     let reference = network.from_pool_ref.as_ref().map(|reference| reference.name.as_str());
-    let pool = reference.filter(|name| !name.is_empty()).or(network.ip_address_from_ip_pool.as_deref());
-    Ok(pool.unwrap_or_default())
+    if let Some(pool) = reference.filter(|name| !name.is_empty()) {
+        return Ok((pool, "fromPoolRef"));
+    }
+    match network.ip_address_from_ip_pool.as_deref() {
+        Some(pool) => Ok((pool, "ipAddressFromIPPool")),
+        None => Ok(("", "")),
+    }
 }

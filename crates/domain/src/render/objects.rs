@@ -12,6 +12,7 @@ use kube::core::ObjectMeta;
 use super::{
     address::Address,
     error::{Problem, RenderError},
+    remedy::Remedy,
 };
 
 /// The three objects that a template may refer to; those that are not there yet, or no more, are none.
@@ -84,6 +85,17 @@ impl<'a> Objects<'a> {
         Ok(metadata.annotation(annotation).unwrap_or_default())
     }
 
+    /// An error about a pool, which another value of the annotation that names the pool mends.
+    pub(super) fn blamed_on(&self, source: Option<&FromAnnotation>, error: RenderError) -> RenderError {
+        let named = source.and_then(|source| Some((source, self.find(&source.object, "").ok()??)));
+        let Some((source, object)) = named else { return error };
+        let (kind, name) = (kind_of(&source.object), object.name_str());
+        let annotation = &source.annotation;
+        error.remedied(Remedy::beside(format!(
+            "let annotation {annotation} of {kind} {name} name a pool that serves"
+        )))
+    }
+
     /// The pool that an annotation names.
     pub(super) fn pool_of(&self, source: &FromAnnotation, path: &str) -> Result<&'a str, RenderError> {
         let pool = self.annotation(&source.object, &source.annotation, path)?;
@@ -95,7 +107,9 @@ impl<'a> Objects<'a> {
             annotation: source.annotation.clone(),
         };
         let name = self.metadata(&source.object, path)?.name_str();
-        Err(RenderError::new(problem, path, format!("{} {name}", source.object)))
+        let remedy = Remedy::annotation(&source.annotation, kind_of(&source.object), name)
+            .or_template("name the pool itself");
+        Err(RenderError::new(problem, path, format!("{} {name}", source.object)).remedied(remedy))
     }
 }
 
@@ -119,6 +133,16 @@ impl<'a> Inputs<'a> {
             };
             RenderError::new(problem, path, detail)
         })
+    }
+}
+
+/// The kind that a template means by a word.
+pub(super) fn kind_of(object: &str) -> &str {
+    match object.to_lowercase().as_str() {
+        "metal3machine" => "Metal3Machine",
+        "machine" => "Machine",
+        "baremetalhost" => "BareMetalHost",
+        _ => object,
     }
 }
 

@@ -16,6 +16,15 @@ use super::{
     objects::Objects,
 };
 
+/// Where a template names a pool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PoolPlace {
+    /// The field, such as `spec.networkData.networks.ipv4[0].ipAddressFromIPPool`.
+    pub path: String,
+    /// The network or the key in the metadata, such as `network baremetal`; empty where there is none.
+    pub item: String,
+}
+
 /// Pools by name.
 pub type Pools = BTreeMap<String, PoolRef>;
 
@@ -50,19 +59,20 @@ impl PoolRef {
 /// The pools that a template needs for the machine of these objects. With no objects at all, as when a machine is
 /// taken down, sources that need one are left out.
 pub fn referenced_pools(spec: &Metal3DataTemplateSpec, objects: Objects<'_>) -> Result<Pools, RenderError> {
-    let mut collector = Collector { pools: Pools::new(), objects };
-    if let Some(meta_data) = &spec.meta_data {
-        collector.meta_data(meta_data)?;
-    }
-    if let Some(network_data) = &spec.network_data {
-        collector.network_data(network_data)?;
-    }
-    Ok(collector.pools)
+    Collector::of(spec, objects).map(|collector| collector.pools)
+}
+
+/// Where a template names a pool for the first time; none if it does not.
+pub fn place_of_pool(spec: &Metal3DataTemplateSpec, objects: Objects<'_>, pool: &str) -> Option<PoolPlace> {
+    Collector::of(spec, objects).ok()?.places.remove(pool)
 }
 
 struct Collector<'a> {
     pools: Pools,
+    places: BTreeMap<String, PoolPlace>,
     objects: Objects<'a>,
+    /// Kind and id or key of the item that is being looked at.
+    item: Option<(&'static str, &'a str)>,
 }
 
 /// Who reports an annotation that names no pool.
@@ -73,8 +83,28 @@ enum BadAnnotation {
     IsLeftToTheRenderer,
 }
 
-impl Collector<'_> {
-    fn meta_data(&mut self, meta_data: &MetaData) -> Result<(), RenderError> {
+impl<'a> Collector<'a> {
+    fn of(spec: &'a Metal3DataTemplateSpec, objects: Objects<'a>) -> Result<Self, RenderError> {
+        let mut collector = Self { pools: Pools::new(), places: BTreeMap::new(), objects, item: None };
+        let collected = collector.spec(spec);
+        match (collected, collector.item) {
+            (Ok(()), _) => Ok(collector),
+            (Err(error), Some((kind, name))) => Err(error.of(kind, name)),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    fn spec(&mut self, spec: &'a Metal3DataTemplateSpec) -> Result<(), RenderError> {
+        if let Some(meta_data) = &spec.meta_data {
+            self.meta_data(meta_data)?;
+        }
+        if let Some(network_data) = &spec.network_data {
+            self.network_data(network_data)?;
+        }
+        Ok(())
+    }
+
+    fn meta_data(&mut self, meta_data: &'a MetaData) -> Result<(), RenderError> {
         let lists: [(&str, &[FromPool]); 4] = [
             ("ipAddressesFromPool", &meta_data.ip_addresses_from_pool),
             ("prefixesFromPool", &meta_data.prefixes_from_pool),
@@ -83,25 +113,28 @@ impl Collector<'_> {
         ];
         for (list, items) in lists {
             for (index, item) in items.iter().enumerate() {
+                self.item = Some(("key", &item.key));
                 let pool = PoolRef::new(&item.name, item.api_group.as_deref(), item.kind.as_deref());
-                self.add(pool, &format!("spec.metaData.{list}[{index}]"))?;
+                self.add(pool, &format!("spec.metaData.{list}[{index}].name"))?;
             }
         }
         Ok(())
     }
 
-    fn network_data(&mut self, network_data: &NetworkData) -> Result<(), RenderError> {
+    fn network_data(&mut self, network_data: &'a NetworkData) -> Result<(), RenderError> {
         if let Some(networks) = &network_data.networks {
             self.networks(networks)?;
         }
+        self.item = None;
         let dns = network_data.services.as_ref().and_then(|s| s.dns_from_ip_pool.as_deref());
         self.add_named(dns, "spec.networkData.services.dnsFromIPPool")
     }
 
-    fn networks(&mut self, networks: &Networks) -> Result<(), RenderError> {
+    fn networks(&mut self, networks: &'a Networks) -> Result<(), RenderError> {
         for (list, items) in [("ipv4", &networks.ipv4), ("ipv6", &networks.ipv6)] {
             for (index, network) in items.iter().enumerate() {
                 let path = format!("spec.networkData.networks.{list}[{index}]");
+                self.item = Some(("network", &network.id));
                 self.static_network(network, &path)?;
                 self.routes(&network.routes, &path, BadAnnotation::IsAnError)?;
             }
@@ -114,6 +147,7 @@ impl Collector<'_> {
         for (list, items) in dynamic {
             for (index, network) in items.iter().enumerate() {
                 let path = format!("spec.networkData.networks.{list}[{index}]");
+                self.item = Some(("network", &network.id));
                 self.routes(&network.routes, &path, BadAnnotation::IsLeftToTheRenderer)?;
             }
         }
@@ -125,13 +159,9 @@ impl Collector<'_> {
         if network.ip_address.is_some() {
             return Ok(());
         }
-        self.source(
-            network.from_pool_annotation.as_ref(),
-            network.from_pool_ref.as_ref(),
-            network.ip_address_from_ip_pool.as_deref(),
-            path,
-            BadAnnotation::IsAnError,
-        )
+        let named = ("ipAddressFromIPPool", network.ip_address_from_ip_pool.as_deref());
+        let annotation = network.from_pool_annotation.as_ref();
+        self.source(annotation, network.from_pool_ref.as_ref(), named, path, BadAnnotation::IsAnError)
     }
 
     fn routes(&mut self, routes: &[Route], path: &str, bad: BadAnnotation) -> Result<(), RenderError> {
@@ -149,15 +179,16 @@ impl Collector<'_> {
             return Ok(());
         }
         let annotation = gateway.from_pool_annotation.as_ref();
-        self.source(annotation, gateway.from_pool_ref.as_ref(), gateway.from_ip_pool.as_deref(), path, bad)
+        let named = ("fromIPPool", gateway.from_ip_pool.as_deref());
+        self.source(annotation, gateway.from_pool_ref.as_ref(), named, path, bad)
     }
 
-    /// The first source that is given wins, as in the renderer.
+    /// The first source that is given wins, as in the renderer. `named`: the member that has the name alone.
     fn source(
         &mut self,
         annotation: Option<&FromAnnotation>,
         reference: Option<&IpPoolRef>,
-        name: Option<&str>,
+        (member, name): (&str, Option<&str>),
         path: &str,
         bad: BadAnnotation,
     ) -> Result<(), RenderError> {
@@ -170,8 +201,11 @@ impl Collector<'_> {
             };
         }
         match reference.filter(|reference| !reference.name.is_empty()) {
-            Some(r) => self.add(PoolRef::new(&r.name, r.api_group.as_deref(), r.kind.as_deref()), path),
-            None => self.add_named(name, path),
+            Some(r) => {
+                let pool = PoolRef::new(&r.name, r.api_group.as_deref(), r.kind.as_deref());
+                self.add(pool, &format!("{path}.fromPoolRef"))
+            }
+            None => self.add_named(name, &format!("{path}.{member}")),
         }
     }
 
@@ -185,6 +219,8 @@ impl Collector<'_> {
     fn add(&mut self, pool: PoolRef, path: &str) -> Result<(), RenderError> {
         let known = self.pools.entry(pool.name.clone()).or_insert_with(|| pool.clone());
         if *known == pool {
+            let item = self.item.map(|(kind, name)| format!("{kind} {name}")).unwrap_or_default();
+            self.places.entry(pool.name).or_insert_with(|| PoolPlace { path: path.to_owned(), item });
             return Ok(());
         }
         let detail = format!(
@@ -225,8 +261,8 @@ mod tests {
         });
         assert_eq!(
             pools(spec, Objects::default()).unwrap_err(),
-            "multiple references with the same name but different resource types: spec.networkData.networks.ipv6[0], \
-             pool p is both ipam.metal3.io/IPPool and x.io/InClusterIPPool"
+            "multiple references with the same name but different resource types: spec.networkData.networks.ipv6[0].fromPoolRef, \
+             pool p is both ipam.metal3.io/IPPool and x.io/InClusterIPPool, network n"
         );
     }
 
@@ -241,7 +277,7 @@ mod tests {
         let objects = Objects { host: Some(&host), ..Objects::default() };
         assert_eq!(
             pools(spec, objects).unwrap_err(),
-            "machine is nil but referenced in annotation a: spec.networkData.networks.ipv4[0].fromPoolAnnotation"
+            "machine is nil but referenced in annotation a: spec.networkData.networks.ipv4[0].fromPoolAnnotation, network n"
         );
     }
 }

@@ -7,6 +7,7 @@ use super::{
     address::Family,
     error::{Problem, RenderError},
     objects::Inputs,
+    remedy::Remedy,
     services,
 };
 
@@ -34,42 +35,67 @@ fn render_route(
         let problem = Problem::BadPrefix { prefix, family: family.name() };
         RenderError::new(problem, format!("{path}.prefix"), "")
     })?;
+    family.require(&route.network, &format!("{path}.network"), "the route")?;
     Ok(json!({
         "network": route.network,
         "netmask": netmask,
-        "gateway": gateway_of(&route.gateway, inputs, &format!("{path}.gateway"))?,
+        "gateway": gateway_of(&route.gateway, family, inputs, &format!("{path}.gateway"))?,
         "services": services::render(route.services.as_ref(), inputs, &format!("{path}.services"))?,
     }))
 }
 
 /// The first source that is given. A route without gateway is of no use to a node, so it is refused.
-fn gateway_of<'a>(gateway: &'a Gateway, inputs: &Inputs<'a>, path: &str) -> Result<&'a str, RenderError> {
+fn gateway_of<'a>(
+    gateway: &'a Gateway,
+    family: Family,
+    inputs: &Inputs<'a>,
+    path: &str,
+) -> Result<&'a str, RenderError> {
     if let Some(address) = gateway.string.as_deref().filter(|address| !address.is_empty()) {
+        family.require(address, path, "the route").map_err(|error| error.at("string"))?;
         return Ok(address);
     }
-    let Some(pool) = pool_of(gateway, inputs, path)? else {
+    let Some((pool, member)) = pool_of(gateway, inputs, path)? else {
         return Err(RenderError::new(Problem::NoGateway, path, "no source is given"));
     };
+    let annotation = gateway.from_pool_annotation.as_ref();
+    let found = gateway_of_pool(pool, family, inputs, path);
+    found.map_err(|error| inputs.objects.blamed_on(annotation, error).at(member))
+}
+
+fn gateway_of_pool<'a>(
+    pool: &str,
+    family: Family,
+    inputs: &Inputs<'a>,
+    path: &str,
+) -> Result<&'a str, RenderError> {
     let address = inputs.address(pool, Problem::NoGatewayPool, path)?;
     if address.gateway.is_empty() {
-        return Err(RenderError::new(Problem::NoGateway, path, format!("pool {pool} has none")));
+        let remedy = Remedy::beside(format!("give pool {pool} a gateway and replace the machine"))
+            .or_template("give the route a gateway");
+        let error = RenderError::new(Problem::NoGateway, path, format!("pool {pool} has none"));
+        return Err(error.remedied(remedy));
     }
+    family.require(&address.gateway, path, &format!("pool {pool}"))?;
     Ok(&address.gateway)
 }
 
+/// The first source that is given, and the member that gives it.
 fn pool_of<'a>(
     gateway: &'a Gateway,
     inputs: &Inputs<'a>,
     path: &str,
-) -> Result<Option<&'a str>, RenderError> {
+) -> Result<Option<(&'a str, &'static str)>, RenderError> {
     if let Some(source) = &gateway.from_pool_annotation {
-        let path = format!("{path}.fromPoolAnnotation");
-        let pool = inputs.objects.pool_of(source, &path);
-        return pool
-            .map(Some)
-            .map_err(|error| RenderError::new(Problem::NoGatewayPool, path, error.problem.to_string()));
+        let pool = inputs.objects.pool_of(source, &format!("{path}.fromPoolAnnotation"));
+        let pool = pool.map_err(|error| error.told_as(Problem::NoGatewayPool))?;
+        return Ok(Some((pool, "fromPoolAnnotation")));
     }
     let reference = gateway.from_pool_ref.as_ref().map(|reference| reference.name.as_str());
     let given = |name: &&str| !name.is_empty();
-    Ok(reference.filter(given).or(gateway.from_ip_pool.as_deref().filter(given)))
+    if let Some(pool) = reference.filter(given) {
+        return Ok(Some((pool, "fromPoolRef")));
+    }
+    let named = gateway.from_ip_pool.as_deref().filter(given);
+    Ok(named.map(|pool| (pool, "fromIPPool")))
 }
