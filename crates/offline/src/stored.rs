@@ -13,8 +13,47 @@ pub fn object<K: Object>(document: &Document) -> Result<K, Problem> {
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("namespace".to_owned(), Value::String(document.key().namespace));
     }
-    let object = serde_json::from_value(value);
-    object.map_err(|error| document.problem("", format!("cannot be read: {error}")))
+    serde_json::from_value::<K>(value.clone()).map_err(|error| {
+        let fails = |value: &Value| serde_json::from_value::<K>(value.clone()).err().map(|e| e.to_string());
+        document.problem(&culprit(&value, &fails), format!("cannot be read: {error}"))
+    })
+}
+
+/// The path of the deepest value without which something else or nothing is wrong with the whole.
+fn culprit(whole: &Value, fails: &dyn Fn(&Value) -> Option<String>) -> String {
+    let wrong = fails(whole);
+    let (mut path, mut pointer) = (String::new(), String::new());
+    while let Some((step, token)) = whole.pointer(&pointer).and_then(|at| {
+        steps(at).into_iter().find(|(_, token)| fails(&without(whole, &pointer, token)) != wrong)
+    }) {
+        path.push_str(if path.is_empty() { step.trim_start_matches('.') } else { &step });
+        pointer = format!("{pointer}/{token}");
+    }
+    path
+}
+
+/// The members or items of a value, each as a step of a path and as a token of a pointer.
+fn steps(value: &Value) -> Vec<(String, String)> {
+    let escaped = |key: &String| key.replace('~', "~0").replace('/', "~1");
+    match value {
+        Value::Object(members) => members.keys().map(|key| (format!(".{key}"), escaped(key))).collect(),
+        Value::Array(items) => (0..items.len()).map(|i| (format!("[{i}]"), i.to_string())).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn without(whole: &Value, pointer: &str, token: &str) -> Value {
+    let mut whole = whole.clone();
+    match whole.pointer_mut(pointer) {
+        Some(Value::Object(members)) => {
+            members.remove(&token.replace("~1", "/").replace("~0", "~"));
+        }
+        Some(Value::Array(items)) => {
+            token.parse().ok().filter(|index| *index < items.len()).map(|index: usize| items.remove(index));
+        }
+        _ => {}
+    }
+    whole
 }
 
 /// What is wrong with a document whose object another one has brought already.

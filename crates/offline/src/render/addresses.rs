@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capm3_api::{ipam::IpPool, metadata::MetadataExt};
+use capm3_api::{ipam::IpPool, metadata::MetadataExt, v1beta2::Metal3DataTemplateSpec};
 use capm3_domain::{
     address::{AddressBook, AddressRequest, ClaimKey, ClaimKind, object_name},
-    render::{Address, PoolRef, referenced_pools},
+    render::{Address, PoolRef, place_of_pool, referenced_pools},
 };
 use capm3_engine::{ObjectKey, manifests::Problem};
 use capm3_provider::{
@@ -85,7 +85,7 @@ impl<'d> Pools<'d> {
             };
             match address {
                 Ok(address) => case.addresses.insert(name, address),
-                Err(message) => return Err(self.problem(case, &pool, &message)),
+                Err(message) => return Err(self.problem(case, &spec, &pool, &message)),
             };
         }
         Ok(())
@@ -112,14 +112,25 @@ impl<'d> Pools<'d> {
         give_from(book, &found.object, &request, draw(uid.unwrap_or(&claim.name)), &mut self.names)
     }
 
-    /// At the pool where there is one, else at the template that names it.
-    fn problem(&self, case: &Case<'_>, pool: &PoolRef, message: &str) -> Problem {
-        let words = format!("machine {}: {message}", case.name());
+    /// At the pool where there is one, else where the template names it.
+    fn problem(
+        &self,
+        case: &Case<'_>,
+        spec: &Metal3DataTemplateSpec,
+        pool: &PoolRef,
+        message: &str,
+    ) -> Problem {
         let found = self.site.pools.get(&case.here(&pool.name)).filter(|_| pool.is_metal3());
         let template = case.template.map_or(case.origin, |template| template.document);
         match found {
-            Some(found) => found.document.problem("spec.pools", words),
-            None => template.problem("spec", words),
+            Some(found) => {
+                found.document.problem("spec.pools", format!("machine {}: {message}", case.name()))
+            }
+            None => {
+                let place = place_of_pool(spec, case.objects(), &pool.name).unwrap_or_default();
+                let item = if place.item.is_empty() { String::new() } else { format!(", {}", place.item) };
+                template.problem(&place.path, format!("machine {}{item}: {message}", case.name()))
+            }
         }
     }
 }

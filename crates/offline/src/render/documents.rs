@@ -39,24 +39,22 @@ pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
 /// A render error at its place in the template, with the machine and the way out.
 pub(super) fn render_problem(case: &Case<'_>, error: &RenderError) -> Problem {
     let document = case.template.map_or(case.origin, |template| template.document);
-    // The path may end in the name of what it stands for, in brackets.
-    let path = error.path.split_once(" (").map_or(error.path.as_str(), |(path, _)| path);
     let host = case.host_name().map(|host| format!(" on host {host}")).unwrap_or_default();
-    let detail = if error.detail.is_empty() { String::new() } else { format!(" ({})", error.detail) };
-    let message =
-        format!("machine {}{host}: {}{detail}; {}", case.name(), error.problem, way_out(&error.problem));
-    document.problem(path, message)
+    let found = error.found();
+    let found = if found.is_empty() { String::new() } else { format!(" ({found})") };
+    let message = format!("machine {}{host}: {}{found}; {}", case.name(), error.problem, way_out(error));
+    document.problem(&error.field(), message)
 }
 
 /// What would help where there are files only; otherwise as on a cluster.
-fn way_out(cause: &Cause) -> &'static str {
-    match cause {
+fn way_out(error: &RenderError) -> String {
+    match &error.problem {
         Cause::MissingObject { .. } | Cause::MissingAnnotatedObject { .. } => {
-            "add BareMetalHosts to the files"
+            "add BareMetalHosts to the files".to_owned()
         }
         Cause::NoNics => {
-            "give the host with its status, or with annotation inspect.metal3.io/hardwaredetails"
+            "give the host with its status, or with annotation inspect.metal3.io/hardwaredetails".to_owned()
         }
-        _ => cause.way_out(),
+        _ => error.way_out(),
     }
 }

@@ -3,7 +3,8 @@
 //! Takes documents; gives for each machine its host, data template, index and the two documents, byte for byte as the
 //! controllers render them: choosing, counting and rendering are the functions of `domain` and `provider`. What is
 //! given out already (hosts with a consumer, Metal3Data, IPAddress) is kept; the rest is given out to the machines in
-//! order of their names. What is wrong with one machine is told with its place and costs no other machine.
+//! order of their names. What is wrong with one machine is told with its place and costs no other machine; an object that
+//! cannot be read might have a host, an index or an address that another machine would get, so nothing is rendered then.
 
 mod addresses;
 mod case;
@@ -78,6 +79,11 @@ pub struct Rendered {
     pub network_data_secret: ObjectKey,
 }
 
+/// Whether a document may have a say in rendering, so that a mistake in it must be told.
+pub fn has_a_say(document: &Document) -> bool {
+    site::reads(document)
+}
+
 /// Renders what the documents ask for.
 pub fn render(documents: &[Document], options: &Options) -> Rendering {
     let inside = |document: &&Document| match &options.namespace {
@@ -86,6 +92,9 @@ pub fn render(documents: &[Document], options: &Options) -> Rendering {
     };
     let mut rendering = Rendering::default();
     let site = Site::read(documents.iter().filter(inside), &mut rendering.problems);
+    if !rendering.problems.is_empty() {
+        return rendering;
+    }
     let mut cases = machines::cases(&site, options, &mut rendering.problems);
     rendering.count = cases.len();
     hosts::place(&site, &mut cases);

@@ -93,6 +93,14 @@ impl<'d> Site<'d> {
     }
 }
 
+/// Whether objects of the document's group have a say in rendering.
+pub(super) fn reads(document: &Document) -> bool {
+    let group = group_of(document.api_version());
+    let groups =
+        [v1beta2::GROUP, METAL3_GROUP, ipam::GROUP, CAPI_IPAM_GROUP, CAPI_GROUP, CONTROL_PLANE_GROUP];
+    groups.contains(&group)
+}
+
 fn put<'d, K: Object>(kind: &mut Kind<'d, K>, document: &'d Document) -> Result<(), Problem> {
     let (key, object) = (document.key(), stored::object(document)?);
     if let Some(first) = kind.get(&key) {
