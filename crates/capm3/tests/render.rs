@@ -85,7 +85,7 @@ fn wrong_usage_ends_with_two() {
 #[test]
 fn help_teaches() {
     let help = render(&["--help"]).stdout;
-    for part in ["Examples:", "byte for byte", "--machines", "--diff", "hardwaredetails"] {
+    for part in ["Examples:", "byte for byte", "--machines", "--diff", "hardwaredetails", "m3ipa"] {
         assert!(help.contains(part), "{help}");
     }
 }

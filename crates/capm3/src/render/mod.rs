@@ -63,7 +63,7 @@ Examples:\n  \
   capm3 render -f examples/three-racks                               every machine of the example\n  \
   capm3 render -f examples/three-racks --host rack2-host-1           the machine on one host\n  \
   capm3 render -f template.yaml -f pool.yaml --machines 3            three machines that do not exist yet\n  \
-  kubectl get m3m,bmh,m3dt,m3d,ippool,ipaddress -o yaml | capm3 render -f -\n  \
+  kubectl get m3m,bmh,m3dt,m3d,ippool,m3ipa -o yaml | capm3 render -f -\n  \
   capm3 render -f template.yaml --diff --kubeconfig ~/.kube/config   what a changed template would change";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
