@@ -67,6 +67,78 @@ fn what_is_wrong_is_told_with_file_line_field_and_the_way_out() {
     }
 }
 
+/// A template with every kind of mistake that an API server refuses, and one of each other document that it refuses.
+const REFUSED: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3DataTemplate
+metadata: {name: t, namespace: ns}
+spec:
+  metaData:
+    string: [{key: a, value: b}]
+    strings:
+    - {key: c, valu: d}
+    - {key: e, value: 5}
+    indexes:
+    - {key: i, step: 0}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3DataTemplate
+metadata: {name: u, namespace: ns}
+spec:
+  networkData:
+    networks:
+      ipv4:
+      - id: net
+        link: l
+        ipAddressFromIPPool: p
+        ipAddress: {subnet: 10.0.0.0/24}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Machine
+metadata: {name: m, namespace: ns}
+spec:
+  dataTemplate: {name: t}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3DataTemplat
+metadata: {name: v, namespace: ns}
+---
+apiVersion: metal3.io/v1alpha1
+kind: BareMetalHost
+metadata: {name: h, namespace: ns}
+spec: {bootMacAddress: 00:00:00:00:00:01}
+";
+
+#[test]
+fn what_an_api_server_refuses_is_refused_and_nothing_is_lost_in_silence() {
+    let run = is_expected("refused", capm3(&["render", "-f", "-", "--machines", "1"], REFUSED));
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+    // What a server has given out was judged there: foreign kinds may have more fields, and rules may be younger.
+    let dumped = REFUSED.replace("namespace: ns}", "namespace: ns, resourceVersion: '7'}");
+    let run = capm3(&["render", "-f", "-", "--machines", "1"], &dumped);
+    assert!(run.stderr.contains("spec.metaData.strings[0].valu: unknown field"), "{}", run.text());
+    for passed in ["bootMacAddress", "inline range", "Image"] {
+        assert!(!run.stderr.contains(passed), "{}", run.text());
+    }
+}
+
+/// The address of a cluster may come from an overlay, and Cluster API's older version is read as it is.
+#[test]
+fn what_a_file_alone_does_not_decide_is_not_judged() {
+    let more = "---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Cluster
+metadata: {name: c}
+spec: {}
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Machine
+metadata: {name: another}
+spec: {clusterName: cluster-1}
+";
+    let run = capm3(&["render", "-f", "-"], &format!("{}{more}", seed("000-14")));
+    assert_eq!(run.code, 0, "{}", run.text());
+}
+
 #[test]
 fn wrong_usage_ends_with_two() {
     let pool = "examples/three-racks/40-ip-pools.yaml";
@@ -126,7 +198,9 @@ const MACHINE: &str = r#"---
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: Metal3Machine
 metadata: {name: machine-1}
-spec: {dataTemplate: {name: nodepool-1}}
+spec:
+  dataTemplate: {name: nodepool-1}
+  image: {url: "http://images/os.qcow2", checksum: "http://images/os.qcow2.sha256sum"}
 ---
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Machine
@@ -134,7 +208,10 @@ metadata:
   name: machine-1
   labels: {mylabelkey: label-value}
   annotations: {myannotationkey: annotation-value, primary-mac: "00:00:00:00:00:0a"}
-spec: {clusterName: cluster-1}
+spec:
+  clusterName: cluster-1
+  bootstrap: {dataSecretName: machine-1}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Machine, name: machine-1}
 "#;
 
 fn seed(name: &str) -> String {

@@ -129,16 +129,8 @@ pub struct Lab {
 impl Lab {
     /// Starts the server with every CRD, the world and one provider.
     pub async fn start(options: &Options) -> Result<Self, LabError> {
-        let start = Timestamp::from_second(FIRST_DAY).unwrap_or(Timestamp::UNIX_EPOCH);
-        let clock = if options.real_time { Clock::system() } else { Clock::starting_at(start) };
-        let mut server_options = capm3_apiserver::Options::new(Arc::new(move || clock.now()), options.seed);
-        server_options.observer.clone_from(&options.observer);
-        server_options.log_capacity = options.remembered.unwrap_or(server_options.log_capacity);
-        let server = ApiServer::new(server_options);
-        server.set_admission(Arc::new(InProcess));
-        server.set_conversion(Arc::new(InProcess));
+        let (server, clock) = server(options).await?;
         let client = client_of(&server, "capm3-lab");
-        apply(&client, &crds()).await?;
         let world_client = client_of(&server, "capm3-world");
         let apis = Arc::new(Embedded { server: server.clone(), client: world_client.clone() });
         let world_options = capm3_world::Options {
@@ -262,6 +254,20 @@ impl std::fmt::Debug for Lab {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lab").field("providers", &self.providers).finish_non_exhaustive()
     }
+}
+
+/// A server with every CRD and the rules of admission, and the clock by which it goes.
+pub(crate) async fn server(options: &Options) -> Result<(ApiServer, Clock), LabError> {
+    let start = Timestamp::from_second(FIRST_DAY).unwrap_or(Timestamp::UNIX_EPOCH);
+    let clock = if options.real_time { Clock::system() } else { Clock::starting_at(start) };
+    let mut server_options = capm3_apiserver::Options::new(Arc::new(move || clock.now()), options.seed);
+    server_options.observer.clone_from(&options.observer);
+    server_options.log_capacity = options.remembered.unwrap_or(server_options.log_capacity);
+    let server = ApiServer::new(server_options);
+    server.set_admission(Arc::new(InProcess));
+    server.set_conversion(Arc::new(InProcess));
+    apply(&client_of(&server, "capm3-lab"), &crds()).await?;
+    Ok((server, clock))
 }
 
 fn client_of(server: &ApiServer, user_agent: &str) -> ApiClient {

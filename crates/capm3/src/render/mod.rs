@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
 };
 
-use capm3_engine::manifests::{self, Reading};
+use capm3_engine::manifests::{self, Document, Problem, Reading};
 use capm3_offline::render::{self, Options, Rendering};
 use clap::{Args, ValueEnum};
 
@@ -57,8 +57,9 @@ store them in Secrets. Hosts, indexes and addresses that the files show as given
 kept; the rest is given out as the controllers do, to the machines in order of their names. Machines are the Metal3Machines\n\
 of the files, and those that control planes and MachineDeployments still ask for. A host without status counts as available;\n\
 its network cards are those of the annotation inspect.metal3.io/hardwaredetails.\n\n\
-What cannot be rendered is told on stderr with file, line and field; the other machines are printed all the same, and the\n\
-command ends with 1.\n\n\
+Manifests are judged as an API server with the provider's rules does: while one is refused nothing is rendered, for it might\n\
+have a host, an index or an address that another machine would get. A machine that cannot be rendered costs no other machine.\n\
+Both are told on stderr with file, line and field, and the command ends with 1.\n\n\
 Examples:\n  \
   capm3 render -f examples/three-racks                               every machine of the example\n  \
   capm3 render -f examples/three-racks --host rack2-host-1           the machine on one host\n  \
@@ -75,6 +76,13 @@ enum Output {
 /// Runs `render`.
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let Reading { mut documents, problems } = manifests::read(&args.filename)?;
+    let mut problems = problems;
+    problems.extend(refusals(&documents)?);
+    if !problems.is_empty() {
+        problems.sort();
+        print(args, &Rendering { problems, ..Rendering::default() }, "")?;
+        return Err(Failure::Problems);
+    }
     let live = match (&args.kubeconfig, args.diff) {
         (Some(kubeconfig), true) => Some(live::Live::connect(kubeconfig, args.context.as_deref())?),
         _ => None,
@@ -82,16 +90,25 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     if let Some(live) = &live {
         documents = live.complete(documents, args.namespace.as_deref())?;
     }
-    let mut rendering = render::render(&documents, &options(args));
-    rendering.problems.splice(0..0, problems);
+    let rendering = render::render(&documents, &options(args));
     check(args, &rendering)?;
     let text = match &live {
         Some(live) => live.differences(&rendering)?.concat(),
         None => text::documents(&rendering),
     };
-    print(args, &rendering, &text).map_err(|error| Failure::CouldNotRun(format!("cannot write: {error}")))?;
+    print(args, &rendering, &text)?;
     let differs = live.is_some() && !text.is_empty();
     if rendering.problems.is_empty() && !differs { Ok(()) } else { Err(Failure::Problems) }
+}
+
+/// What an API server with the provider's rules would refuse of what has a say.
+fn refusals(documents: &[Document]) -> Result<Vec<Problem>, Failure> {
+    let judged: Vec<&Document> = documents.iter().filter(|document| render::has_a_say(document)).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::CouldNotRun(format!("cannot start the runtime: {error}")))?;
+    let problems = runtime.block_on(capm3_lab::manifests::judge(&judged));
+    problems.map_err(|error| Failure::CouldNotRun(error.to_string()))
 }
 
 fn options(args: &RenderArgs) -> Options {
@@ -119,7 +136,12 @@ fn check(args: &RenderArgs, rendering: &Rendering) -> Result<(), Failure> {
     }))
 }
 
-fn print(args: &RenderArgs, rendering: &Rendering, text: &str) -> io::Result<()> {
+fn print(args: &RenderArgs, rendering: &Rendering, text: &str) -> Result<(), Failure> {
+    let written = write(args, rendering, text);
+    written.map_err(|error| Failure::CouldNotRun(format!("cannot write: {error}")))
+}
+
+fn write(args: &RenderArgs, rendering: &Rendering, text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match args.output {
         Output::Json => {

@@ -1,5 +1,6 @@
 //! Puts a user's documents into a lab and tells every refusal with its place in the file.
 
+use capm3_apiserver::ApiServer;
 use capm3_engine::manifests::{Document, Problem};
 use http::{Method, Request};
 use kube::core::response::Status;
@@ -17,6 +18,8 @@ const JSON: &str = "application/json";
 
 const STRICT: &str = "fieldValidation=Strict";
 
+const STRICT_TRIAL: &str = "fieldValidation=Strict&dryRun=All";
+
 /// Kinds that others need: they go first, wherever they stand in the files.
 const FIRST: [&str; 2] = ["CustomResourceDefinition", "Namespace"];
 
@@ -24,8 +27,7 @@ impl Lab {
     /// Creates what is not there and merges what is, and refuses fields that no schema knows. Gives every problem of
     /// every document; those without a problem are in the lab then.
     pub async fn put_documents(&self, documents: &[Document]) -> Vec<Problem> {
-        let mut putting =
-            Putting { client: kube::Client::new(self.server().clone(), "default"), served: Vec::new() };
+        let mut putting = Putting::new(self.server(), STRICT);
         let (first, then): (Vec<_>, Vec<_>) = documents.iter().partition(|d| FIRST.contains(&d.kind()));
         let mut problems = Vec::new();
         for document in first.into_iter().chain(then) {
@@ -36,22 +38,39 @@ impl Lab {
     }
 }
 
-struct Putting {
+pub(super) struct Putting {
     client: kube::Client,
     served: Vec<Served>,
+    query: &'static str,
 }
 
 impl Putting {
-    async fn put(&mut self, document: &Document) -> Vec<Complaint> {
+    fn new(server: &ApiServer, query: &'static str) -> Self {
+        Self { client: kube::Client::new(server.clone(), "default"), served: Vec::new(), query }
+    }
+
+    /// One that stores nothing.
+    pub(super) fn on_trial(server: &ApiServer) -> Self {
+        Self::new(server, STRICT_TRIAL)
+    }
+
+    /// Makes a namespace, unless it is there.
+    pub(super) async fn make_namespace(&self, name: &str) {
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        // If this fails the next look at a document says so.
+        let _ = self.send(Method::POST, "/api/v1/namespaces", &object, JSON).await;
+    }
+
+    pub(super) async fn put(&mut self, document: &Document) -> Vec<Complaint> {
         let served = match self.find(document).await {
             Ok(served) => served,
             Err(complaint) => return vec![complaint],
         };
-        match self.write(document, &served, STRICT).await {
+        match self.write(document, &served, self.query).await {
             Ok(()) => Vec::new(),
             Err(status) if is_namespace_missing(&status) => {
                 let mut all = vec![self.lost_namespace(document).await];
-                if let Err(status) = self.write(document, &served, STRICT).await {
+                if let Err(status) = self.write(document, &served, self.query).await {
                     all.extend(self.complaints(document, &served, &status).await);
                 }
                 all
@@ -63,11 +82,14 @@ impl Putting {
     /// Says that a namespace is missing and makes it, so that it is said once and hides nothing.
     async fn lost_namespace(&self, document: &Document) -> Complaint {
         let namespace = document.key().namespace;
-        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-        // If this fails the next look at the document says so.
-        let _ = self.send(Method::POST, "/api/v1/namespaces", &object, JSON).await;
+        self.make_namespace(&namespace).await;
         let message = format!("there is no namespace {namespace:?}; add a Namespace object of this name");
-        Complaint { field: "metadata.namespace".to_owned(), message }
+        Complaint::new("metadata.namespace", message)
+    }
+
+    /// Whether the kind of a document is served in its version.
+    pub(super) async fn serves(&mut self, document: &Document) -> Result<(), Complaint> {
+        self.find(document).await.map(drop)
     }
 
     async fn complaints(&self, document: &Document, served: &Served, status: &Status) -> Vec<Complaint> {
@@ -97,11 +119,10 @@ impl Putting {
             let discovery: Value = self
                 .send(Method::GET, root, &Value::Null, DISCOVERY)
                 .await
-                .map_err(|status| Complaint { field: "kind".to_owned(), message: status.message })?;
+                .map_err(|status| Complaint::new("kind", status.message))?;
             self.served.extend(served::kinds(&discovery));
         }
-        known(&self.served)
-            .map_err(|unserved| Complaint { field: unserved.field.to_owned(), message: unserved.message })
+        known(&self.served).map_err(|unserved| Complaint::new(unserved.field, unserved.message))
     }
 
     async fn write(&self, document: &Document, served: &Served, query: &str) -> Result<(), Box<Status>> {
@@ -173,14 +194,20 @@ fn complaints(document: &Document, status: &Status) -> Vec<Complaint> {
         if !of_values.is_empty() {
             return of_values;
         }
-        return vec![Complaint { field: String::new(), message: status.message.clone() }];
+        let is_of_admission = is_of_admission(status);
+        return vec![Complaint { is_of_admission, ..Complaint::new("", status.message.clone()) }];
     }
     let mut all: Vec<Complaint> = Vec::new();
     for cause in causes {
-        let complaint = words::of_cause(&cause.field, &cause.message, document.value_at(&cause.field));
+        let mut complaint = words::of_cause(&cause.field, &cause.message, document.value_at(&cause.field));
+        complaint.is_of_admission = is_of_admission(status);
         if !all.contains(&complaint) {
             all.push(complaint);
         }
     }
     all
+}
+
+fn is_of_admission(status: &Status) -> bool {
+    status.message.starts_with("admission webhook ")
 }

@@ -10,6 +10,15 @@ use super::served::nearest;
 pub(super) struct Complaint {
     pub field: String,
     pub message: String,
+    /// Whether a rule of admission says so, and not the schema.
+    pub is_of_admission: bool,
+}
+
+impl Complaint {
+    /// What the server itself says.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into(), is_of_admission: false }
+    }
 }
 
 /// Fields that strict decoding does not know, from the server's message.
@@ -27,7 +36,7 @@ pub(super) fn of_unknown_field(field: &str, schema: Option<&Value>) -> Complaint
         None if known.is_empty() => "unknown field".to_owned(),
         None => format!("unknown field; expected one of {}", known.join(", ")),
     };
-    Complaint { field: field.to_owned(), message }
+    Complaint::new(field, message)
 }
 
 /// Names of the fields at a path of a schema.
@@ -61,7 +70,7 @@ pub(super) fn of_cause(field: &str, message: &str, value: Option<&Value>) -> Com
     } else {
         message
     };
-    Complaint { field: field.to_owned(), message: expected }
+    Complaint::new(field, expected)
 }
 
 /// Divides `VALUE: COMPLAINT`, where the value may be quoted text with colons.
@@ -132,7 +141,7 @@ pub(super) fn of_values(kind: &str, object: &Value) -> Vec<Complaint> {
                 Value::String(_) => "expected base64; plain text goes into data",
                 _ => "expected text: write the value in quotes",
             };
-            complaints.push(Complaint { field: format!("{list}[{key}]"), message: message.to_owned() });
+            complaints.push(Complaint::new(format!("{list}[{key}]"), message));
         }
     }
     complaints
