@@ -42,10 +42,16 @@ pub fn pause(annotations: Option<&BTreeMap<String, String>>, status: &Value) -> 
 /// The annotations to merge so that a host of this cluster works again: only a pause of our own is taken off, and the
 /// block on moving comes back with it. None if nothing is to be written.
 pub fn unpause(host: &BareMetalHost, cluster: &str) -> Option<Map<String, Value>> {
-    let ours = host.metadata.annotation(annotation::HOST_PAUSED) == Some(annotation::HOST_PAUSED_BY_US);
     let here = host.metadata.label(label::CLUSTER_NAME) == Some(cluster);
+    end_own_pause(host).filter(|_| here)
+}
+
+/// The same for the host of a machine on its way out, whose claim alone says that it is ours: its Cluster may be gone and
+/// its labels with it.
+pub fn end_own_pause(host: &BareMetalHost) -> Option<Map<String, Value>> {
+    let ours = host.metadata.annotation(annotation::HOST_PAUSED) == Some(annotation::HOST_PAUSED_BY_US);
     let patch = [(annotation::HOST_PAUSED, Value::Null), (annotation::BLOCK_MOVE, json!(""))];
-    (ours && here).then(|| patch.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    ours.then(|| patch.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// Whether a host in use still lacks the block on moving, which it carries whenever it is not paused.

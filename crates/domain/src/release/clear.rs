@@ -9,7 +9,12 @@ use capm3_api::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::pause::end_own_pause;
+
 /// The merge patch that takes image, deploy step and data off the host and sets its power; none if all is done.
+///
+/// A pause of our own goes with them: under it the operator would never deprovision the host. Whether the machine itself
+/// may go, or is paused, the caller has asked before.
 ///
 /// User data always came with the image. Metadata and network data are taken off if the machine could have put them
 /// there, whatever its status says: after a move the status is gone, but a reference to a deleted Secret would break
@@ -44,7 +49,14 @@ pub fn clear(machine: &Metal3Machine, host: &BareMetalHost, fast_track: bool) ->
     if spec.online != online {
         patch.insert("online".to_owned(), online.into());
     }
-    (!patch.is_empty()).then(|| json!({ "spec": patch }))
+    let mut members = Map::new();
+    if let Some(annotations) = end_own_pause(host) {
+        members.insert("metadata".to_owned(), json!({ "annotations": annotations }));
+    }
+    if !patch.is_empty() {
+        members.insert("spec".to_owned(), patch.into());
+    }
+    (!members.is_empty()).then(|| members.into())
 }
 
 /// Whether the host has a reference that the machine could have put there.
@@ -85,6 +97,8 @@ pub fn online_at_release(host: &BareMetalHost, fast_track: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use capm3_api::vocabulary::annotation;
+
     use super::*;
 
     fn host(spec: Value) -> BareMetalHost {
@@ -142,6 +156,21 @@ mod tests {
             let patch = clear(&machine(spec, status), &host, false);
             assert_eq!(patch, expected.map(|spec| json!({ "spec": spec })));
         }
+    }
+
+    #[test]
+    fn our_own_pause_goes_first_and_that_of_a_user_stays() {
+        let paused = |mark: &str| {
+            let host = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: mark}}});
+            clear(&machine(json!({}), json!({})), &serde_json::from_value(host).unwrap(), false)
+        };
+        let woken = json!({annotation::HOST_PAUSED: null, annotation::BLOCK_MOVE: ""});
+        assert_eq!(
+            paused(annotation::HOST_PAUSED_BY_US),
+            Some(json!({"metadata": {"annotations": woken}})),
+            "and the block on moving is back until the host is let go"
+        );
+        assert_eq!(paused("mine"), None);
     }
 
     #[test]

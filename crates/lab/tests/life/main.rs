@@ -9,6 +9,7 @@ mod events;
 mod herd;
 mod left_behind;
 mod moving;
+mod pausing;
 mod racks;
 mod release;
 mod reuse;

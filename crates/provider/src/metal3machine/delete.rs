@@ -38,13 +38,17 @@ pub(super) fn run(pass: &mut Pass<'_>) -> Step {
 }
 
 /// A paused machine is not deleted. A record that cannot be read must not hold up the deletion: the claim on the host
-/// is what counts.
+/// is what counts. What a pause that is over has left on the host goes when the host is cleared.
 fn pause_first(pass: &mut Pass<'_>) -> Step {
     let cluster = pass.snapshot.cluster.clone();
     let paused = cluster.as_deref().is_some_and(Cluster::is_paused)
         || pass.new.metadata.annotation(annotation::PAUSED).is_some();
     pass.stage = Stage::Pause;
-    if paused { pause::run(pass, cluster.as_deref()) } else { Ok(()) }
+    if paused {
+        return pause::run(pass, cluster.as_deref());
+    }
+    pause::say_that_it_is_over(pass);
+    Ok(())
 }
 
 /// Only the server itself can say that no host is held: a cache may not have seen the claim yet.

@@ -1,10 +1,11 @@
 //! Pause: the machine is left alone, and while its Cluster is paused its host is, so that both can be moved.
 
 use capm3_api::{
+    conditions::find,
     metadata::MetadataExt,
     neighbours::{BareMetalHost, Cluster},
     v1beta2::Metal3Machine,
-    vocabulary::annotation,
+    vocabulary::{annotation, condition, reason},
 };
 use capm3_domain::{
     host::{Ownership, annotated_host, ownership},
@@ -36,6 +37,18 @@ pub(super) fn run(pass: &mut Pass<'_>, cluster: Option<&Cluster>) -> Step {
     match cause {
         Some(_) => Err(End::WaitFor("the end of the pause".to_owned())),
         None => Ok(()),
+    }
+}
+
+/// The conditions of a machine that goes must not tell of a pause that has ended.
+pub(super) fn say_that_it_is_over(pass: &mut Pass<'_>) {
+    let said = find(&pass.new.status.conditions, condition::PAUSED);
+    if said.is_none_or(|said| said.reason == reason::NOT_PAUSED) {
+        return;
+    }
+    pass.status().paused(None);
+    if own_host(pass).is_some() {
+        pass.status().host_taken();
     }
 }
 

@@ -97,3 +97,50 @@ fn a_host_that_is_paused_already_is_written_once() {
     assert_eq!(decision.ask, None);
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
 }
+
+/// The host of a paused machine on its way out: cleared or not, paused by us, with or without the label of its cluster.
+fn paused_on_its_way_out(spec: Value, state: &str, cluster: &str) -> Snapshot {
+    let note = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"},
+            "labels": {"cluster.x-k8s.io/cluster-name": cluster}},
+        "spec": spec, "status": {"provisioning": {"state": state}}});
+    let said = json!({"status": {"conditions": [
+        {"type": "AssociateBareMetalHost", "status": "False", "reason": "Paused", "lastTransitionTime": "t"},
+        {"type": "Paused", "status": "True", "reason": "Paused", "lastTransitionTime": "t"}]}});
+    deleting(with_machine(with_host(note), said))
+}
+
+#[test]
+fn a_deletion_takes_our_own_pause_off_once_nothing_is_paused_any_more() {
+    let cleared = json!({"online": false});
+    let running = json!({"image": {"url": "http://image"}});
+    for (what, spec, state) in
+        [("cleared before the pause", &cleared, "deprovisioning"), ("paused before", &running, "provisioned")]
+    {
+        for cluster in ["c", "another"] {
+            let woken = with_cluster(paused_on_its_way_out(spec.clone(), state, cluster), false);
+            let gone = Snapshot { cluster: None, machine: None, ..woken.clone() };
+            for (who, snapshot) in [("an unpaused Cluster", woken), ("a Cluster that is gone", gone)] {
+                let decision = decide(&snapshot, "t");
+                assert_eq!(kinds(&decision), ["patch BareMetalHost h"], "{what}, {who}, {cluster}");
+                let text = decision.plan.to_string();
+                assert!(text.contains("baremetalhost.metal3.io/paused\":null"), "{what}, {who}: {text}");
+                assert_eq!(decision.plan.end, End::Again);
+            }
+        }
+        let rests = with_cluster(paused_on_its_way_out(spec.clone(), state, "c"), true);
+        assert!(!decide(&rests, "t").plan.to_string().contains("paused\":null"), "{what}: paused still");
+    }
+}
+
+#[test]
+fn a_deletion_does_not_go_on_telling_of_a_pause_that_is_over() {
+    let mut snapshot =
+        with_cluster(paused_on_its_way_out(json!({"online": false}), "deprovisioning", "c"), false);
+    let mut woken = snapshot.host.as_deref().unwrap().clone();
+    woken.metadata.annotations = None;
+    snapshot.host = Some(Arc::new(woken));
+    let decision = decide(&snapshot, "2026-01-01T00:00:01Z");
+    assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
+    assert_eq!(condition_of(&decision, condition::PAUSED), ("False".into(), "NotPaused".into()));
+    assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).0, "True", "the host is held still");
+}

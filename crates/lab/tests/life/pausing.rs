@@ -1,0 +1,105 @@
+//! A pause that meets a deletion: nothing goes while it lasts, and everything does when it ends.
+
+use capm3_lab::{Lab, Options};
+use capm3_world::Profile;
+use serde_json::{Value, json};
+
+use crate::{common::*, support::*};
+
+const CAPI: &str = "cluster.x-k8s.io/v1beta2";
+const API: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
+const PAUSED: &str = "/metadata/annotations/baremetalhost.metal3.io~1paused";
+
+fn paused_hosts(lab: &Lab) -> usize {
+    lab.objects("BareMetalHost").iter().filter(|host| host.pointer(PAUSED).is_some()).count()
+}
+
+fn assert_free(lab: &Lab, name: &str) {
+    let host = get(lab, "BareMetalHost", name);
+    assert_eq!(text(&host, "/status/provisioning/state"), "available", "{host}");
+    for field in ["/spec/consumerRef", "/spec/image", "/spec/userData", PAUSED] {
+        assert!(host.pointer(field).is_none_or(Value::is_null), "{field}: {host}");
+    }
+}
+
+/// Takes an object away whatever holds it.
+async fn strip(lab: &Lab, api_version: &str, kind: &str, name: &str) {
+    delete(lab, api_version, kind, name).await;
+    if lab.object(kind, name).is_some() {
+        patch(lab, api_version, kind, name, json!({"metadata": {"finalizers": null}})).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_deleted_during_a_pause_goes_after_it() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    pause_cluster(&lab, true).await;
+    rest(&lab).await;
+    delete(&lab, API, "Metal3Machine", &name(&machine)).await;
+    rest(&lab).await;
+    let waits = get(&lab, "Metal3Machine", &name(&machine));
+    assert_eq!(condition(&waits, "Paused").0, "True", "not even deletion goes on");
+    pause_cluster(&lab, false).await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
+    assert_eq!(paused_hosts(&lab), 0);
+    assert_free(&lab, &host_of(&machine));
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_that_were_paused_while_they_were_wiped_are_given_back_after_the_pause() {
+    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
+    lab.apply(&three_racks()).await.unwrap();
+    rest(&lab).await;
+    let hosts: Vec<_> = machines(&lab, "my-cluster-workers").iter().map(|m| host_of(m)).collect();
+    scale_workers(&lab, 0).await;
+    let is_wiped = |host: &String| {
+        text(&get(&lab, "BareMetalHost", host), "/status/provisioning/state") == "deprovisioning"
+    };
+    let mut looks = 0;
+    while !hosts.iter().all(is_wiped) {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        looks += 1;
+        assert!(looks < 10_000, "the hosts are never wiped");
+    }
+    pause_cluster(&lab, true).await;
+    rest(&lab).await;
+    assert!(hosts.iter().all(is_wiped), "their operator rests");
+    for machine in machines(&lab, "my-cluster-workers") {
+        assert_eq!(condition(&machine, "Paused").0, "True", "{machine}");
+    }
+    pause_cluster(&lab, false).await;
+    rest(&lab).await;
+    assert_eq!(machines(&lab, "my-cluster-workers").len(), 0);
+    hosts.iter().for_each(|host| assert_free(&lab, host));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_deleted_during_a_pause_goes_after_it() {
+    let lab = settled(&three_racks()).await;
+    pause_cluster(&lab, true).await;
+    rest(&lab).await;
+    delete_cluster(&lab).await;
+    rest(&lab).await;
+    pause_cluster(&lab, false).await;
+    rest(&lab).await;
+    for kind in ["Cluster", "Machine", "Metal3Machine", "Metal3Data", "Metal3DataClaim"] {
+        assert_eq!(lab.objects(kind).len(), 0, "{kind}");
+    }
+    lab.objects("BareMetalHost").iter().for_each(|host| assert_free(&lab, &name(host)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn our_own_pause_goes_also_when_the_cluster_is_gone_by_then() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    pause_cluster(&lab, true).await;
+    rest(&lab).await;
+    delete(&lab, API, "Metal3Machine", &name(&machine)).await;
+    rest(&lab).await;
+    strip(&lab, CAPI, "Cluster", "my-cluster").await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
+    assert_free(&lab, &host_of(&machine));
+}
