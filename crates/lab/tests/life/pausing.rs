@@ -103,3 +103,21 @@ async fn our_own_pause_goes_also_when_the_cluster_is_gone_by_then() {
     assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
     assert_free(&lab, &host_of(&machine));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_stays_blocked_by_a_paused_cluster_when_the_machine_is_gone() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    pause_cluster(&lab, true).await;
+    rest(&lab).await;
+    strip(&lab, CAPI, "Machine", &name(&machine)).await;
+    delete(&lab, API, "Metal3Machine", &name(&machine)).await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name(&machine)).is_some(), "the Cluster is paused");
+    let held = get(&lab, "BareMetalHost", &host_of(&machine));
+    assert!(held.pointer("/spec/image").is_some_and(Value::is_object), "{held}");
+    assert_eq!(text(&held, PAUSED), "metal3.io/capm3");
+    pause_cluster(&lab, false).await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
+}

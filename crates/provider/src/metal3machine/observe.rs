@@ -194,8 +194,7 @@ fn observe_all_but_candidates(
         .as_ref()
         .and_then(|m| m.metadata.owner(CAPI_GROUP, "MachineSet"))
         .and_then(|owner| reader.get::<MachineSet>(&here(&owner.name)));
-    let cluster_name = machine.as_ref().and_then(|m| m.metadata.label(label::CLUSTER_NAME));
-    let cluster = cluster_name.and_then(|name| reader.get::<Cluster>(&here(name)));
+    let cluster = find_cluster(reader, &metal3_machine, machine.as_deref());
     let metal3_cluster = cluster
         .as_ref()
         .and_then(|c| c.spec.infrastructure_ref.as_ref()?.name.clone())
@@ -239,6 +238,18 @@ fn observe_all_but_candidates(
         live: Live::default(),
         metal3_machine,
     })
+}
+
+/// The Cluster that the Machine names. If the Machine is gone, the machine's own label counts: a Cluster that is paused
+/// holds up the deletion of what the Machine has left.
+fn find_cluster(
+    reader: &impl Reader,
+    metal3_machine: &Metal3Machine,
+    machine: Option<&Machine>,
+) -> Option<Arc<Cluster>> {
+    let metadata = machine.map_or(&metal3_machine.metadata, |machine| &machine.metadata);
+    let name = metadata.label(label::CLUSTER_NAME)?;
+    reader.get(&ObjectKey::new(metal3_machine.metadata.namespace_str(), name))
 }
 
 /// Secrets of the user about which `which` holds.

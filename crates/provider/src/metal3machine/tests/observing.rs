@@ -1,0 +1,63 @@
+//! What is found around a machine.
+
+use std::collections::BTreeMap;
+
+use capm3_engine::{Index, Object, ObjectKey, Reader, ResourceKind};
+
+use super::*;
+use crate::{metal3machine::observe, workload::Workload};
+
+/// Objects by kind, namespace and name.
+#[derive(Default)]
+pub(super) struct Shelf(BTreeMap<(String, ObjectKey), Value>);
+
+impl Shelf {
+    pub(super) fn with(mut self, kind: &str, object: Value) -> Self {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        self.0.insert((kind.to_owned(), ObjectKey::new("metal3", name)), object);
+        self
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let mut snapshot = observe(self, |_| Workload::Unknown, &ObjectKey::new("metal3", "m")).unwrap();
+        snapshot.live = Live::trusting_the_reader();
+        snapshot
+    }
+}
+
+impl Reader for Shelf {
+    fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.0.get(&(ResourceKind::of::<K>().kind, key.clone())).cloned().map(read)
+    }
+
+    fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
+        let kind = ResourceKind::of::<K>().kind;
+        let of_kind = self.0.iter().filter(|((k, _), _)| *k == kind).map(|(_, object)| read(object.clone()));
+        of_kind.filter(|object: &Arc<K>| (index.values)(object).iter().any(|v| v == value)).collect()
+    }
+}
+
+fn owned() -> Value {
+    let mut machine = machine();
+    machine["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": "m", "uid": "uid-o"}]);
+    machine
+}
+
+#[test]
+fn a_deletion_is_held_up_by_a_paused_cluster_also_when_the_machine_is_gone() {
+    let cluster = json!({"metadata": {"namespace": "metal3", "name": "c"}, "spec": {"paused": true}});
+    let mut goes = owned();
+    goes["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let paused = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"}}});
+    let mut held = host("h", consumed_by("m"));
+    merge(&mut held, &paused);
+    let shelf =
+        Shelf::default().with("Metal3Machine", goes).with("BareMetalHost", held).with("Cluster", cluster);
+    let decision = decide(&shelf.snapshot(), "t");
+    assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
+    assert_eq!(condition_of(&decision, condition::PAUSED), ("True".into(), "Paused".into()));
+    // A Machine that is there has the last word.
+    let machine = json!({"metadata": {"namespace": "metal3", "name": "m"}});
+    assert!(shelf.with("Machine", machine).snapshot().cluster.is_none());
+}
