@@ -39,7 +39,10 @@ pub enum HostSpecError {
 /// Takes the host for the machine.
 pub fn claim(host: &mut BareMetalHost, machine: &Metal3Machine, cluster_name: &str) {
     host.spec.consumer_ref = Some(consumer_ref(machine));
-    host.spec.online = true;
+    // The power of a provisioned host, which is claimed again, is its operator's.
+    if host.state() != host_state::PROVISIONED {
+        host.spec.online = true;
+    }
     let labels = host.metadata.labels.get_or_insert_default();
     labels.insert(label::CLUSTER_NAME.to_owned(), cluster_name.to_owned());
     labels.remove(label::NODE_REUSE);
@@ -202,6 +205,15 @@ mod tests {
     fn an_image_is_written_once_and_the_power_of_a_provisioned_host_is_not_ours() {
         let provisioned = host(json!({"image": {"url": "old"}, "online": false}), "provisioned");
         assert_eq!(provision_patch(&provisioned, &machine(json!({}))), Ok(None));
+    }
+
+    #[test]
+    fn a_claim_powers_a_host_on_unless_it_is_provisioned() {
+        for (state, online) in [("available", true), ("provisioning", true), ("provisioned", false)] {
+            let mut taken = host(json!({"online": false}), state);
+            claim(&mut taken, &machine(json!({})), "c");
+            assert_eq!(taken.spec.online, online, "{state}");
+        }
     }
 
     /// A reference that the machine does not use is taken off the host when the host is written, also one that an
