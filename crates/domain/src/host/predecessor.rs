@@ -8,8 +8,7 @@ use capm3_api::{
     vocabulary::{condition, host_state},
 };
 
-use super::{annotated_host, judge::has_image};
-use crate::provider_id::SomeProviderId;
+use super::{annotated_host, judge::has_image, known::is_identified};
 
 /// Whether a host that names this machine was really used by an earlier machine of that name: the consumer reference
 /// has no uid, but what is on the disk tells. This machine writes its record of the host before it puts anything
@@ -35,13 +34,7 @@ fn in_use(host: &BareMetalHost) -> bool {
 fn is_known(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
     let name = host.metadata.name_str();
     let recorded = annotated_host(machine).is_ok_and(|recorded| recorded == Some(name));
-    let id = machine.spec.provider_id.as_deref().and_then(|id| id.parse().ok());
-    let identified = match id {
-        Some(SomeProviderId::Current(id)) => id.host() == name,
-        Some(SomeProviderId::Legacy { host_uid }) => host_uid == host.metadata.uid_str(),
-        _ => false,
-    };
-    recorded || identified || is_true(&machine.status.conditions, condition::ASSOCIATE_HOST)
+    recorded || is_identified(machine, host) || is_true(&machine.status.conditions, condition::ASSOCIATE_HOST)
 }
 
 #[cfg(test)]
@@ -69,7 +62,7 @@ mod tests {
         assert!(!judged(new, fresh), "claimed a moment ago, nothing on it yet");
         for known in [
             json!({"metadata": {"annotations": {"metal3.io/BareMetalHost": "ns/h"}}}),
-            json!({"spec": {"providerID": "metal3://ns/h/m"}}),
+            json!({"metadata": {"name": "m", "namespace": "ns"}, "spec": {"providerID": "metal3://ns/h/m"}}),
             json!({"spec": {"providerID": "metal3://u"}}),
             json!({"status": {"conditions": [{"type": "AssociateBareMetalHost", "status": "True",
                 "reason": "x", "lastTransitionTime": "t", "message": ""}]}}),

@@ -4,11 +4,13 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{BareMetalHost, Machine},
     reference::SecretRef,
+    v1beta2::Metal3Machine,
     vocabulary::{event, host_state, label, reason},
 };
 use capm3_domain::{
     host::{
-        self, Consumer, HostChoice, HostOutcome, HostRequest, Ownership, Standing, annotated_host, ownership,
+        self, Consumer, HostChoice, HostOutcome, HostRequest, Ownership, Standing, is_left_of, known_host,
+        ownership,
     },
     provider_id,
     release::ReleaseStep,
@@ -34,8 +36,8 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     take_user_data(pass, machine);
     let Some(host) = pass.snapshot.host.clone() else {
         data::choose_template(pass)?;
-        return match annotated_host(&pass.snapshot.metal3_machine) {
-            Ok(Some(name)) => Err(missing(pass, name)),
+        return match known_host(&pass.snapshot.metal3_machine) {
+            Ok(Some(name)) => Err(missing(pass, Some(&name))),
             Ok(None) => Err(claim_a_host(pass, machine)),
             // Taking another host would leave the recorded one behind.
             Err(error) => Err(hold(pass, error.to_string())),
@@ -46,11 +48,15 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
         Ownership::Nobody => return Err(claim_recorded(pass, &host, machine)),
         Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
     }
-    let (key, value) = host_spec::host_annotation(&host);
-    pass.new.metadata.annotations.get_or_insert_default().insert(key, value);
+    record_host(pass, &host);
     pass.status().host_taken();
     label_bmc_secret(pass);
     data::choose_template(pass)
+}
+
+fn record_host(pass: &mut Pass<'_>, host: &BareMetalHost) {
+    let (key, value) = host_spec::host_annotation(host);
+    pass.new.metadata.annotations.get_or_insert_default().insert(key, value);
 }
 
 /// The Secret of the management controller is labelled with the cluster, so that it is moved with it. A Secret that
@@ -70,15 +76,13 @@ fn label_bmc_secret(pass: &mut Pass<'_>) {
 pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     pass.stage = Stage::Host;
     let Some(host) = pass.snapshot.host.clone() else {
-        return match annotated_host(&pass.snapshot.metal3_machine) {
-            Ok(name) => Err(missing(pass, name.unwrap_or_default())),
+        return match known_host(&pass.snapshot.metal3_machine) {
+            Ok(name) => Err(missing(pass, name.as_deref())),
             Err(error) => Err(hold(pass, error.to_string())),
         };
     };
     match ownership(&pass.new, &host) {
-        Ownership::Ours => {}
-        // The node runs on it: whoever took the reference off did not mean to give the host away.
-        Ownership::Nobody if host.spec.image.is_some() => return Err(write_claim(pass, &host, machine)),
+        Ownership::Ours => record_host(pass, &host),
         Ownership::Nobody => return Err(claim_recorded(pass, &host, machine)),
         Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
     }
@@ -98,8 +102,12 @@ fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consu
     hold(pass, format!("host {name} is consumed by {consumer}; it is never taken away"))
 }
 
-/// Claims the recorded host again, if it could be taken at all.
+/// Claims the recorded host again, if it could be taken at all or what is on it is this machine's: whoever took the
+/// reference off that did not mean to give the host away.
 fn claim_recorded(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> End {
+    if is_left_of(&pass.new, host) {
+        return write_claim(pass, host, machine);
+    }
     let reuse = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
     let request = HostRequest::new(&pass.snapshot.metal3_machine, machine, reuse);
     match host::judge(&request, host) {
@@ -132,25 +140,33 @@ pub(super) fn release_surplus(pass: &mut Pass<'_>) {
     }
 }
 
-fn missing(pass: &mut Pass<'_>, name: &str) -> End {
-    let message = format!("BareMetalHost {name} of this machine is not there");
+fn missing(pass: &mut Pass<'_>, name: Option<&str>) -> End {
+    let message = match name {
+        Some(name) => format!("BareMetalHost {name} of this machine is not there"),
+        None => "the BareMetalHost of this machine is not known: no host names the machine, and neither annotation \
+                 metal3.io/BareMetalHost nor spec.providerID names a host"
+            .to_owned(),
+    };
     let reason = if pass.is_provisioned() { reason::UPDATE_ERROR } else { reason::CREATE_ERROR };
     pass.status().meta_data_fails(reason, &message);
     End::WaitFor(message)
 }
 
-/// User data comes from the Machine; the machine's own field is used only where the Machine has none.
 fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
-    if pass.new.status.user_data.is_some() {
-        return;
+    if pass.new.status.user_data.is_none() {
+        pass.new.status.user_data = user_data_of(&pass.new, machine);
     }
+}
+
+/// User data comes from the Machine; the machine's own field is used only where the Machine has none.
+pub(super) fn user_data_of(metal3_machine: &Metal3Machine, machine: &Machine) -> Option<SecretRef> {
     let bootstrap = &machine.spec.bootstrap;
     let of_config = || bootstrap.config_ref.as_ref().and_then(|config| config.name.clone());
     let name = bootstrap.data_secret_name.clone().or_else(of_config);
-    pass.new.status.user_data = match name {
+    match name {
         Some(name) => Some(SecretRef::new(machine.metadata.namespace_str(), name)),
-        None => pass.new.spec.user_data.clone(),
-    };
+        None => metal3_machine.spec.user_data.clone(),
+    }
 }
 
 fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {

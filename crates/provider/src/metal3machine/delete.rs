@@ -9,14 +9,14 @@ use capm3_api::{
     vocabulary::{annotation, event, finalizer, label, reason},
 };
 use capm3_domain::{
-    host::{Ownership, annotated_host, ownership, reuse_label},
+    host::{Ownership, consumer_ref, is_left_of, known_host, ownership, reuse_label},
     release::{Booking, ReleaseRequest, ReleaseStep, booking, release_step},
 };
 use capm3_engine::{End, Object, Plan, ResourceKind, Write};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    Snapshot, Stage,
+    Snapshot, Stage, associate,
     decide::{Pass, Step},
     left_behind,
     live::Question,
@@ -58,8 +58,8 @@ fn confirm_that_no_host_is_held(pass: &mut Pass<'_>) -> Step {
     if snapshot.host.iter().chain(&snapshot.surplus).any(|host| held(&host)) {
         return Ok(());
     }
-    let question = match annotated_host(&snapshot.metal3_machine) {
-        Ok(Some(name)) => Question::Host(name.to_owned()),
+    let question = match known_host(&snapshot.metal3_machine) {
+        Ok(Some(name)) => Question::Host(name),
         _ => Question::Hosts,
     };
     if snapshot.live.has_answered(&question) { Ok(()) } else { Err(pass.ask(question)) }
@@ -113,7 +113,36 @@ fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
     let label = machine.and_then(|machine| reuse_label(machine, snapshot.machine_set.as_deref()));
     let booking = booking(snapshot.cluster.as_deref(), snapshot.template.as_deref(), label);
     let in_use = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
-    step(snapshot, host, booking.filter(|_| in_use))
+    let booking = booking.filter(|_| in_use);
+    match is_left_behind(snapshot, host) {
+        true => step_of_left_behind(snapshot, host, booking),
+        false => step(snapshot, host, booking),
+    }
+}
+
+/// Whether the machine is still on a host that lost the reference to it. User data that was not said in the status yet is
+/// looked up where it came from.
+fn is_left_behind(snapshot: &Snapshot, host: &BareMetalHost) -> bool {
+    let mut machine = snapshot.metal3_machine.as_ref().clone();
+    if let (None, Some(capi)) = (&machine.status.user_data, snapshot.machine.as_deref()) {
+        machine.status.user_data = associate::user_data_of(&machine, capi);
+    }
+    is_left_of(&machine, host)
+}
+
+/// The host is claimed again in the patch that clears it: without what is on it nothing else would tell, until it is
+/// wiped, whose it is.
+fn step_of_left_behind(snapshot: &Snapshot, host: &BareMetalHost, booking: Option<Booking>) -> ReleaseStep {
+    let mut claimed = host.clone();
+    let consumer = consumer_ref(&snapshot.metal3_machine);
+    claimed.spec.consumer_ref = Some(consumer.clone());
+    let mut step = step(snapshot, &claimed, booking);
+    if let ReleaseStep::Clear(patch) = &mut step
+        && let Some(spec) = patch.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        spec.insert("consumerRef".to_owned(), json!(consumer));
+    }
+    step
 }
 
 /// The next step in giving a host back that the machine does not use.

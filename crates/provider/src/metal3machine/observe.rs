@@ -13,14 +13,15 @@ use capm3_api::{
 };
 use capm3_domain::{
     data_template::machine_template_name,
-    host::{HostRequest, QuickChoice, annotated_host, is_of_predecessor, reuse_label},
+    host::{HostRequest, QuickChoice, is_of_predecessor, known_host, known_host_uid, reuse_label},
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
 use super::live::Live;
 use crate::{
     indexes::{
-        BOOKED_HOSTS_BY_LABEL, HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE, USABLE_HOSTS,
+        BOOKED_HOSTS_BY_LABEL, HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE, HOSTS_BY_UID,
+        USABLE_HOSTS,
     },
     workload::{NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID, Workload},
 };
@@ -42,7 +43,7 @@ pub struct Snapshot {
     pub metal3_cluster: Option<Arc<Metal3Cluster>>,
     /// The template that the machine was made from, if it is there.
     pub template: Option<Arc<Metal3MachineTemplate>>,
-    /// The host of this machine: the one it consumes, else the one its annotation names.
+    /// The host of this machine: the one it consumes, else the one that its provider ID or its annotation names.
     pub host: Option<Arc<BareMetalHost>>,
     /// Further hosts that name this machine as their consumer, and hosts of an earlier machine of its name.
     pub surplus: Vec<Arc<BareMetalHost>>,
@@ -275,7 +276,7 @@ fn stays_behind(secret: &SecretMetadata) -> bool {
 }
 
 /// The host in use and those beyond it. The claim on the host is the record; among several, the one that the
-/// annotation names is in use, else one that has an image already. What an earlier machine of this name left in use is
+/// machine knows is in use, else one that has an image already. What an earlier machine of this name left in use is
 /// beyond it: it must be wiped before anybody takes it.
 fn find_hosts(
     reader: &impl Reader,
@@ -285,14 +286,27 @@ fn find_hosts(
     let consumed = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string());
     let (mut surplus, mut consumed): (Vec<_>, Vec<_>) =
         consumed.into_iter().partition(|host| is_of_predecessor(machine, host));
-    let recorded = annotated_host(machine).ok().flatten();
-    consumed.sort_by_key(|host| (Some(host.metadata.name_str()) != recorded, host.spec.image.is_none()));
+    let known = known_host(machine).ok().flatten();
+    let is_known = |host: &BareMetalHost| known.as_deref() == Some(host.metadata.name_str());
+    consumed.sort_by_key(|host| (!is_known(host), host.spec.image.is_none()));
     if consumed.is_empty() {
-        let recorded = recorded.map(|name| ObjectKey::new(&key.namespace, name));
-        return (recorded.and_then(|key| reader.get(&key)), surplus);
+        return (find_known_host(reader, machine, known, key), surplus);
     }
     surplus.extend(consumed.split_off(1));
     (consumed.pop(), surplus)
+}
+
+/// The host that the machine knows as its own though no host names the machine.
+fn find_known_host(
+    reader: &impl Reader,
+    machine: &Metal3Machine,
+    known: Option<String>,
+    key: &ObjectKey,
+) -> Option<Arc<BareMetalHost>> {
+    let uid = known_host_uid(machine);
+    let of_uid = uid.into_iter().flat_map(|uid| reader.by_index(&HOSTS_BY_UID, &uid));
+    let of_uid = of_uid.into_iter().find(|host| host.metadata.namespace_str() == key.namespace);
+    of_uid.or_else(|| reader.get(&ObjectKey::new(&key.namespace, known?)))
 }
 
 fn find_template(reader: &impl Reader, machine: &Metal3Machine) -> Option<Arc<Metal3MachineTemplate>> {

@@ -3,6 +3,7 @@
 mod arriving;
 mod choosing;
 mod giving;
+mod keeping;
 mod observing;
 mod parity;
 mod pausing;

@@ -1,0 +1,140 @@
+//! A machine keeps its host, whatever is done to the records of it.
+
+use super::{observing::Shelf, *};
+
+/// A machine with what surrounds it, and a host.
+fn around(machine_extra: Value, host_extra: Value) -> Shelf {
+    let mut own = machine();
+    own["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": "m", "uid": "uid-o"}]);
+    own["status"] = json!({"userData": {"name": "boot", "namespace": "metal3"}});
+    merge(&mut own, &machine_extra);
+    let node = own["spec"].get("providerID").map(|_| json!({"name": "n"}));
+    let mut used = host(
+        "h",
+        json!({"metadata": {"labels": {"cluster.x-k8s.io/cluster-name": "c"}, "annotations": {annotation::BLOCK_MOVE: ""}},
+            "spec": {"image": {"url": "http://image"}, "userData": {"name": "boot", "namespace": "metal3"}},
+            "status": {"provisioning": {"state": "provisioned"}}}),
+    );
+    merge(&mut used, &host_extra);
+    Shelf::default()
+        .with("Metal3Machine", own)
+        .with("BareMetalHost", used)
+        .with("Machine", json!({"metadata": {"namespace": "metal3", "name": "m", "labels": {"cluster.x-k8s.io/cluster-name": "c"}},
+            "spec": {"clusterName": "c", "bootstrap": {"dataSecretName": "boot"}}, "status": {"nodeRef": node}}))
+        .with("Cluster", json!({"metadata": {"namespace": "metal3", "name": "c"},
+            "spec": {"infrastructureRef": {"kind": "Metal3Cluster", "name": "c"}},
+            "status": {"initialization": {"infrastructureProvisioned": true}}}))
+        .with("Metal3Cluster", json!({"metadata": {"namespace": "metal3", "name": "c"}, "spec": {}}))
+}
+
+fn running(record: Option<&str>) -> Value {
+    let record = record.map(|record| json!({annotation::HOST: record})).unwrap_or(json!({}));
+    json!({"metadata": {"annotations": record}, "spec": {"providerID": "metal3://metal3/h/m"},
+        "status": {"initialization": {"provisioned": true}}})
+}
+
+fn going(mut machine: Value) -> Value {
+    merge(&mut machine, &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
+    machine
+}
+
+const RECORD: &str = "/metadata/annotations/metal3.io~1BareMetalHost";
+
+/// The record of the host is repaired on a finished machine, too.
+#[test]
+fn a_record_that_was_taken_off_or_bent_is_written_again() {
+    for record in [None, Some("metal3/other"), Some("metal3/gone"), Some("elsewhere/h")] {
+        let shelf = around(running(record), consumed_by("m"))
+            .with("BareMetalHost", host("other", consumed_by("another")));
+        let decision = decide(&shelf.snapshot(), "t");
+        assert_eq!(patched(&decision, "Metal3Machine", RECORD), "metal3/h", "{record:?}");
+        assert!(!decision.plan.to_string().contains("BareMetalHost metal3/other"), "{record:?}");
+    }
+    let right = decide(&around(running(Some("metal3/h")), consumed_by("m")).snapshot(), "t");
+    assert_eq!(kinds(&right), ["patch Metal3Machine/status m"]);
+}
+
+#[test]
+fn a_host_that_only_the_provider_id_tells_is_claimed_again() {
+    for id in ["metal3://metal3/h/m", "metal3://uid-h"] {
+        for record in [None, Some("metal3/free"), Some("metal3/gone")] {
+            let mut machine = running(record);
+            machine["spec"]["providerID"] = json!(id);
+            let shelf = around(machine.clone(), json!({})).with("BareMetalHost", host("free", json!({})));
+            let claims = decide(&shelf.snapshot(), "t");
+            assert_eq!(kinds(&claims), ["patch BareMetalHost h"], "{id} {record:?}");
+            assert_eq!(patched(&claims, "BareMetalHost", "/spec/consumerRef/name"), "m");
+            let shelf = around(going(machine), json!({})).with("BareMetalHost", host("free", json!({})));
+            let clears = decide(&shelf.snapshot(), "t");
+            assert_eq!(kinds(&clears), ["patch BareMetalHost h"], "{id} {record:?}");
+            assert_eq!(
+                patched(&clears, "BareMetalHost", "/spec/consumerRef/name"),
+                "m",
+                "held until it is wiped"
+            );
+            assert!(clears.plan.to_string().contains("\"image\":null"), "{}", clears.plan);
+            assert_eq!(clears.plan.end, End::Again);
+        }
+    }
+}
+
+#[test]
+fn a_host_that_somebody_else_has_or_filled_is_never_taken_back() {
+    let filled = json!({"spec": {"userData": {"name": "of-another"}}});
+    for (what, host, words) in [
+        ("consumed", consumed_by("another"), "host h is consumed by Metal3Machine metal3/another"),
+        ("filled", filled, "host h, which this machine has recorded, cannot be claimed"),
+    ] {
+        let holds = decide(&around(running(None), host.clone()).snapshot(), "t");
+        assert!(!kinds(&holds).iter().any(|write| write.contains("BareMetalHost")), "{what}");
+        let End::WaitFor(said) = &holds.plan.end else { panic!("{what} waits") };
+        assert!(said.contains(words), "{what}: {said}");
+        let leaves = decide(&around(going(running(None)), host).snapshot(), "t");
+        assert_eq!(kinds(&leaves), ["patch Metal3Machine m"], "{what}: the machine goes without it");
+    }
+}
+
+#[test]
+fn a_machine_whose_host_is_not_to_be_found_says_what_it_looked_for() {
+    let mut machine = running(None);
+    machine["spec"]["providerID"] = json!("metal3://metal3/lost/m");
+    let decision = decide(&around(machine.clone(), json!({})).snapshot(), "t");
+    let End::WaitFor(said) = decision.plan.end else { panic!("waits") };
+    assert_eq!(said, "BareMetalHost lost of this machine is not there");
+    machine["spec"]["providerID"] = json!("cloud://n");
+    let decision = decide(&around(machine, json!({})).snapshot(), "t");
+    let End::WaitFor(said) = decision.plan.end else { panic!("waits") };
+    assert!(
+        said.contains("neither annotation metal3.io/BareMetalHost nor spec.providerID names a host"),
+        "{said}"
+    );
+}
+
+/// A host that lost its consumer reference on the way, known by the record and by what this machine has put on it.
+#[test]
+fn a_host_that_lost_its_consumer_while_it_is_provisioned_is_claimed_again() {
+    let on_the_way = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
+    let state = json!({"status": {"provisioning": {"state": "provisioning"}}});
+    let claims = decide(&around(on_the_way.clone(), state.clone()).snapshot(), "t");
+    assert_eq!(kinds(&claims), ["patch BareMetalHost h"]);
+    assert_eq!(patched(&claims, "BareMetalHost", "/spec/consumerRef/name"), "m");
+    // A status that was kept back yet does not matter.
+    let mut silent = on_the_way.clone();
+    silent["status"] = json!({"userData": null});
+    for machine in [on_the_way, silent] {
+        let shelf = around(going(machine), state.clone()).with("Metal3DataClaim", own_claim(json!({})));
+        let clears = decide(&shelf.snapshot(), "t");
+        assert_eq!(kinds(&clears), ["patch BareMetalHost h"], "the data stays until the host is wiped");
+        assert_eq!(patched(&clears, "BareMetalHost", "/spec/consumerRef/name"), "m");
+        let wiped = json!({"spec": {"image": null, "userData": null, "online": false,
+                "consumerRef": consumed_by("m")["spec"]["consumerRef"]},
+            "status": {"provisioning": {"state": "deprovisioning"}}});
+        let waits = decide(&around(going(json!({})), wiped).snapshot(), "t");
+        assert!(matches!(waits.plan.end, End::WaitFor(_)));
+    }
+    let of_another = json!({"spec": {"userData": {"name": "of-another"}}, "status": {"provisioning": {"state": "provisioning"}}});
+    let on_the_way = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
+    let holds = decide(&around(on_the_way, of_another).snapshot(), "t");
+    assert!(!kinds(&holds).iter().any(|write| write.contains("BareMetalHost")), "{}", holds.plan);
+}
