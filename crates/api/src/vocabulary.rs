@@ -164,6 +164,8 @@ pub mod reason {
     pub const META_DATA_SUCCESS: &str = "AssociateMetal3MachineMetaDataSuccess";
     /// The claim could not be made.
     pub const META_DATA_FAILED: &str = "AssociateMetal3MachineMetaDataFailed";
+    /// Older form of [`META_DATA_FAILED`].
+    pub const LEGACY_META_DATA_FAILED: &str = "AssociateM3MetaDataFailed";
     /// Not provisioned yet and cannot go on.
     pub const CREATE_ERROR: &str = "CreateError";
     /// Provisioned and cannot be kept in line.
@@ -180,6 +182,10 @@ pub mod reason {
     pub const HOST_PROVISIONING: &str = "Provisioning";
     /// The operator reports an error.
     pub const HOST_ERROR: &str = "HostError";
+    /// The host is being deleted.
+    pub const HOST_DELETING: &str = "HostDeleting";
+    /// The host is not there.
+    pub const HOST_MISSING: &str = "HostMissing";
     /// The Node has not joined yet.
     pub const WAITING_FOR_NODE: &str = "WaitingForNode";
     /// Metal3DataClaim: it gets no data.
@@ -222,6 +228,8 @@ pub mod event {
     pub const FAILURE_DOMAIN_FALLBACK: &str = "FailureDomainFallback";
     /// No host could be taken, and not for want of hosts.
     pub const HOST_REFUSED: &str = "HostRefused";
+    /// The host under a running node is being wiped or deleted, or is gone.
+    pub const HOST_LOST: &str = "HostLost";
     /// A host was booked for the next machine of the same owner.
     pub const HOST_BOOKED: &str = "HostBooked";
     /// The booking of a host has ended.

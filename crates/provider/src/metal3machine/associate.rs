@@ -1,11 +1,12 @@
 //! The host of a machine: choose it, claim it, give it image and data, keep it in line.
 
 use capm3_api::{
+    conditions::is_true,
     metadata::MetadataExt,
     neighbours::{BareMetalHost, Machine},
     reference::SecretRef,
     v1beta2::Metal3Machine,
-    vocabulary::{event, host_state, label, reason},
+    vocabulary::{condition, event, host_state, label, reason},
 };
 use capm3_domain::{
     host::{
@@ -149,7 +150,7 @@ fn missing(pass: &mut Pass<'_>, name: Option<&str>) -> End {
     };
     let reason = if pass.is_provisioned() { reason::UPDATE_ERROR } else { reason::CREATE_ERROR };
     pass.status().meta_data_fails(reason, &message);
-    End::WaitFor(message)
+    host_lost(pass, reason::HOST_MISSING, message)
 }
 
 fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
@@ -230,7 +231,38 @@ pub(super) fn provision_host(pass: &mut Pass<'_>) -> Step {
     judge_provisioning(pass, &host)
 }
 
+/// Says that there is no host to rely on, and warns once if a node ran there.
+fn host_lost(pass: &mut Pass<'_>, reason: &str, message: String) -> End {
+    let ran = is_true(&pass.snapshot.metal3_machine.status.conditions, condition::HOST_PROVISIONED);
+    if ran && pass.is_provisioned() {
+        pass.event_with_status(
+            true,
+            event::HOST_LOST,
+            format!("{message}; the node of this machine ran on it"),
+        );
+    }
+    pass.status().host_provisioned(reason, &message);
+    End::WaitFor(message)
+}
+
+/// Why a host goes that should stay, if it does.
+fn leaving(host: &BareMetalHost) -> Option<(&'static str, String)> {
+    let (reason, what) = if host.metadata.is_deleting() {
+        (reason::HOST_DELETING, "deleted")
+    } else if host.state() == host_state::DEPROVISIONING {
+        (reason::DEPROVISIONING, "deprovisioned")
+    } else {
+        return None;
+    };
+    let problem = host.status.error_message.as_deref().filter(|problem| !problem.is_empty());
+    let problem = problem.map(|problem| format!(": {problem}")).unwrap_or_default();
+    Some((reason, format!("host {} is being {what}{problem}", host.metadata.name_str())))
+}
+
 fn judge_provisioning(pass: &mut Pass<'_>, host: &BareMetalHost) -> Step {
+    if let Some((reason, message)) = leaving(host) {
+        return Err(host_lost(pass, reason, message));
+    }
     let (name, state) = (host.metadata.name_str(), host.state());
     if state == host_state::PROVISIONED {
         pass.status().host_provisioned(reason::HOST_PROVISIONED, "");
@@ -277,6 +309,8 @@ pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
         return Err(End::WaitFor(message));
     }
     match host_spec::provision_patch(&host, &pass.new) {
+        // What is put on a host on its way out would only be taken off again.
+        Ok(_) if host.metadata.is_deleting() => {}
         Ok(None) => {}
         Ok(Some(patch)) => pass.others.writes.push(Write::Patch {
             kind: ResourceKind::of::<BareMetalHost>(),

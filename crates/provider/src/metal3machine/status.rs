@@ -127,6 +127,7 @@ impl Status<'_> {
     /// Deletion goes on.
     pub(super) fn deleting(&mut self, reason: &str, message: &str) {
         self.set(condition::ASSOCIATE_META_DATA, false, reason, message);
+        self.set(condition::HOST_PROVISIONED, false, reason, message);
         self.legacy_false(condition::LEGACY_NODE_READY, Severity::Info, reason, message);
     }
 

@@ -138,3 +138,60 @@ fn a_host_that_lost_its_consumer_while_it_is_provisioned_is_claimed_again() {
     let holds = decide(&around(on_the_way, of_another).snapshot(), "t");
     assert!(!kinds(&holds).iter().any(|write| write.contains("BareMetalHost")), "{}", holds.plan);
 }
+
+/// The host under a running node goes: told as what it is, with one warning.
+#[test]
+fn a_host_that_goes_under_a_running_machine_is_told_truly() {
+    let goes = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+    let deleted = |state: &str, annotations: Value| {
+        let mut host = goes.clone();
+        merge(&mut host, &consumed_by("m"));
+        merge(
+            &mut host,
+            &json!({"metadata": {"annotations": annotations}, "status": {"provisioning": {"state": state}}}),
+        );
+        host
+    };
+    let wiped = {
+        let mut host = consumed_by("m");
+        merge(&mut host, &json!({"status": {"provisioning": {"state": "deprovisioning"}}}));
+        host
+    };
+    let paused = json!({annotation::HOST_PAUSED: "mine"});
+    let ready = json!([{"type": "BareMetalHostProvisioned", "status": "True", "reason": "Provisioned", "lastTransitionTime": "t"},
+        {"type": "Ready", "status": "True", "reason": "Ready", "lastTransitionTime": "t"}]);
+    for (what, host, reason, words) in [
+        ("deleted under a pause", deleted("provisioned", paused), "HostDeleting", "host h is being deleted"),
+        ("deleted", deleted("deprovisioning", json!({})), "HostDeleting", "host h is being deleted"),
+        ("wiped", wiped, "Deprovisioning", "host h is being deprovisioned"),
+    ] {
+        let mut machine = running(Some("metal3/h"));
+        machine["status"]["conditions"] = ready.clone();
+        let shelf = around(machine, host.clone());
+        let snapshot = shelf.snapshot();
+        let decision = decide(&snapshot, "t");
+        assert_eq!(
+            condition_of(&decision, condition::HOST_PROVISIONED),
+            ("False".into(), reason.into()),
+            "{what}"
+        );
+        assert_eq!(condition_of(&decision, condition::READY).0, "False", "{what}");
+        let End::WaitFor(said) = &decision.plan.end else { panic!("{what} waits") };
+        assert_eq!(said, words, "{what}");
+        let warned: Vec<_> = decision.plan.events.iter().filter(|event| event.warning).collect();
+        assert_eq!(warned.len(), 1, "{what}");
+        assert_eq!(warned[0].reason, "HostLost");
+        let mut later = snapshot.clone();
+        later.metal3_machine = read(applied(&snapshot, &decision));
+        assert!(decide(&later, "later").plan.is_quiet(), "{what}: said once");
+    }
+}
+
+#[test]
+fn nothing_is_put_on_a_host_that_is_being_deleted() {
+    let mut blank = host("h", consumed_by("m"));
+    merge(&mut blank, &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
+    let decision = decide(&Snapshot { host: Some(read(blank)), ..with_host(json!({})) }, "t");
+    assert!(!kinds(&decision).iter().any(|write| write.contains("BareMetalHost")), "{}", decision.plan);
+    assert_eq!(condition_of(&decision, condition::HOST_PROVISIONED).1, "HostDeleting");
+}

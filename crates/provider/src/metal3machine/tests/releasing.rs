@@ -13,6 +13,7 @@ fn deletion_clears_the_host_then_waits_then_releases_host_and_claim_and_lets_go_
     let waits = decide(&deleting(with_host(cleaning)), "t");
     assert_eq!(kinds(&waits), ["patch Metal3Machine/status m"]);
     assert_eq!(condition_of(&waits, condition::ASSOCIATE_META_DATA).1, "Deprovisioning");
+    assert_eq!(condition_of(&waits, condition::HOST_PROVISIONED).0, "False", "nor does it stay true");
     let clean =
         Snapshot { claim: Some(read(own_claim(json!({})))), ..with_host(json!({"spec": {"online": false}})) };
     let ends = decide(&deleting(clean), "t");
