@@ -16,4 +16,5 @@ mod reuse;
 mod rows;
 mod seed;
 mod support;
+mod truth;
 mod workload;

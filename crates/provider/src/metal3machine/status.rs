@@ -1,6 +1,7 @@
 //! The conditions of a Metal3Machine in both generations, under one name each.
 
 use capm3_api::{
+    conditions::{find, is_true},
     v1beta2::Metal3Machine,
     vocabulary::{condition, reason},
 };
@@ -100,11 +101,28 @@ impl Status<'_> {
     /// The claim is there or not needed, and nothing stands in the way.
     pub(super) fn meta_data_good(&mut self) {
         self.set(condition::ASSOCIATE_META_DATA, true, reason::META_DATA_SUCCESS, "");
+        // What it told of a failure is over; what it tells of the Node comes later.
+        let legacy = conditions::legacy(&mut self.machine.status.deprecated);
+        legacy.retain(|c| c.type_ != condition::LEGACY_NODE_READY || c.status == "True");
     }
 
     /// The claim cannot be made or the host cannot be kept in line.
     pub(super) fn meta_data_fails(&mut self, reason: &str, message: &str) {
         self.set(condition::ASSOCIATE_META_DATA, false, reason, message);
+        self.node_fails(reason, message);
+    }
+
+    /// The older conditions have none about host and claim: what is wrong with them is told of the Node.
+    fn node_fails(&mut self, reason: &str, message: &str) {
+        let legacy = match reason {
+            reason::META_DATA_FAILED => reason::LEGACY_META_DATA_FAILED,
+            other => other,
+        };
+        let severity = match reason {
+            reason::WAITING_FOR_NODE | reason::HOST_PROVISIONING => Severity::Info,
+            _ => Severity::Warning,
+        };
+        self.legacy_false(condition::LEGACY_NODE_READY, severity, legacy, message);
     }
 
     /// The data is not rendered yet.
@@ -121,7 +139,11 @@ impl Status<'_> {
 
     /// Whether the image is on the disk.
     pub(super) fn host_provisioned(&mut self, reason: &str, message: &str) {
-        self.set(condition::HOST_PROVISIONED, reason == reason::HOST_PROVISIONED, reason, message);
+        let is_provisioned = reason == reason::HOST_PROVISIONED;
+        self.set(condition::HOST_PROVISIONED, is_provisioned, reason, message);
+        if !is_provisioned {
+            self.node_fails(reason, message);
+        }
     }
 
     /// Deletion goes on.
@@ -147,10 +169,22 @@ impl Status<'_> {
         ];
         conditions::summarise(&mut self.machine.status.conditions, stamp, &parts);
         let parts = [condition::LEGACY_ASSOCIATE_BMH, condition::DATA_READY, condition::LEGACY_NODE_READY];
-        conditions::summarise_legacy(
-            conditions::legacy(&mut self.machine.status.deprecated),
-            self.now,
-            &parts,
-        );
+        let legacy = conditions::legacy(&mut self.machine.status.deprecated);
+        conditions::summarise_legacy(legacy, self.now, &parts);
+        self.agree();
+    }
+
+    /// The older summary has fewer parts and leaves out those that are missing: it must not be ready for that.
+    fn agree(&mut self) {
+        let is_ready = is_true(&self.machine.status.conditions, condition::READY);
+        let legacy = conditions::legacy(&mut self.machine.status.deprecated);
+        let says_ready = legacy.iter().any(|c| c.type_ == condition::READY && c.status == "True");
+        if is_ready && !says_ready {
+            self.legacy_true(condition::READY);
+        } else if says_ready && !is_ready {
+            let ready = find(&self.machine.status.conditions, condition::READY);
+            let message = ready.map(|ready| ready.message.clone()).unwrap_or_default();
+            self.legacy_false(condition::READY, Severity::Info, reason::NOT_READY, &message);
+        }
     }
 }

@@ -241,8 +241,33 @@ fn ma28_ready_sums_up_the_others_in_both_generations() {
     let legacy = patched(&done, "Metal3Machine", "/status/deprecated/v1beta1/conditions");
     let types: Vec<_> = legacy.as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
     assert_eq!(types, ["Ready", "AssociateBMH", "KubernetesNodeReady", "Metal3DataReady"]);
+    assert_eq!(legacy_ready_of(&done), "True");
     let waits = decide(&Snapshot { cluster: None, ..ready_to_choose() }, "t");
     assert_eq!(condition_of(&waits, condition::READY), ("False".into(), "NotReady".into()));
+    assert_eq!(legacy_ready_of(&waits), "False");
+    let provisions = decide(
+        &with_machine(
+            with_host(
+                json!({"spec": {"image": {"url": "http://image"}}, "status": {"provisioning": {"state": "provisioning"}}}),
+            ),
+            json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}}),
+        ),
+        "t",
+    );
+    let without_node = decide(&provisioned(Nodes::Known(NodeCandidates::default())), "t");
+    let gone = decide(&Snapshot { host: None, ..provisioned(Nodes::NotNeeded) }, "t");
+    for (what, decision) in
+        [("provisioning", provisions), ("without Node", without_node), ("without host", gone)]
+    {
+        assert_eq!(condition_of(&decision, condition::READY).0, "False", "{what}");
+        assert_eq!(legacy_ready_of(&decision), "False", "{what}");
+    }
+}
+
+fn legacy_ready_of(decision: &Decision) -> String {
+    let legacy = patched(decision, "Metal3Machine", "/status/deprecated/v1beta1/conditions");
+    let ready = legacy.as_array().into_iter().flatten().find(|c| c["type"] == "Ready");
+    ready.and_then(|ready| ready["status"].as_str()).unwrap_or_default().to_owned()
 }
 
 /// Without a data template `Metal3DataReady` is true with the reason `SecretsSetExternally`.
