@@ -40,6 +40,41 @@ async fn of_a_thousand_waiting_machines_one_takes_the_freed_host_and_the_others_
     assert!(woken <= 40, "{woken} looks at machines for one host");
 }
 
+/// Two machines wait for a host that is paused; one gets it, and the other must not go on telling of a paused host.
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_waits_on_tells_of_the_reasons_that_are_left() {
+    let said = |lab: &capm3_lab::Lab| {
+        let waiting = machines(lab, "my-cluster-workers").into_iter().filter(|m| text(m, HOST).is_empty());
+        let of_host = |m: std::sync::Arc<serde_json::Value>| {
+            let conditions = m.pointer("/status/conditions").unwrap().as_array().unwrap().clone();
+            text(conditions.iter().find(|c| c["type"] == "AssociateBareMetalHost").unwrap(), "/message")
+        };
+        waiting.map(of_host).collect::<Vec<_>>()
+    };
+    let note = |paused: serde_json::Value, unhealthy: serde_json::Value| {
+        json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": paused,
+            "capm3.metal3.io/unhealthy": unhealthy}}})
+    };
+    let lab = settled(&three_racks()).await;
+    let hosts = lab.objects("BareMetalHost");
+    let is_free = |h: &&std::sync::Arc<serde_json::Value>| {
+        h.pointer("/spec/consumerRef").is_none() && text(h, "/metadata/labels/cluster-role") == "worker"
+    };
+    let free = name(hosts.iter().find(is_free).unwrap());
+    patch_host(&lab, &free, note(json!("mine"), json!(null))).await;
+    scale_workers(&lab, 10).await;
+    rest(&lab).await;
+    assert!(said(&lab).iter().all(|said| said.contains("1 paused")), "{:?}", said(&lab));
+    assert_eq!(said(&lab).len(), 2);
+    patch_host(&lab, &free, note(json!(null), json!(""))).await;
+    rest(&lab).await;
+    patch_host(&lab, &free, note(json!(null), json!(null))).await;
+    rest(&lab).await;
+    let left = said(&lab);
+    assert_eq!(left.len(), 1);
+    assert!(!left[0].contains("paused") && !left[0].contains("unhealthy"), "{left:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_machine_that_asks_for_the_hosts_domain_goes_first_and_then_the_longest_waiting() {
     let mut manifests = three_racks();

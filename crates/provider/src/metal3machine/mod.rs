@@ -58,14 +58,18 @@ pub(crate) fn controller(context: &Context) -> Controller {
                 offers.looks(&key);
                 let mut waits_for_host = false;
                 let outcome = reconcile(&context, &key, &mut waits_for_host).await;
-                for next in offers.has_looked(&*context.caches, &key, waits_for_host) {
-                    told.add(next);
-                }
+                let next = offers.has_looked(&*context.caches, &key, waits_for_host);
+                next.now.into_iter().for_each(|machine| told.add(machine));
+                next.later.into_iter().for_each(|machine| told.add_after(machine, BYSTANDING));
                 outcome
             })
         }),
     )
 }
+
+/// After which time machines that wait on look whether their reasons are still the same: hosts that are taken one after
+/// the other are looked at once.
+const BYSTANDING: Duration = Duration::from_secs(5);
 
 /// How many questions one look may put to the server.
 const QUESTIONS: usize = 6;

@@ -1,7 +1,8 @@
 //! Who is told of a host that became usable: one waiting machine at a time, so that no herd runs for one host.
 //!
 //! The longest-waiting machine that could take the host is told first, those that ask for its failure domain before
-//! all others. If it does not take the host, the next one is told.
+//! all others. If it does not take the host, the next one is told. If it does, the first few of those that wait on look a
+//! little later whether the reasons for which they wait are still the same.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,11 +14,24 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{BareMetalHost, CAPI_GROUP, Machine, MachineSet},
     v1beta2::Metal3Machine,
-    vocabulary::{condition, label},
+    vocabulary::{condition, label, reason},
 };
 use capm3_domain::host::{HostRequest, Standing, could_be_taken, judge, reuse_label};
 use capm3_engine::{Object, ObjectKey, Reader};
 use parking_lot::Mutex;
+
+/// How many machines look again after another one has taken a host. Each may have to say something new; all of a large
+/// herd must not.
+const BYSTANDERS: usize = 4;
+
+/// Machines that are to look again.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// At once: a host is offered to them.
+    pub(super) now: Vec<ObjectKey>,
+    /// Later: for none of them is there a host, but what they say of it may be over.
+    pub(super) later: Vec<ObjectKey>,
+}
 
 /// Machines that wait for a host, and hosts that were offered to them.
 #[derive(Debug, Default)]
@@ -41,21 +55,36 @@ impl Offers {
         self.state.lock().waiting.insert(machine.clone());
     }
 
-    /// A machine has looked. Gives the machines to be told of hosts that it was offered and did not take.
-    pub(super) fn has_looked(
-        &self,
-        reader: &impl Reader,
-        machine: &ObjectKey,
-        waits: bool,
-    ) -> Vec<ObjectKey> {
-        let refused = {
+    /// A machine has looked. Gives the machines to be told of hosts that it was offered and did not take, and those
+    /// before whose eyes it took one.
+    pub(super) fn has_looked(&self, reader: &impl Reader, machine: &ObjectKey, waits: bool) -> Told {
+        let offered = {
             let mut state = self.state.lock();
             if !waits {
                 state.waiting.remove(machine);
             }
             state.open.remove(machine).unwrap_or_default()
         };
-        refused.iter().filter_map(|host| self.next(reader, host)).collect()
+        let took_one = !waits && !offered.is_empty();
+        Told {
+            now: offered.iter().filter_map(|host| self.next(reader, host)).collect(),
+            later: if took_one { self.bystanders(reader, &machine.namespace) } else { Vec::new() },
+        }
+    }
+
+    /// The machines that have said for the longest time that no host is available.
+    fn bystanders(&self, reader: &impl Reader, namespace: &str) -> Vec<ObjectKey> {
+        let waiting = self.state.lock().waiting.clone();
+        let here = waiting.iter().filter(|machine| machine.namespace == namespace);
+        let machines = here.filter_map(|key| reader.get::<Metal3Machine>(key));
+        let has_said = |machine: &Arc<Metal3Machine>| {
+            find(&machine.status.conditions, condition::ASSOCIATE_HOST)
+                .is_some_and(|said| said.reason == reason::ASSOCIATE_HOST_FAILED)
+        };
+        let mut line: Vec<_> =
+            machines.filter(has_said).map(|machine| (waits_since(&machine), machine.key())).collect();
+        line.sort();
+        line.into_iter().take(BYSTANDERS).map(|(_, key)| key).collect()
     }
 
     /// A host became usable: gives the machine to be told.

@@ -10,6 +10,7 @@ mod pausing;
 mod releasing;
 mod safety;
 mod stages;
+mod waiting;
 
 use std::sync::Arc;
 
