@@ -1,11 +1,14 @@
-//! Machines and Clusters that were seen to go.
+//! Machines, Clusters and control planes that were seen to go.
 //!
 //! A host that names an object which is not there may belong to one that comes later: a backup or a move brings
 //! objects in any order. Where the end was seen there is no doubt.
 
 use std::collections::BTreeSet;
 
-use capm3_api::{neighbours::Cluster, v1beta2::Metal3Machine};
+use capm3_api::{
+    neighbours::{Cluster, KubeadmControlPlane},
+    v1beta2::Metal3Machine,
+};
 use capm3_engine::{Object, ObjectKey, ResourceKind};
 use parking_lot::Mutex;
 
@@ -18,10 +21,11 @@ pub(crate) struct Departures {
 }
 
 impl Departures {
-    /// Watches machines and Clusters go.
+    /// Watches machines, Clusters and control planes go.
     pub(crate) fn watch(self: &std::sync::Arc<Self>, context: &Context) {
         self.watch_kind::<Metal3Machine>(context);
         self.watch_kind::<Cluster>(context);
+        self.watch_kind::<KubeadmControlPlane>(context);
     }
 
     fn watch_kind<K: Object>(self: &std::sync::Arc<Self>, context: &Context) {

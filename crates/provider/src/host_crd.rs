@@ -26,14 +26,18 @@ impl HostCrd {
     }
 }
 
-async fn read(client: &ApiClient) -> Result<Vec<&'static str>, ApiError> {
-    let kind = ResourceKind {
+/// Where definitions of kinds are served.
+pub(crate) fn definitions() -> ResourceKind {
+    ResourceKind {
         group: "apiextensions.k8s.io".to_owned(),
         version: "v1".to_owned(),
         kind: "CustomResourceDefinition".to_owned(),
         plural: "customresourcedefinitions".to_owned(),
-    };
-    let crd = match client.get::<Value>(&kind, &ObjectKey::new("", NAME)).await {
+    }
+}
+
+async fn read(client: &ApiClient) -> Result<Vec<&'static str>, ApiError> {
+    let crd = match client.get::<Value>(&definitions(), &ObjectKey::new("", NAME)).await {
         // Whoever does not answer is asked again.
         Err(error @ ApiError::NoAnswer { .. }) => return Err(error),
         answer => answer.unwrap_or_default(),

@@ -4,8 +4,8 @@ use capm3_api::{
     ipam::{self, IpAddress, IpClaim, IpPool},
     metadata::{MetadataExt, group_of},
     neighbours::{
-        BareMetalHost, CAPI_GROUP, CapiIpAddress, Cluster, IpAddressClaim, Machine, MachineDeployment,
-        MachineSet, SecretMetadata, TypedPoolRef,
+        BareMetalHost, CAPI_GROUP, CapiIpAddress, Cluster, IpAddressClaim, KubeadmControlPlane, Machine,
+        MachineDeployment, MachineSet, SecretMetadata, TypedPoolRef,
     },
     v1beta2::{
         self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
@@ -392,7 +392,8 @@ pub fn register(caches: &mut Caches) {
     caches.add::<Cluster>(&[]);
     caches.add::<Machine>(&[CAPI_MACHINES_BY_CLUSTER]);
     caches.add::<MachineSet>(&[]);
-    caches.add_metadata_only::<MachineDeployment>(&[DEPLOYMENTS_BY_BOOKING]);
+    caches.add::<MachineDeployment>(&[DEPLOYMENTS_BY_BOOKING]);
+    caches.add::<KubeadmControlPlane>(&[]);
     caches.add_metadata_only::<SecretMetadata>(&[]);
 }
 

@@ -1,4 +1,4 @@
-//! Machine, MachineSet and control planes as the provider reads them.
+//! Machine, MachineSet and MachineDeployment as the provider reads them.
 
 use kube::core::ObjectMeta;
 use serde::{Deserialize, Serialize};
@@ -113,17 +113,21 @@ pub struct MachineSet {
     /// Object metadata.
     #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
     pub metadata: ObjectMeta,
+    /// What its machines are made from.
+    pub spec: MachinesSpec,
 }
 
 crate::kind::kind!(MachineSet, super::CAPI_GROUP, super::CAPI_VERSION, "MachineSet", "machinesets");
 
-/// A Cluster API MachineDeployment, of which only the existence matters.
+/// A Cluster API MachineDeployment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MachineDeployment {
     /// Object metadata.
     #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
     pub metadata: ObjectMeta,
+    /// What its machines are made from.
+    pub spec: MachinesSpec,
 }
 
 crate::kind::kind!(
@@ -133,3 +137,34 @@ crate::kind::kind!(
     "MachineDeployment",
     "machinedeployments"
 );
+
+/// What the machines of a MachineSet or a MachineDeployment are made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MachinesSpec {
+    /// The template of its Machines.
+    pub template: Option<MachinesTemplate>,
+}
+
+/// The template of Machines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MachinesTemplate {
+    /// The spec of its Machines.
+    pub spec: Option<InfrastructureOfMachines>,
+}
+
+/// Where the infrastructure of machines comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InfrastructureOfMachines {
+    /// The Metal3MachineTemplate.
+    pub infrastructure_ref: Option<ContractRef>,
+}
+
+impl MachinesSpec {
+    /// Name of the template that the next machine is made from.
+    pub fn infrastructure_template(&self) -> Option<&str> {
+        self.template.as_ref()?.spec.as_ref()?.infrastructure_ref.as_ref()?.name.as_deref()
+    }
+}

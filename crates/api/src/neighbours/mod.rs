@@ -2,6 +2,7 @@
 //! nothing but itself. Foreign kinds are written by patch only.
 
 mod cluster;
+mod control_plane;
 mod host;
 mod ipam;
 mod machine;
@@ -9,6 +10,7 @@ mod node;
 mod secret;
 
 pub use cluster::*;
+pub use control_plane::*;
 pub use host::*;
 pub use ipam::*;
 pub use machine::*;

@@ -5,6 +5,7 @@
 mod common;
 
 mod capacity;
+mod bookings;
 mod events;
 mod herd;
 mod left_behind;

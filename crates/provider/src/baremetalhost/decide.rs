@@ -21,8 +21,8 @@ pub fn decide(snapshot: &Snapshot, owner_is_gone: bool, fast_track: bool) -> Pla
     }
     match &snapshot.absent {
         Some(Absent::Machine(machine)) if owner_is_gone => give_back(host, machine, fast_track),
-        Some(Absent::Cluster(cluster)) if owner_is_gone => {
-            end_booking(host, &format!("Cluster {cluster} is gone"))
+        Some(owner @ (Absent::Cluster(_) | Absent::ControlPlane(_))) if owner_is_gone => {
+            end_booking(host, &format!("{owner} is gone"))
         }
         Some(_) => Plan::done(),
         None if snapshot.booking_is_over => end_booking(host, "its owner is gone"),

@@ -2,23 +2,27 @@
 //!
 //! A host whose Metal3Machine is gone is wiped and given back; a booking whose owner is gone ends; a free host does not
 //! hold up a move. Everything else about hosts is the business of their machines. Woken by hosts, and by machines,
-//! Clusters and MachineDeployments that go.
+//! Clusters, MachineDeployments and KubeadmControlPlanes that go. Control planes of other kinds are not watched: the
+//! server is asked for them whenever a host that is booked for one is looked at.
 
 mod decide;
 mod observe;
+mod standing;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use capm3_api::{
-    metadata::MetadataExt,
-    neighbours::{BareMetalHost, Cluster, MachineDeployment},
+    neighbours::{BareMetalHost, Cluster, KubeadmControlPlane, MachineDeployment},
     v1beta2::Metal3Machine,
 };
 use capm3_domain::host::{control_plane_label, deployment_label};
 use capm3_engine::{ActError, Controller, Object, ObjectKey, Outcome, Plan, Queue, drive};
 pub use decide::decide;
-pub use observe::{Absent, Snapshot, observe};
+pub use observe::{Absent, ControlPlane, Snapshot, observe};
 use parking_lot::Mutex;
+use standing::{Standing, standing};
 use tokio::time::Instant;
 
 use crate::{
@@ -54,18 +58,23 @@ async fn reconcile(context: &Context, missing: &Missing, key: &ObjectKey) -> Out
         missing.lock().remove(key);
         return act(context, key, false).await;
     };
-    let left = patience(context, missing, key, &absent);
+    let is_watched = !matches!(&absent, Absent::ControlPlane(owner) if !owner.is_watched());
+    let left = if is_watched { patience(context, missing, key, &absent) } else { Duration::ZERO };
     if !left.is_zero() {
         return Outcome::After(left);
     }
     // Only the server itself can say that the owner is gone.
-    let found = match &absent {
-        Absent::Machine(machine) => context.read_live::<Metal3Machine>(machine).await,
-        Absent::Cluster(cluster) => context.read_live::<Cluster>(cluster).await,
-    };
-    match found {
-        Ok(None) => act(context, key, true).await,
-        Ok(Some(_)) => Outcome::Settled,
+    match standing(context, &absent).await {
+        Ok(Standing::Gone) => match patience(context, missing, key, &absent) {
+            Duration::ZERO => act(context, key, true).await,
+            left => Outcome::After(left),
+        },
+        Ok(Standing::Goes) => act(context, key, true).await,
+        Ok(stays) => {
+            missing.lock().remove(key);
+            // Nobody tells of the end of what is not watched.
+            if stays == Standing::Stays && !is_watched { Outcome::After(GRACE) } else { Outcome::Settled }
+        }
         Err(source) => Outcome::Failed(ActError { what: format!("read {absent}"), source }),
     }
 }
@@ -75,6 +84,9 @@ fn patience(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Abse
     let seen = match absent {
         Absent::Machine(machine) => context.departures.has_seen::<Metal3Machine>(machine),
         Absent::Cluster(cluster) => context.departures.has_seen::<Cluster>(cluster),
+        Absent::ControlPlane(owner) => {
+            owner.is_watched() && context.departures.has_seen::<KubeadmControlPlane>(&owner.key)
+        }
     };
     if seen {
         return Duration::ZERO;
@@ -126,21 +138,18 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
             }
         });
     }
-    if let Some(store) = context.caches.store::<MachineDeployment>() {
-        store.subscribe(move |change| {
-            if let Some(deployment) = came_or_went(change) {
-                let label = deployment_label(deployment.metadata.name_str());
-                let namespace = deployment.metadata.namespace_str();
-                waker.by_index(&BOOKED_HOSTS_BY_LABEL, &format!("{namespace}/{label}"));
-            }
-        });
-    }
+    wake_for_owner::<MachineDeployment>(context, &waker, deployment_label);
+    wake_for_owner::<KubeadmControlPlane>(context, &waker, control_plane_label);
 }
 
-/// Whether a booking is of the control plane that the Cluster names.
-fn is_of_control_plane(label: &str, cluster: &Cluster) -> bool {
-    let name =
-        cluster.spec.control_plane_ref.as_ref().and_then(|control_plane| control_plane.name.as_deref());
-    // A Cluster that names no control plane may have one all the same.
-    name.is_none_or(|name| control_plane_label(name) == label)
+/// An owner of machines that comes or goes wakes the hosts that are booked for it.
+fn wake_for_owner<K: Object>(context: &Context, waker: &Waker, label: fn(&str) -> String) {
+    let Some(store) = context.caches.store::<K>() else { return };
+    let waker = waker.clone();
+    store.subscribe(move |change| {
+        if let Some(owner) = came_or_went(change) {
+            let key = owner.key();
+            waker.by_index(&BOOKED_HOSTS_BY_LABEL, &format!("{}/{}", key.namespace, label(&key.name)));
+        }
+    });
 }

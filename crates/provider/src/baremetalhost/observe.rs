@@ -4,13 +4,13 @@ use std::{fmt, sync::Arc};
 
 use capm3_api::{
     metadata::{MetadataExt, group_of},
-    neighbours::{BareMetalHost, CAPI_GROUP, Cluster},
+    neighbours::{BareMetalHost, CAPI_GROUP, CONTROL_PLANE_GROUP, Cluster, KubeadmControlPlane},
     v1beta2::{self, Metal3Machine},
     vocabulary::label,
 };
+use capm3_domain::host::control_plane_label;
 use capm3_engine::{ObjectKey, Reader};
 
-use super::is_of_control_plane;
 use crate::indexes::DEPLOYMENTS_BY_BOOKING;
 
 /// A host and who should look after it.
@@ -24,13 +24,46 @@ pub struct Snapshot {
     pub booking_is_over: bool,
 }
 
-/// An owner that a host names and that is not there.
+/// An owner that a host names and that is not there as far as the reader can tell: it shows no control plane of a kind
+/// that is not watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Absent {
     /// The Metal3Machine that consumes it.
     Machine(ObjectKey),
     /// The Cluster that books it.
     Cluster(ObjectKey),
+    /// The control plane that it is booked for.
+    ControlPlane(ControlPlane),
+}
+
+/// A control plane as a Cluster names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlPlane {
+    /// API group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace and name.
+    pub key: ObjectKey,
+}
+
+impl ControlPlane {
+    /// The control plane that a Cluster names.
+    fn of(cluster: &Cluster) -> Option<Self> {
+        let named = cluster.spec.control_plane_ref.as_ref()?;
+        let name = named.name.as_deref().filter(|name| !name.is_empty())?;
+        let group = named.api_group.as_deref().filter(|group| !group.is_empty());
+        Some(Self {
+            group: group.unwrap_or(CONTROL_PLANE_GROUP).to_owned(),
+            kind: named.kind.clone().filter(|kind| !kind.is_empty())?,
+            key: ObjectKey::new(cluster.metadata.namespace_str(), name),
+        })
+    }
+
+    /// Whether it is of the kind that is watched.
+    pub fn is_watched(&self) -> bool {
+        self.group == CONTROL_PLANE_GROUP && self.kind == KubeadmControlPlane::API.kind
+    }
 }
 
 impl fmt::Display for Absent {
@@ -38,6 +71,7 @@ impl fmt::Display for Absent {
         match self {
             Self::Machine(key) => write!(f, "Metal3Machine {key}"),
             Self::Cluster(key) => write!(f, "Cluster {key}"),
+            Self::ControlPlane(ControlPlane { kind, key, .. }) => write!(f, "{kind} {key}"),
         }
     }
 }
@@ -58,29 +92,55 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         }
         (CAPI_GROUP, "Cluster") => match reader.get::<Cluster>(&owner) {
             None => Snapshot { absent: Some(Absent::Cluster(owner)), ..nobody },
-            Some(cluster) => {
-                let booking_is_over = booking_is_over(reader, &host, &cluster);
-                Snapshot { booking_is_over, ..nobody }
-            }
+            Some(cluster) => match booking(reader, &host, &cluster) {
+                Booking::Stands => nobody,
+                Booking::IsOver => Snapshot { booking_is_over: true, ..nobody },
+                Booking::WithoutOwner(owner) => Snapshot { absent: Some(owner), ..nobody },
+            },
         },
         _ => nobody,
     })
 }
 
-/// Whether a booking serves nobody: the Cluster goes, or the control plane or MachineDeployment is not there. During a
-/// move objects come in any order, so a paused Cluster keeps its bookings.
-fn booking_is_over(reader: &impl Reader, host: &BareMetalHost, cluster: &Cluster) -> bool {
+/// How it stands with the booking of a host.
+enum Booking {
+    /// It serves somebody, or may.
+    Stands,
+    /// It serves nobody.
+    IsOver,
+    /// It serves nobody unless this owner is there after all.
+    WithoutOwner(Absent),
+}
+
+/// Whether a booking serves nobody: the Cluster goes, or the control plane or MachineDeployment goes or is not there.
+/// During a move objects come in any order, so a paused Cluster keeps its bookings.
+fn booking(reader: &impl Reader, host: &BareMetalHost, cluster: &Cluster) -> Booking {
     let Some(label) = host.metadata.label(label::NODE_REUSE).filter(|_| !cluster.is_paused()) else {
-        return false;
+        return Booking::Stands;
     };
     if cluster.metadata.is_deleting() {
-        return true;
+        return Booking::IsOver;
     }
     let deployments =
         || reader.by_index(&DEPLOYMENTS_BY_BOOKING, &format!("{}/{label}", host.metadata.namespace_str()));
     match label.split_once('-') {
-        Some(("cp", _)) => !is_of_control_plane(label, cluster),
-        Some(("md", _)) => deployments().is_empty(),
-        _ => false,
+        Some(("cp", _)) => booking_of_control_plane(reader, label, cluster),
+        Some(("md", _)) if deployments().is_empty() => Booking::IsOver,
+        _ => Booking::Stands,
+    }
+}
+
+/// A control plane that is being deleted makes no machine any more. A Cluster that names no control plane may have one
+/// all the same.
+fn booking_of_control_plane(reader: &impl Reader, label: &str, cluster: &Cluster) -> Booking {
+    let Some(owner) = ControlPlane::of(cluster) else { return Booking::Stands };
+    if control_plane_label(&owner.key.name) != label {
+        return Booking::IsOver;
+    }
+    let known = owner.is_watched().then(|| reader.get::<KubeadmControlPlane>(&owner.key)).flatten();
+    match known {
+        Some(known) if known.metadata.is_deleting() => Booking::IsOver,
+        Some(_) => Booking::Stands,
+        None => Booking::WithoutOwner(Absent::ControlPlane(owner)),
     }
 }

@@ -1,0 +1,174 @@
+//! Bookings of hosts: whose template asks for them, and when they end.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use capm3_lab::{Lab, manifests::Manifest};
+use serde_json::{Value, json};
+
+use crate::{common::*, support::*};
+
+const KUBEADM: &str = "controlplane.cluster.x-k8s.io/v1beta2";
+
+/// The example with a second host for the control plane in each rack, and a control plane and workers that replace one
+/// machine at a time. Workers have hosts to spare.
+fn one_at_a_time() -> Vec<Manifest> {
+    let mut manifests = three_racks();
+    let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
+    for rack in 1..=3 {
+        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
+    }
+    let cp = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}}});
+    change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &cp);
+    let md = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}});
+    change(&mut manifests, "MachineDeployment", "my-cluster-workers", &md);
+    manifests
+}
+
+fn keeping(mut manifests: Vec<Manifest>) -> Vec<Manifest> {
+    for template in ["my-cluster-cp", "my-cluster-workers"] {
+        change(&mut manifests, "Metal3MachineTemplate", template, &json!({"spec": {"nodeReuse": true}}));
+    }
+    manifests
+}
+
+fn hosts_of(lab: &Lab, prefix: &str) -> BTreeSet<String> {
+    machines(lab, prefix).iter().map(|m| host_of(m)).collect()
+}
+
+fn booked(lab: &Lab) -> Vec<String> {
+    let hosts = lab.objects("BareMetalHost");
+    let held =
+        |host: &Value| host.pointer(BOOKING).is_some() || text(host, "/spec/consumerRef/kind") == "Cluster";
+    hosts.iter().filter(|host| held(host)).map(|host| name(host)).collect()
+}
+
+/// Hosts that are kept for a control plane are free again when it is deleted, though the Cluster stays.
+#[tokio::test(start_paused = true)]
+async fn kept_hosts_are_free_again_when_their_control_plane_is_gone() {
+    let lab = settled(&keeping(one_at_a_time())).await;
+    let used = hosts_of(&lab, "my-cluster-cp");
+    delete(&lab, KUBEADM, "KubeadmControlPlane", "my-cluster-cp").await;
+    rest(&lab).await;
+    assert!(lab.object("KubeadmControlPlane", "my-cluster-cp").is_none());
+    assert!(lab.object("Cluster", "my-cluster").is_some());
+    assert_eq!(booked(&lab), Vec::<String>::new());
+    let told: BTreeSet<String> =
+        events(&lab, "BookingEnded").iter().filter_map(|e| e.split(':').next().map(str::to_owned)).collect();
+    assert_eq!(told, used);
+}
+
+/// Books a host of the example for the control plane, as a release before the look did.
+fn book(manifests: &mut [Manifest], host: &str) {
+    let booking = json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "cp-my-cluster-cp"}},
+        "spec": {"consumerRef": {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "my-cluster",
+            "namespace": "metal3"}}});
+    change(manifests, "BareMetalHost", host, &booking);
+}
+
+/// After a restore the host may be there before its control plane: the booking is given ten minutes.
+#[tokio::test(start_paused = true)]
+async fn a_control_plane_that_was_not_seen_to_go_is_waited_for() {
+    let mut manifests = racks_without_machines();
+    book(&mut manifests, "rack1-host-1");
+    let lab = started(&manifests).await;
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    assert_eq!(booked(&lab), ["rack1-host-1"], "it may come yet");
+    rest(&lab).await;
+    assert_eq!(booked(&lab), Vec::<String>::new());
+    let told = events(&lab, "BookingEnded");
+    assert_eq!(
+        told,
+        ["rack1-host-1: the host is free again: KubeadmControlPlane metal3/my-cluster-cp is gone"]
+    );
+}
+
+/// A control plane that comes late, as after a restore, finds the host that was kept for it.
+#[tokio::test(start_paused = true)]
+async fn a_control_plane_that_comes_late_finds_its_booking() {
+    let mut manifests = keeping(one_at_a_time());
+    manifests.retain(|m| m.kind() != "MachineDeployment");
+    book(&mut manifests, "rack1-host-4");
+    let is_late = |m: &Manifest| m.kind() == "KubeadmControlPlane";
+    let (late, early): (Vec<_>, Vec<_>) = manifests.into_iter().partition(is_late);
+    let lab = started(&early).await;
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    lab.apply(&late).await.unwrap();
+    rest(&lab).await;
+    assert!(hosts_of(&lab, "my-cluster-cp").contains("rack1-host-4"));
+    assert_eq!(events(&lab, "BookingEnded"), Vec::<String>::new());
+}
+
+/// A kind of control planes that nothing of ours watches.
+fn other_control_plane(finalizers: Value) -> Vec<Manifest> {
+    let mut manifests = yaml(
+        "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: othercontrolplanes.controlplane.cluster.x-k8s.io}
+spec:
+  group: controlplane.cluster.x-k8s.io
+  names: {kind: OtherControlPlane, listKind: OtherControlPlaneList, plural: othercontrolplanes, singular: othercontrolplane}
+  scope: Namespaced
+  versions:
+  - name: v1alpha7
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1alpha7
+kind: OtherControlPlane
+metadata: {name: my-cluster-cp, namespace: metal3}
+",
+    );
+    change(
+        &mut manifests,
+        "OtherControlPlane",
+        "my-cluster-cp",
+        &json!({"metadata": {"finalizers": finalizers}}),
+    );
+    let mut all = racks_without_machines();
+    let refers = json!({"spec": {"controlPlaneRef": {"kind": "OtherControlPlane"}}});
+    change(&mut all, "Cluster", "my-cluster", &refers);
+    book(&mut all, "rack1-host-1");
+    // The definition first, the control plane last.
+    manifests.splice(1..1, all);
+    manifests
+}
+
+/// The server is asked for a control plane of a kind that is not watched: its bookings stand while it is there.
+#[tokio::test(start_paused = true)]
+async fn a_booking_of_another_kind_of_control_plane_ends_with_it() {
+    let hour = Duration::from_secs(3600);
+    let lab = started(&other_control_plane(json!([]))).await;
+    tokio::time::sleep(hour).await;
+    assert_eq!(booked(&lab), ["rack1-host-1"], "the control plane is there");
+    delete(&lab, "controlplane.cluster.x-k8s.io/v1alpha7", "OtherControlPlane", "my-cluster-cp").await;
+    tokio::time::sleep(hour).await;
+    assert_eq!(booked(&lab), Vec::<String>::new());
+}
+
+/// A control plane on its way out makes no machine any more: what it booked is free at the next look.
+#[tokio::test(start_paused = true)]
+async fn a_booking_of_another_kind_of_control_plane_ends_as_soon_as_that_goes() {
+    let lab = started(&other_control_plane(json!(["example.com/hold"]))).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    delete(&lab, "controlplane.cluster.x-k8s.io/v1alpha7", "OtherControlPlane", "my-cluster-cp").await;
+    patch_host(&lab, "rack1-host-1", json!({"metadata": {"annotations": {"example.com/look": "again"}}}))
+        .await;
+    rest(&lab).await;
+    assert!(lab.object("OtherControlPlane", "my-cluster-cp").is_some(), "held back");
+    assert_eq!(booked(&lab), Vec::<String>::new());
+}
+
+/// Whoever cannot find out whether the control plane is there takes nothing away.
+#[tokio::test(start_paused = true)]
+async fn a_booking_of_a_control_plane_of_an_unknown_kind_stands() {
+    let mut manifests = racks_without_machines();
+    let refers = json!({"spec": {"controlPlaneRef": {"kind": "UnheardOfControlPlane"}}});
+    change(&mut manifests, "Cluster", "my-cluster", &refers);
+    book(&mut manifests, "rack1-host-1");
+    let lab = started(&manifests).await;
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(booked(&lab), ["rack1-host-1"]);
+}

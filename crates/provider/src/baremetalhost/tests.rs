@@ -1,0 +1,83 @@
+//! Tables of what a reader makes of a host's booking.
+
+use capm3_api::{neighbours::MachineDeployment, vocabulary::label};
+use capm3_engine::Caches;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::indexes;
+
+fn put<K: Object>(caches: &Caches, value: Value) {
+    caches.store::<K>().unwrap().apply(serde_json::from_value(value).unwrap());
+}
+
+fn named(name: &str) -> Value {
+    json!({"metadata": {"name": name, "namespace": "ns", "resourceVersion": "1"}})
+}
+
+/// What is made of a host that is booked so, with this spec of its Cluster and this control plane.
+fn seen(booking: &str, cluster: Value, control_plane: Option<Value>) -> Snapshot {
+    let mut caches = Caches::default();
+    indexes::register(&mut caches);
+    put::<Cluster>(
+        &caches,
+        json!({"metadata": {"name": "c", "namespace": "ns", "resourceVersion": "1"}, "spec": cluster}),
+    );
+    put::<MachineDeployment>(&caches, named("md"));
+    if let Some(control_plane) = control_plane {
+        put::<KubeadmControlPlane>(&caches, control_plane);
+    }
+    put::<BareMetalHost>(
+        &caches,
+        json!({"metadata": {"name": "h", "namespace": "ns", "resourceVersion": "1",
+                "labels": {label::NODE_REUSE: booking}},
+            "spec": {"consumerRef": {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c",
+                "namespace": "ns"}}}),
+    );
+    observe(&caches, &ObjectKey::new("ns", "h")).unwrap()
+}
+
+#[test]
+fn a_booking_is_judged_by_its_owner() {
+    let refers = |kind: &str| json!({"controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": kind, "name": "kcp"}});
+    let kubeadm = || refers("KubeadmControlPlane");
+    let paused = || {
+        let mut spec = kubeadm();
+        spec["paused"] = json!(true);
+        spec
+    };
+    let mut leaving = named("kcp");
+    leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    leaving["metadata"]["finalizers"] = json!(["f"]);
+    let (stands, is_over) = ((None, false), (None, true));
+    let absent = |owner: &str| (Some(owner.to_owned()), false);
+    let table = [
+        ("the control plane is there", "cp-kcp", kubeadm(), Some(named("kcp")), stands.clone()),
+        ("it is being deleted", "cp-kcp", kubeadm(), Some(leaving), is_over.clone()),
+        ("it is not there", "cp-kcp", kubeadm(), None, absent("KubeadmControlPlane ns/kcp")),
+        ("it is not there during a move", "cp-kcp", paused(), None, stands.clone()),
+        ("the Cluster has another one", "cp-old", kubeadm(), Some(named("kcp")), is_over.clone()),
+        (
+            "its kind is not watched",
+            "cp-kcp",
+            refers("OtherControlPlane"),
+            None,
+            absent("OtherControlPlane ns/kcp"),
+        ),
+        (
+            "a namesake of another kind",
+            "cp-kcp",
+            refers("OtherControlPlane"),
+            Some(named("kcp")),
+            absent("OtherControlPlane ns/kcp"),
+        ),
+        ("its kind is not told", "cp-kcp", refers(""), None, stands.clone()),
+        ("the Cluster names none", "cp-kcp", json!({}), None, stands.clone()),
+        ("the deployment is there", "md-md", json!({}), None, stands),
+        ("the deployment is not there", "md-other", json!({}), None, is_over),
+    ];
+    for (what, booking, cluster, control_plane, expected) in table {
+        let seen = seen(booking, cluster, control_plane);
+        assert_eq!((seen.absent.map(|a| a.to_string()), seen.booking_is_over), expected, "{what}");
+    }
+}
