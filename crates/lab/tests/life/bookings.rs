@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::{common::*, support::*};
 
 const KUBEADM: &str = "controlplane.cluster.x-k8s.io/v1beta2";
+const METAL3: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
 
 /// The example with a second host for the control plane in each rack, and a control plane and workers that replace one
 /// machine at a time. Workers have hosts to spare.
@@ -171,4 +172,48 @@ async fn a_booking_of_a_control_plane_of_an_unknown_kind_stands() {
     let lab = started(&manifests).await;
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(booked(&lab), ["rack1-host-1"]);
+}
+
+/// Moves an owner over to a copy of its template that keeps hosts, and prunes the old one at once.
+async fn switch_and_prune(lab: &Lab, owner: (&str, &str, &str), pointer: &[&str], template: &str) {
+    let mut copy = get(lab, "Metal3MachineTemplate", template).as_ref().clone();
+    let next = format!("{template}-v2");
+    copy["metadata"] = json!({"name": next, "namespace": "metal3"});
+    copy["spec"]["nodeReuse"] = json!(true);
+    lab.client().create(&metal3("Metal3MachineTemplate"), "metal3", copy).await.unwrap();
+    let change = pointer.iter().rev().fold(json!({ "name": next }), |inner, part| json!({ *part: inner }));
+    let (api, kind, name) = owner;
+    patch(lab, api, kind, name, change).await;
+    delete(lab, METAL3, "Metal3MachineTemplate", template).await;
+    rest(lab).await;
+}
+
+fn is_made_from(lab: &Lab, prefix: &str, template: &str) -> bool {
+    let source = "/metadata/annotations/cluster.x-k8s.io~1cloned-from-name";
+    machines(lab, prefix).iter().all(|m| text(m, source) == template)
+}
+
+/// A control plane whose old template was pruned after the switch to one with nodeReuse keeps its hosts.
+#[tokio::test(start_paused = true)]
+async fn a_control_plane_keeps_its_hosts_though_the_old_template_is_pruned() {
+    let lab = settled(&one_at_a_time()).await;
+    let before = hosts_of(&lab, "my-cluster-cp");
+    let path = ["spec", "machineTemplate", "spec", "infrastructureRef"];
+    switch_and_prune(&lab, (KUBEADM, "KubeadmControlPlane", "my-cluster-cp"), &path, "my-cluster-cp").await;
+    assert!(is_made_from(&lab, "my-cluster-cp", "my-cluster-cp-v2"));
+    assert_eq!(hosts_of(&lab, "my-cluster-cp"), before);
+    assert_eq!(events(&lab, "HostBooked").len(), 3);
+}
+
+/// The same for a MachineDeployment: the MachineSet of the old machines still names the pruned template.
+#[tokio::test(start_paused = true)]
+async fn workers_keep_their_hosts_though_the_old_template_is_pruned() {
+    let lab = settled(&one_at_a_time()).await;
+    let before = hosts_of(&lab, "my-cluster-workers");
+    let path = ["spec", "template", "spec", "infrastructureRef"];
+    let owner = ("cluster.x-k8s.io/v1beta2", "MachineDeployment", "my-cluster-workers");
+    switch_and_prune(&lab, owner, &path, "my-cluster-workers").await;
+    assert!(is_made_from(&lab, "my-cluster-workers", "my-cluster-workers-v2"));
+    assert_eq!(hosts_of(&lab, "my-cluster-workers"), before);
+    assert_eq!(events(&lab, "HostBooked").len(), 3);
 }

@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, MachineSet, Node, SecretMetadata},
+    neighbours::{
+        BareMetalHost, CAPI_GROUP, CONTROL_PLANE_GROUP, Cluster, KubeadmControlPlane, Machine,
+        MachineDeployment, MachineSet, Node, SecretMetadata,
+    },
     v1beta2::{
         Initialization, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
         Metal3MachineTemplate,
@@ -41,7 +44,7 @@ pub struct Snapshot {
     pub cluster: Option<Arc<Cluster>>,
     /// The Metal3Cluster, if it is there.
     pub metal3_cluster: Option<Arc<Metal3Cluster>>,
-    /// The template that the machine was made from, if it is there.
+    /// The template that the machine was made from, if it is there; of a machine that goes, else that of its owner.
     pub template: Option<Arc<Metal3MachineTemplate>>,
     /// The host of this machine: the one it consumes, else the one that its provider ID or its annotation names.
     pub host: Option<Arc<BareMetalHost>>,
@@ -209,7 +212,9 @@ fn observe_all_but_candidates(
     let claim = reader.get::<Metal3DataClaim>(key);
     let data = rendered_data(&metal3_machine, claim.as_deref())
         .and_then(|name| reader.get::<Metal3Data>(&here(&name)));
-    let template = find_template(reader, &metal3_machine);
+    let template = find_template(reader, &metal3_machine).or_else(|| {
+        template_for_release(reader, &metal3_machine, machine.as_deref(), machine_set.as_deref())
+    });
     let held_data_templates = match claim {
         None => held_data_templates(reader, &metal3_machine, template.as_deref()),
         Some(_) => BTreeSet::new(),
@@ -312,6 +317,29 @@ fn find_known_host(
 fn find_template(reader: &impl Reader, machine: &Metal3Machine) -> Option<Arc<Metal3MachineTemplate>> {
     let name = machine_template_name(machine)?;
     reader.get(&ObjectKey::new(machine.metadata.namespace_str(), name))
+}
+
+/// The template by which the owner of a machine that goes makes the next one: it says whether the host is kept, once
+/// the machine's own template was pruned. A machine that stays is never judged by a template that it was not made from.
+fn template_for_release(
+    reader: &impl Reader,
+    metal3_machine: &Metal3Machine,
+    machine: Option<&Machine>,
+    machine_set: Option<&MachineSet>,
+) -> Option<Arc<Metal3MachineTemplate>> {
+    let machine = machine.filter(|_| metal3_machine.metadata.is_deleting())?;
+    let here = |name: &str| ObjectKey::new(metal3_machine.metadata.namespace_str(), name);
+    let template = |name: &str| reader.get::<Metal3MachineTemplate>(&here(name));
+    if let Some(owner) = machine.metadata.owner(CONTROL_PLANE_GROUP, KubeadmControlPlane::API.kind) {
+        let control_plane = reader.get::<KubeadmControlPlane>(&here(&owner.name))?;
+        return template(control_plane.infrastructure_template()?);
+    }
+    let of_set = machine_set.and_then(|set| template(set.spec.infrastructure_template()?));
+    of_set.or_else(|| {
+        let owner = machine_set?.metadata.owner(CAPI_GROUP, MachineDeployment::API.kind)?;
+        let deployment = reader.get::<MachineDeployment>(&here(&owner.name))?;
+        template(deployment.spec.infrastructure_template()?)
+    })
 }
 
 /// Whether another host that carries the label of the same cluster uses the Secret.
