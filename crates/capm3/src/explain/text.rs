@@ -33,8 +33,12 @@ fn head(explanation: &Explanation, now: Option<Timestamp>) -> Vec<Line> {
     let name = Line::of(Paint::Bold, format!("Metal3Machine {namespace}/{metal3_machine}"));
     let mut lines = vec![name.and(Paint::Plain, format!(" {stands}{}", since.unwrap_or_default()))];
     let owners = [("Machine", &explanation.machine), ("Cluster", &explanation.cluster)];
-    let owners: Vec<String> =
-        owners.into_iter().filter_map(|(kind, name)| Some(format!("{kind} {}", name.as_ref()?))).collect();
+    let domain = [("failure domain", &explanation.failure_domain.assigned)];
+    let owners: Vec<String> = owners
+        .into_iter()
+        .chain(domain)
+        .filter_map(|(kind, name)| Some(format!("{kind} {}", name.as_ref()?)))
+        .collect();
     if !owners.is_empty() {
         lines.push(Line::of(Paint::Dim, owners.join(", ")));
     }

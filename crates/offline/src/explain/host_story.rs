@@ -9,8 +9,9 @@ use capm3_domain::host::HostOutcome;
 
 use super::{
     advice::{Actor, Advice},
+    returning,
     steps::others,
-    story::{Known, Story, absent, missing_bootstrap_secret},
+    story::{Known, Story, absent, is_host_gone, missing_bootstrap_secret},
     want_of_hosts::for_want_of_hosts,
 };
 
@@ -18,7 +19,9 @@ pub(super) fn choice(known: &Known<'_>) -> Story {
     let Some(choice) = known.choice else { return recorded(known) };
     match &choice.outcome {
         HostOutcome::None => {
-            let (actor, advice) = for_want_of_hosts(&choice.verdicts, known.namespace());
+            let (actor, advice) = for_want_of_hosts(&choice.verdicts, known.namespace(), |host| {
+                returning::comes_back(known.site, known.snapshot(), host)
+            });
             Story::new("waits for a host", actor, advice)
         }
         HostOutcome::Wait(_) => {
@@ -40,9 +43,25 @@ pub(super) fn choice(known: &Known<'_>) -> Story {
 fn recorded(known: &Known<'_>) -> Story {
     let host = known.machine().metadata.annotation(annotation::HOST).unwrap_or_default();
     let host = host.rsplit('/').next().unwrap_or_default();
+    if is_host_gone(known.snapshot()) {
+        return gone(known, host);
+    }
     let text = format!("look at host {host}; if the machine will not have it again, delete the Machine");
     let advice = Advice::run(text, describe(known, host));
     Story::new("cannot use its host", Actor::PlatformEngineer, [advice])
+}
+
+/// The host that the machine has recorded is not there.
+fn gone(known: &Known<'_>, host: &str) -> Story {
+    let create = Advice::say(format!(
+        "if the server still runs, create BareMetalHost {host} again as it was: the machine is its consumer"
+    ));
+    let delete = known.snapshot().machine.as_ref().map(|machine| {
+        let delete = known.kubectl("delete", &format!("machine {}", machine.metadata.name_str()));
+        Advice::run("if it is lost, delete the Machine, so that its owner makes another one", delete)
+    });
+    let advice: Vec<Advice> = [create].into_iter().chain(delete).collect();
+    Story::new("has lost its host", Actor::PlatformEngineer, advice)
 }
 
 pub(super) fn provisioning(known: &Known<'_>) -> Story {

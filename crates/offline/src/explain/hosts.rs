@@ -11,7 +11,7 @@ use capm3_provider::{
 };
 use serde::Serialize;
 
-use super::Site;
+use super::{Site, returning::leaving_consumer};
 
 /// One host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -56,7 +56,7 @@ pub(super) fn hosts(site: &Site, glance: &Glance) -> Hosts {
     let has_none = snapshot.host.is_none() && matches!(annotated_host(machine), Ok(None));
     let choice = (has_none && !machine.metadata.is_deleting()).then(|| choose_host(snapshot));
     let all = site.objects.by_index(&HOSTS_BY_NAMESPACE, machine.metadata.namespace_str());
-    let mut lines: Vec<HostLine> = all.iter().map(|host| line(glance, choice.as_ref(), host)).collect();
+    let mut lines: Vec<HostLine> = all.iter().map(|host| line(site, glance, choice.as_ref(), host)).collect();
     lines.sort_by_key(|line| match line.taken {
         Taken::Yes => 0,
         Taken::Next => 1,
@@ -65,10 +65,13 @@ pub(super) fn hosts(site: &Site, glance: &Glance) -> Hosts {
     Hosts { lines, choice }
 }
 
-fn line(glance: &Glance, choice: Option<&HostChoice>, host: &BareMetalHost) -> HostLine {
-    let (taken, reason, message) = own(glance, host)
+fn line(site: &Site, glance: &Glance, choice: Option<&HostChoice>, host: &BareMetalHost) -> HostLine {
+    let (taken, reason, mut message) = own(glance, host)
         .or_else(|| choice.and_then(|choice| chosen(glance, choice, host.metadata.name_str())))
         .unwrap_or_else(|| judged(glance, host));
+    if taken == Taken::No && leaving_consumer(site, host).is_some() {
+        message.push_str(", which is being deleted");
+    }
     HostLine {
         name: host.metadata.name_str().to_owned(),
         state: host.state().to_owned(),

@@ -8,8 +8,10 @@ mod advice;
 mod data_story;
 mod host_story;
 mod hosts;
+mod placement;
 mod pools;
 mod prerequisites;
+mod returning;
 mod site;
 mod steps;
 mod story;
@@ -25,6 +27,7 @@ use self::story::Known;
 pub use self::{
     advice::{Actor, Advice},
     hosts::{HostLine, Taken},
+    placement::Placement,
     pools::{PoolLine, Stock},
     site::{Site, wanted},
     steps::{StepLine, StepState},
@@ -43,6 +46,8 @@ pub struct Explanation {
     pub machine: Option<String>,
     /// Name of its Cluster.
     pub cluster: Option<String>,
+    /// Where it is to stand, and where it stands.
+    pub failure_domain: Placement,
     /// The step at which it stands.
     pub stage: &'static str,
     /// Where it stands, for people.
@@ -88,14 +93,15 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
         metal3_machine: key.name.clone(),
         machine: snapshot.machine.as_ref().map(|m| m.metadata.name_str().to_owned()),
         cluster: snapshot.cluster.as_deref().map(|c: &Cluster| c.metadata.name_str().to_owned()),
+        failure_domain: placement::placement(snapshot),
         stage: word(stage),
         stands: story.stands,
-        since: story::since(&snapshot.metal3_machine, stage),
+        since: story::since(snapshot, stage),
         why: story.why,
         who: story.actor,
         what_to_do: story.advice,
         remarks,
-        steps: steps::steps(snapshot, stage, &pools),
+        steps: steps::steps(snapshot, stage, &pools, story::missing_bootstrap_secret(&known).as_deref()),
         host_counts: hosts.choice.as_ref().map(|choice| choice.counts().to_string()),
         hosts: hosts.lines,
         pools,
@@ -114,6 +120,7 @@ fn remarks(known: &Known<'_>) -> Vec<String> {
         let names: Vec<&str> = snapshot.surplus.iter().map(|host| host.metadata.name_str()).collect();
         remarks.push(format!("hosts beyond the one in use name this machine: {}", names.join(", ")));
     }
+    remarks.extend(placement::remarks(snapshot, decision.stage));
     remarks
 }
 

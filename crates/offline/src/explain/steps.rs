@@ -34,7 +34,13 @@ pub enum StepState {
     Later,
 }
 
-pub(super) fn steps(snapshot: &Snapshot, stage: Stage, pools: &[PoolLine]) -> Vec<StepLine> {
+/// The steps; `missing` is a Secret with bootstrap data that is named and not there.
+pub(super) fn steps(
+    snapshot: &Snapshot,
+    stage: Stage,
+    pools: &[PoolLine],
+    missing: Option<&str>,
+) -> Vec<StepLine> {
     if snapshot.metal3_machine.metadata.is_deleting() {
         return leaving(snapshot, stage);
     }
@@ -49,7 +55,19 @@ pub(super) fn steps(snapshot: &Snapshot, stage: Stage, pools: &[PoolLine]) -> Ve
         (Stage::Provisioning, "image", image(snapshot)),
         (Stage::Node, "Node", node(snapshot)),
     ];
-    let line = |(step, name, fact): (Stage, &'static str, Option<String>)| StepLine {
+    // Once the node boots nobody needs the Secret any more.
+    let missing = missing.filter(|_| stage <= Stage::Provisioning);
+    let line = |(step, name, fact): (Stage, &'static str, Option<String>)| match missing {
+        Some(secret) if step == Stage::Bootstrap => {
+            StepLine { name, state: StepState::Later, fact: Some(format!("Secret {secret} is not there")) }
+        }
+        _ => plain(stage, step, name, fact),
+    };
+    steps.into_iter().map(line).collect()
+}
+
+fn plain(stage: Stage, step: Stage, name: &'static str, fact: Option<String>) -> StepLine {
+    StepLine {
         name,
         state: match &fact {
             _ if step == stage => StepState::Here,
@@ -58,8 +76,7 @@ pub(super) fn steps(snapshot: &Snapshot, stage: Stage, pools: &[PoolLine]) -> Ve
             None => StepState::Later,
         },
         fact: fact.filter(|fact| !fact.is_empty() && step != stage),
-    };
-    steps.into_iter().map(line).collect()
+    }
 }
 
 fn is_paused(snapshot: &Snapshot) -> bool {

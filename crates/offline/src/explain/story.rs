@@ -4,7 +4,7 @@ use capm3_api::{
     conditions::find, metadata::MetadataExt, neighbours::Machine, v1beta2::Metal3Machine,
     vocabulary::condition,
 };
-use capm3_domain::host::HostChoice;
+use capm3_domain::host::{HostChoice, annotated_host};
 use capm3_engine::clock;
 use capm3_provider::metal3machine::{Glance, Snapshot, Stage};
 
@@ -101,11 +101,14 @@ fn sentence(stage: Stage, words: &str) -> String {
 }
 
 /// Since when the machine stands where it stands; nothing where the status does not tell.
-pub(super) fn since(machine: &Metal3Machine, stage: Stage) -> Option<String> {
+pub(super) fn since(snapshot: &Snapshot, stage: Stage) -> Option<String> {
+    let machine = &snapshot.metal3_machine;
     if let Some(time) = &machine.metadata.deletion_timestamp {
         return Some(clock::text(time.0));
     }
     let (type_, status) = match stage {
+        // A host that is gone is told where the machine's update is told.
+        Stage::Host if is_host_gone(snapshot) => (condition::ASSOCIATE_META_DATA, "False"),
         Stage::Owner | Stage::Cluster | Stage::Infrastructure | Stage::Bootstrap | Stage::Host => {
             (condition::ASSOCIATE_HOST, "False")
         }
@@ -118,6 +121,11 @@ pub(super) fn since(machine: &Metal3Machine, stage: Stage) -> Option<String> {
     };
     let condition = find(&machine.status.conditions, type_).filter(|c| c.status == status)?;
     Some(condition.last_transition_time.clone()).filter(|time| !time.is_empty())
+}
+
+/// Whether the machine has recorded a host that is not there.
+pub(super) fn is_host_gone(snapshot: &Snapshot) -> bool {
+    snapshot.host.is_none() && matches!(annotated_host(&snapshot.metal3_machine), Ok(Some(_)))
 }
 
 /// The Secret with the bootstrap data, if it is named and known not to be there.

@@ -53,13 +53,23 @@ pub enum FindError {
         /// What may be meant, or what to do.
         hint: String,
     },
-    /// The Machine is there, its Metal3Machine is not.
-    #[error("Machine {machine} has no Metal3Machine yet: {why}")]
+    /// The Machine names no Metal3Machine.
+    #[error("Machine {machine} has no Metal3Machine yet: spec.infrastructureRef names none")]
     NotMade {
         /// The Machine.
         machine: ObjectKey,
-        /// What is missing.
-        why: String,
+    },
+    /// The Machine names a Metal3Machine that is not there.
+    #[error("Machine {machine} {}: spec.infrastructureRef names Metal3Machine {name}, which is {}",
+        if *.is_lost { "has lost its Metal3Machine" } else { "has no Metal3Machine" },
+        if *.is_lost { "gone; delete the Machine, so that its owner makes another one" } else { "not there" })]
+    NotThere {
+        /// The Machine.
+        machine: ObjectKey,
+        /// The Metal3Machine.
+        name: String,
+        /// Whether it was there once: the Machine has a Node or a provider ID.
+        is_lost: bool,
     },
     /// Several namespaces have one.
     #[error("{name} is in several namespaces: {}; say which with -n", .namespaces.join(", "))]
@@ -152,18 +162,19 @@ fn one(target: &Target, mut found: Vec<ObjectKey>) -> Result<Option<ObjectKey>, 
 /// The Metal3Machine of a Machine: the one that it refers to, else the one that it owns.
 fn infrastructure(site: &Site, machine: &ObjectKey) -> Result<ObjectKey, FindError> {
     let owner = site.objects.get::<Machine>(machine);
-    let named = owner.and_then(|m| m.spec.infrastructure_ref.as_ref()?.name.clone());
+    let named = owner.as_ref().and_then(|m| m.spec.infrastructure_ref.as_ref()?.name.clone());
     let named_key = named.as_ref().map(|name| ObjectKey::new(&machine.namespace, name));
     if let Some(key) = named_key.filter(|key| site.objects.get::<Metal3Machine>(key).is_some()) {
         return Ok(key);
     }
     let owned = site.objects.by_index(&MACHINES_BY_OWNER, &machine.to_string());
-    owned.first().map(|owned| owned.key()).ok_or_else(|| FindError::NotMade {
-        machine: machine.clone(),
-        why: match named {
-            Some(name) => format!("spec.infrastructureRef names Metal3Machine {name}, which is not there"),
-            None => "spec.infrastructureRef names none".to_owned(),
-        },
+    owned.first().map(|owned| owned.key()).ok_or_else(|| match named {
+        Some(name) => {
+            let is_lost = owner
+                .is_some_and(|machine| machine.node_name().is_some() || machine.spec.provider_id.is_some());
+            FindError::NotThere { machine: machine.clone(), name, is_lost }
+        }
+        None => FindError::NotMade { machine: machine.clone() },
     })
 }
 

@@ -8,8 +8,12 @@ use super::advice::{Actor, Advice};
 /// How many hosts a sentence names.
 const NAMED: usize = 3;
 
-/// Who must act, and what would help.
-pub(super) fn for_want_of_hosts(verdicts: &[HostVerdict], namespace: &str) -> (Actor, Vec<Advice>) {
+/// Who must act, and what would help. `comes_back` tells what is done with a host that another machine gives back.
+pub(super) fn for_want_of_hosts(
+    verdicts: &[HostVerdict],
+    namespace: &str,
+    comes_back: impl Fn(&str) -> Option<String>,
+) -> (Actor, Vec<Advice>) {
     if verdicts.is_empty() {
         let add = format!(
             "add BareMetalHosts to namespace {namespace}: machines take hosts of their own namespace only"
@@ -17,7 +21,9 @@ pub(super) fn for_want_of_hosts(verdicts: &[HostVerdict], namespace: &str) -> (A
         return (Actor::PlatformEngineer, vec![Advice::say(add)]);
     }
     let mut ways: Vec<(Way, Vec<&HostVerdict>)> = Vec::new();
-    for verdict in verdicts {
+    let returning: Vec<(&str, String)> =
+        verdicts.iter().filter_map(|v| Some((v.host.as_str(), comes_back(&v.host)?))).collect();
+    for verdict in verdicts.iter().filter(|v| !returning.iter().any(|(host, _)| *host == v.host)) {
         let way = Way::of(&verdict.rejection);
         match ways.iter_mut().find(|(known, _)| *known == way) {
             Some((_, hosts)) => hosts.push(verdict),
@@ -26,11 +32,26 @@ pub(super) fn for_want_of_hosts(verdicts: &[HostVerdict], namespace: &str) -> (A
     }
     ways.sort_by_key(|(way, _)| *way);
     let actor = match ways.first() {
+        _ if !returning.is_empty() => Actor::HostOperator,
         Some((Way::Wait, _)) => Actor::HostOperator,
         Some((Way::Relabel, _)) => Actor::ClusterAuthor,
         _ => Actor::PlatformEngineer,
     };
-    (actor, ways.iter().map(|(way, hosts)| way.advice(hosts, namespace)).collect())
+    let ways = ways.iter().map(|(way, hosts)| way.advice(hosts, namespace));
+    (actor, wait_for(&returning).into_iter().chain(ways).collect())
+}
+
+/// Hosts on their way back.
+fn wait_for(returning: &[(&str, String)]) -> Option<Advice> {
+    let named: Vec<String> =
+        returning.iter().take(NAMED).map(|(host, doing)| format!("{host} ({doing})")).collect();
+    let more = match returning.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (is, its) = if returning.len() == 1 { ("is", "its") } else { ("are", "their") };
+    let text = format!("wait for {}{more}, which {is} on {its} way back", named.join(", "));
+    (!returning.is_empty()).then(|| Advice::say(text))
 }
 
 /// What would make a host usable, the quickest first.
@@ -156,7 +177,7 @@ mod tests {
             (vec![verdict("d", mismatch())], Actor::ClusterAuthor, vec!["label d as spec.hostSelector asks"]),
         ];
         for (verdicts, who, parts) in table {
-            let (actor, advice) = for_want_of_hosts(&verdicts, "n");
+            let (actor, advice) = for_want_of_hosts(&verdicts, "n", |_| None);
             assert_eq!((actor, advice.len()), (who, parts.len()), "{advice:?}");
             for (sentence, part) in advice.iter().zip(parts) {
                 let command =
@@ -170,8 +191,24 @@ mod tests {
     #[test]
     fn a_sentence_names_a_few_hosts_and_counts_the_others() {
         let many: Vec<HostVerdict> = ["a", "b", "c", "d", "e"].map(consumed).into();
-        let said = |hosts: &[HostVerdict]| for_want_of_hosts(hosts, "n").1.first().unwrap().text.clone();
+        let said =
+            |hosts: &[HostVerdict]| for_want_of_hosts(hosts, "n", |_| None).1.first().unwrap().text.clone();
         assert!(said(&many).ends_with(": a, b, c and 2 more are in use"));
         assert!(said(&many[..2]).ends_with(": a and b are in use"));
+    }
+
+    #[test]
+    fn a_host_that_another_machine_gives_back_is_waited_for_and_not_called_in_use() {
+        let comes_back = |host: &str| (host == "b").then(|| "deprovisioning for m".to_owned());
+        let (actor, advice) = for_want_of_hosts(&[consumed("a"), consumed("b")], "n", comes_back);
+        let said: Vec<&str> = advice.iter().map(|advice| advice.text.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                "wait for b (deprovisioning for m), which is on its way back",
+                "add hosts, or ask for fewer machines: a is in use"
+            ]
+        );
+        assert_eq!(actor, Actor::HostOperator);
     }
 }
