@@ -72,16 +72,43 @@ impl Cluster {
         self.spec.paused.unwrap_or(false)
     }
 
-    /// Whether machines may be provisioned: the new flag, or the older condition where the flag is absent.
+    /// Whether machines may be provisioned: the new flag or the older condition says so. Either is set once and for all,
+    /// so a flag that is false beside a condition that is true is only late.
     pub fn infrastructure_is_ready(&self) -> bool {
         let flag = self.status.initialization.as_ref().and_then(|i| i.infrastructure_provisioned);
-        let legacy = || {
-            self.status
-                .deprecated
-                .as_ref()
-                .and_then(|d| d.v1beta1.as_ref())
-                .is_some_and(|v| is_true_legacy(&v.conditions, "InfrastructureReady"))
-        };
-        flag.unwrap_or_else(legacy)
+        let legacy = self.status.deprecated.as_ref().and_then(|d| d.v1beta1.as_ref());
+        flag.unwrap_or(false) || legacy.is_some_and(|v| is_true_legacy(&v.conditions, "InfrastructureReady"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn infrastructure_is_ready_if_either_generation_says_so() {
+        let table = [
+            (None, None, false),
+            (Some(true), None, true),
+            (Some(false), None, false),
+            (None, Some("True"), true),
+            (None, Some("False"), false),
+            (Some(true), Some("False"), true),
+            (Some(false), Some("True"), true),
+            (Some(false), Some("False"), false),
+        ];
+        for (flag, condition, expected) in table {
+            let conditions: Vec<_> = condition
+                .iter()
+                .map(|status| json!({"type": "InfrastructureReady", "status": status}))
+                .collect();
+            let cluster: Cluster = serde_json::from_value(json!({"status": {
+                "initialization": {"infrastructureProvisioned": flag},
+                "deprecated": {"v1beta1": {"conditions": conditions}}}}))
+            .unwrap();
+            assert_eq!(cluster.infrastructure_is_ready(), expected, "{flag:?} {condition:?}");
+        }
     }
 }
