@@ -166,6 +166,29 @@ async fn s206_an_unmapped_domain_keeps_the_default_template() {
     assert_eq!(templates["metal3/rack3-host-1"], "m3dt-rack1", "neither label nor mapping: the default");
 }
 
+/// The other half: neither the machine nor its host has a domain.
+#[tokio::test(start_paused = true)]
+async fn s206_without_any_domain_the_default_template_stays() {
+    let mut manifests = three_racks();
+    let no_label = json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/failure-domain": null}}});
+    let hosts: Vec<String> =
+        manifests.iter().filter(|m| m.kind() == "BareMetalHost").map(|m| m.key().name).collect();
+    for host in hosts {
+        change(&mut manifests, "BareMetalHost", &host, &no_label);
+    }
+    // Not the first of the map, so that a guess would show.
+    let default = json!({"spec": {"template": {"spec": {"dataTemplate": {"name": "m3dt-rack3"}}}}});
+    change(&mut manifests, "Metal3MachineTemplate", "my-cluster-workers", &default);
+    let lab = settled(&manifests).await;
+    let workers = machines(&lab, "my-cluster-workers");
+    assert_eq!(workers.len(), 3);
+    for machine in workers {
+        assert_eq!(machine.pointer("/spec/failureDomain"), None);
+        assert_eq!(text(&machine, "/spec/dataTemplate/name"), "m3dt-rack3");
+        assert_eq!(condition(&machine, "Ready").0, "True");
+    }
+}
+
 /// The Secret of a rack1 machine has VLAN 100, an address of 10.0.1.0/24, gateway 10.0.1.1 and DNS 8.8.8.8; rack2
 /// and rack3 alike with 200 and 300.
 #[tokio::test(start_paused = true)]

@@ -127,6 +127,30 @@ async fn s211_the_rack_of_the_host_decides_and_is_told() {
     assert!(told.iter().any(|e| e.starts_with(&name(&fallen)) && e.contains("\"m3dt-rack1\"")), "{told:?}");
 }
 
+/// The other half: workers are assigned to no domain, and land on hosts that have one.
+#[tokio::test(start_paused = true)]
+async fn s211_without_an_assigned_domain_the_rack_of_the_host_decides_too() {
+    let lab = settled(&three_racks()).await;
+    let default = text(
+        &get(&lab, "Metal3MachineTemplate", "my-cluster-workers"),
+        "/spec/template/spec/dataTemplate/name",
+    );
+    let told = events(&lab, "DataTemplateChanged");
+    let mut differing = 0;
+    for machine in machines(&lab, "my-cluster-workers") {
+        assert_eq!(machine.pointer("/spec/failureDomain"), None);
+        let expected = format!("m3dt-{}", text(&host(&lab, &machine), DOMAIN));
+        assert_eq!(text(&machine, "/spec/dataTemplate/name"), expected);
+        if expected != default {
+            differing += 1;
+            let said =
+                told.iter().any(|e| e.starts_with(&name(&machine)) && e.contains(&format!("\"{expected}\"")));
+            assert!(said, "{told:?}");
+        }
+    }
+    assert!(differing > 0, "every worker has the default: nothing is shown");
+}
+
 /// A mapped template that is missing is waited for with a reason; no other template is taken instead.
 #[tokio::test(start_paused = true)]
 async fn s213_a_missing_template_is_waited_for() {

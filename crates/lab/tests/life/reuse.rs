@@ -37,6 +37,35 @@ async fn upgrade(lab: &Lab) {
     rest(lab).await;
 }
 
+/// Seconds that the cleaning of a host takes in a demonstration.
+const CLEANING: i64 = 10;
+
+/// Seconds that the last deprovisioning of a host took, by its own status.
+fn deprovisioning_took(lab: &Lab, host: &str) -> i64 {
+    let host = get(lab, "BareMetalHost", host);
+    let at = |moment: &str| {
+        let text = text(&host, &format!("/status/operationHistory/deprovision/{moment}"));
+        text.parse::<Timestamp>().unwrap()
+    };
+    at("end").duration_since(at("start")).as_secs()
+}
+
+/// Without nodeReuse a released host carries no booking and has no consumer: anybody may take it.
+#[tokio::test(start_paused = true)]
+async fn s73_without_node_reuse_a_released_host_is_not_booked() {
+    let lab = settled(&three_racks()).await;
+    let used = hosts_of(&lab, "my-cluster-workers");
+    scale_workers(&lab, 2).await;
+    rest(&lab).await;
+    let left = hosts_of(&lab, "my-cluster-workers");
+    let released: Vec<&String> = used.difference(&left).collect();
+    assert_eq!(released.len(), 1);
+    let host = get(&lab, "BareMetalHost", released[0]);
+    assert_eq!(host.pointer(BOOKING), None);
+    assert!(host.pointer("/spec/consumerRef").is_none_or(Value::is_null), "{host}");
+    assert_eq!(events(&lab, "HostBooked"), Vec::<String>::new());
+}
+
 /// With nodeReuse, a released host carries the label that names its MachineDeployment.
 #[tokio::test(start_paused = true)]
 async fn s74_a_released_host_names_the_owner_it_is_kept_for() {
@@ -77,11 +106,24 @@ async fn nr47_a_kept_host_is_consumed_by_its_cluster() {
 /// With nodeReuse and cleaning off a whole upgrade uses the same hosts, and none is cleaned in between.
 #[tokio::test(start_paused = true)]
 async fn s77_an_upgrade_uses_the_same_hosts_and_cleans_none() {
-    let lab = settled(&with_reuse()).await;
+    let mut manifests = with_reuse();
+    manifests.retain(|m| m.kind() != "MachineDeployment");
+    // A second host in each rack, so that another one could be taken.
+    for rack in 1..=3 {
+        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
+        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
+    }
+    // With this profile cleaning takes time, so that the hosts tell whether they were cleaned.
+    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
+    lab.apply(&manifests).await.unwrap();
+    rest(&lab).await;
     let before = hosts_of(&lab, "my-cluster-cp");
     let names: BTreeSet<String> = machines(&lab, "my-cluster-cp").iter().map(|m| name(m)).collect();
     upgrade(&lab).await;
     assert_eq!(hosts_of(&lab, "my-cluster-cp"), before);
+    for host in &before {
+        assert!(deprovisioning_took(&lab, host) < CLEANING, "{host} was cleaned");
+    }
     for machine in machines(&lab, "my-cluster-cp") {
         assert!(!names.contains(&name(&machine)), "every machine is a new one");
         assert_eq!(condition(&machine, "Ready").0, "True");
@@ -104,14 +146,8 @@ async fn demonstration_9_hosts_are_cleaned_only_where_cleaning_is_on() {
         upgrade(&lab).await;
         assert_eq!(hosts_of(&lab, "my-cluster-cp"), before);
         for name in before {
-            let host = get(&lab, "BareMetalHost", &name);
-            let at = |moment: &str| {
-                text(&host, &format!("/status/operationHistory/deprovision/{moment}"))
-                    .parse::<Timestamp>()
-                    .unwrap()
-            };
-            let took = at("end").duration_since(at("start")).as_secs();
-            assert_eq!(took >= 10, is_cleaned, "{mode}: {name} took {took} s");
+            let took = deprovisioning_took(&lab, &name);
+            assert_eq!(took >= CLEANING, is_cleaned, "{mode}: {name} took {took} s");
         }
     }
 }

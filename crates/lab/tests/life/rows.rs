@@ -1,8 +1,19 @@
 //! What the Go provider does and no story of its own is about.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use capm3_lab::{Lab, Options, manifests::Manifest, report::report};
+use capm3_lab::{
+    Lab, Options,
+    faults::{Call, Fault, Faults, NoFaults, Refusal},
+    manifests::Manifest,
+    report::report,
+};
 use serde_json::{Value, json};
 
 use crate::{common::*, support::*};
@@ -224,4 +235,49 @@ async fn s4_a_host_kind_without_network_data_is_named_on_the_machine() {
     let said = machine.pointer("/status/conditions").unwrap().to_string();
     assert!(said.contains("has no field spec.networkData"), "{said}");
     assert_eq!(host(&lab, machine).pointer("/spec/image"), None);
+}
+
+/// Answers the first claims of hosts as if another machine had been faster each time.
+#[derive(Default)]
+struct LostRaces(AtomicUsize);
+
+/// How many races are lost.
+const LOST: usize = 2;
+
+impl Faults for LostRaces {
+    fn befall(&self, call: &Call) -> Fault {
+        let is_claim = call.method.as_str() == "PATCH" && call.path.contains("/baremetalhosts/");
+        match is_claim && self.0.fetch_add(1, Ordering::SeqCst) < LOST {
+            true => Fault::Refused(Refusal::Conflict),
+            false => Fault::None,
+        }
+    }
+}
+
+/// The writes of the provider to machines and hosts until one machine is ready.
+async fn writes_until_ready(faults: Arc<dyn Faults>) -> u64 {
+    let lab = Lab::start(&Options { faults, ..Options::default() }).await.unwrap();
+    lab.apply(&control_plane(1)).await.unwrap();
+    rest(&lab).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    assert_eq!(condition(&machine, "Ready").0, "True", "{machine}");
+    let mut warnings = lab.objects("Event");
+    warnings.retain(|event| text(event, "/type") == "Warning");
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let requests = lab.server().requests();
+    let ours = requests.iter().filter(|r| r.user_agent == "capm3" && r.verb == "patch");
+    let ours =
+        ours.filter(|r| r.resource.ends_with("/metal3machines") || r.resource.ends_with("/baremetalhosts"));
+    ours.map(|r| r.count).sum()
+}
+
+/// A machine that loses the race for a host looks again at once: no status tells of a failure, nor does an event.
+#[tokio::test(start_paused = true)]
+async fn ma33_a_lost_race_is_no_failure() {
+    let races = Arc::new(LostRaces::default());
+    let lost = writes_until_ready(Arc::clone(&races) as Arc<dyn Faults>).await;
+    assert!(races.0.load(Ordering::SeqCst) > LOST, "the races were lost");
+    let won = writes_until_ready(Arc::new(NoFaults)).await;
+    assert!(won > 0);
+    assert_eq!(lost, won, "what reaches the server is the same");
 }

@@ -164,9 +164,23 @@ fn cl7_conditions_of_both_generations_are_written() {
     for type_ in ["Ready", "BaremetalInfrastructureReady", "Paused"] {
         assert_eq!(condition_of(&plan, type_)["observedGeneration"], 1, "{type_}");
     }
-    let legacy = patched(&plan, "/status/deprecated/v1beta1/conditions");
-    let types: Vec<_> = legacy.as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
-    assert_eq!(types, ["Ready", "BaremetalInfrastructureReady"]);
+    assert_eq!(legacy(&plan), [("Ready", "True"), ("BaremetalInfrastructureReady", "True")].map(owned));
+    let mut bad = good();
+    bad["spec"]["controlPlaneEndpoint"] = json!({"port": 6443});
+    let plan = decide(&snapshot(bad, Some(json!({})), 0), "t");
+    assert_eq!(condition_of(&plan, "Ready")["status"], "False");
+    assert_eq!(legacy(&plan), [("Ready", "False"), ("BaremetalInfrastructureReady", "False")].map(owned));
+}
+
+fn owned((type_, status): (&str, &str)) -> (String, String) {
+    (type_.to_owned(), status.to_owned())
+}
+
+/// Type and status of each condition in the older form.
+fn legacy(plan: &Plan) -> Vec<(String, String)> {
+    let conditions = patched(plan, "/status/deprecated/v1beta1/conditions");
+    let text = |c: &Value, member: &str| c[member].as_str().unwrap_or_default().to_owned();
+    conditions.as_array().unwrap().iter().map(|c| (text(c, "type"), text(c, "status"))).collect()
 }
 
 /// The condition `Paused` shows the cause, Cluster or annotation or both; nothing else happens, not even deletion.
