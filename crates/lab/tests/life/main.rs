@@ -4,8 +4,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod capacity;
 mod bookings;
+mod capacity;
 mod events;
 mod herd;
 mod left_behind;
