@@ -96,21 +96,28 @@ impl RenderError {
         }
     }
 
-    /// What was found there, and in which network, link or key; empty if there is nothing to say.
-    pub fn found(&self) -> String {
-        let item = self.more.item.as_ref().map(|item| format!("{} {}", item.kind, item.name));
-        let detail = Some(self.more.detail.clone()).filter(|detail| !detail.is_empty());
-        detail.into_iter().chain(item).collect::<Vec<_>>().join(", ")
+    /// What was found there; empty if there is nothing to say.
+    pub fn found(&self) -> &str {
+        &self.more.detail
+    }
+
+    /// The network, link or key, such as `network baremetal`; empty if it is none.
+    pub fn item(&self) -> String {
+        self.more.item.as_ref().map(|item| format!("{} {}", item.kind, item.name)).unwrap_or_default()
     }
 
     fn whereabouts(&self) -> String {
         if matches!(self.problem, Problem::OutOfBounds | Problem::BadRange) {
             return self.whereabouts_of_range();
         }
-        match self.found().as_str() {
-            "" => self.path.clone(),
-            found => format!("{}, {found}", self.path),
+        let mut text = self.path.clone();
+        if !self.found().is_empty() {
+            text.push_str(&format!(", {}", self.found()));
         }
+        if self.more.item.is_some() {
+            text.push_str(&format!(" ({})", self.item()));
+        }
+        text
     }
 
     /// Ranges are told as their design prints it.

@@ -173,25 +173,25 @@ mod tests {
         for (template, expected) in [
             (
                 json!({"prefixesFromPool": [{"key": "a", "name": "bare"}]}),
-                "the pool gives no prefix: spec.metaData.prefixesFromPool[0].name, pool bare, key a",
+                "the pool gives no prefix: spec.metaData.prefixesFromPool[0].name, pool bare (key a)",
             ),
             (
                 json!({"ipAddressesFromPool": [{"key": "a", "name": "p"}]}),
-                "pool not found in cache: spec.metaData.ipAddressesFromPool[0].name, pool p gave no address, key a",
+                "pool not found in cache: spec.metaData.ipAddressesFromPool[0].name, pool p gave no address (key a)",
             ),
             (
                 json!({"fromHostInterfaces": [{"key": "a", "interface": "eth9"}]}),
-                "NIC name not found eth9: spec.metaData.fromHostInterfaces[0].interface, host host-1 has enp1s0, key a",
+                "NIC name not found eth9: spec.metaData.fromHostInterfaces[0].interface, host host-1 has enp1s0 (key a)",
             ),
             (
                 json!({"fromHostInterfaces": [{"key": "a", "fromBootMAC": true}]}),
                 "metadata key \"a\": BareMetalHost metal3/host-1 spec.bootMACAddress is empty: \
-                 spec.metaData.fromHostInterfaces[0].fromBootMAC, key a",
+                 spec.metaData.fromHostInterfaces[0].fromBootMAC (key a)",
             ),
             (
                 json!({"objectNames": [{"key": "a", "object": "node"}]}),
                 "unknown object type: spec.metaData.objectNames[0].object, \
-                 node is none of machine, metal3machine, baremetalhost, key a",
+                 node is none of machine, metal3machine, baremetalhost (key a)",
             ),
         ] {
             assert_eq!(setting.meta_data(template).unwrap_err(), expected);

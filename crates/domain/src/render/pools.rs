@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(
             pools(spec, Objects::default()).unwrap_err(),
             "multiple references with the same name but different resource types: spec.networkData.networks.ipv6[0].fromPoolRef, \
-             pool p is both ipam.metal3.io/IPPool and x.io/InClusterIPPool, network n"
+             pool p is both ipam.metal3.io/IPPool and x.io/InClusterIPPool (network n)"
         );
     }
 
@@ -277,7 +277,7 @@ mod tests {
         let objects = Objects { host: Some(&host), ..Objects::default() };
         assert_eq!(
             pools(spec, objects).unwrap_err(),
-            "machine is nil but referenced in annotation a: spec.networkData.networks.ipv4[0].fromPoolAnnotation, network n"
+            "machine is nil but referenced in annotation a: spec.networkData.networks.ipv4[0].fromPoolAnnotation (network n)"
         );
     }
 }

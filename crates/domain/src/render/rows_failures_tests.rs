@@ -43,7 +43,7 @@ fn s192_a_template_that_cannot_be_rendered_is_told_with_the_way_out() {
             mac(json!({"fromHostInterface": "eth9"})),
             "eth9",
             format!("{links}.ethernets[0].macAddress"),
-            "host host-1 has enp1s0, link l0; give the machine a host that has the interface, or name an interface that the host has in a new Metal3DataTemplate",
+            "host host-1 has enp1s0 (link l0); give the machine a host that has the interface, or name an interface that the host has in a new Metal3DataTemplate",
         ),
         (
             mac(json!({"string": "XX:XX"})),
@@ -74,25 +74,25 @@ fn s192_a_template_that_cannot_be_rendered_is_told_with_the_way_out() {
             network("ipv4", json!({"ipAddressFromIPPool": "v6"})),
             "2001:db8::5 is not an IPv4 address",
             format!("{networks}.ipv4[0]"),
-            "pool v6 gives IPv6, network net; name a pool or an address of that family",
+            "pool v6 gives IPv6 (network net); name a pool or an address of that family",
         ),
         (
             network("ipv6", json!({"ipAddressFromIPPool": "v4"})),
             "10.0.0.5 is not an IPv6 address",
             format!("{networks}.ipv6[0]"),
-            "pool v4 gives IPv4, network net; name a pool or an address of that family",
+            "pool v4 gives IPv4 (network net); name a pool or an address of that family",
         ),
         (
             network("ipv4", json!({"ipAddressFromIPPool": "bare"})),
             "gives no prefix",
             format!("{networks}.ipv4[0]"),
-            "pool bare, network net; set the prefix of the pool",
+            "pool bare (network net); set the prefix of the pool",
         ),
         (
             network("ipv4", json!({"ipAddressFromIPPool": "wide"})),
             "40 for IPv4",
             format!("{networks}.ipv4[0]"),
-            "pool wide, network net; set the prefix of the pool",
+            "pool wide (network net); set the prefix of the pool",
         ),
         (
             network("ipv4", json!({"ipAddressFromIPPool": "gone"})),
@@ -104,7 +104,7 @@ fn s192_a_template_that_cannot_be_rendered_is_told_with_the_way_out() {
             network("ipv4", json!({"fromPoolAnnotation": {"object": "machine", "annotation": "p"}})),
             "annotation p not found or empty on machine",
             format!("{networks}.ipv4[0].fromPoolAnnotation"),
-            "machine machine-1, network net; set the annotation p on Machine machine-1",
+            "machine machine-1 (network net); set the annotation p on Machine machine-1",
         ),
         (
             network("ipv4", json!({"ipAddress": range})),
@@ -189,55 +189,55 @@ fn an_address_of_the_wrong_family_is_told_with_path_network_and_both_families() 
             "ipv6SLAAC",
             route("::", json!({"fromIPPool": "v4"})),
             format!("10.0.0.1 {v4}"),
-            ".routes[0].gateway, pool v4 gives IPv4, network net",
+            ".routes[0].gateway, pool v4 gives IPv4 (network net)",
         ),
         (
             "ipv6SLAAC",
             route("::", by_ref),
             format!("10.0.0.1 {v4}"),
-            ".routes[0].gateway, pool v4 gives IPv4, network net",
+            ".routes[0].gateway, pool v4 gives IPv4 (network net)",
         ),
         (
             "ipv6DHCP",
             route("::", by_host),
             format!("10.0.0.1 {v4}"),
-            ".routes[0].gateway, pool v4 gives IPv4, network net",
+            ".routes[0].gateway, pool v4 gives IPv4 (network net)",
         ),
         (
             "ipv6DHCP",
             route("::", json!({"string": "10.0.0.9"})),
             format!("10.0.0.9 {v4}"),
-            ".routes[0].gateway, the route gives IPv4, network net",
+            ".routes[0].gateway, the route gives IPv4 (network net)",
         ),
         (
             "ipv4DHCP",
             route("0.0.0.0", json!({"fromIPPool": "v6"})),
             format!("2001:db8::1 {v6}"),
-            ".routes[0].gateway, pool v6 gives IPv6, network net",
+            ".routes[0].gateway, pool v6 gives IPv6 (network net)",
         ),
         (
             "ipv4DHCP",
             route("0.0.0.0", by_machine),
             format!("2001:db8::1 {v6}"),
-            ".routes[0].gateway, pool v6 gives IPv6, network net",
+            ".routes[0].gateway, pool v6 gives IPv6 (network net)",
         ),
         (
             "ipv4DHCP",
             route("::", json!({"fromIPPool": "v4"})),
             format!(":: {v6}"),
-            ".routes[0].network, the route gives IPv6, network net",
+            ".routes[0].network, the route gives IPv6 (network net)",
         ),
         (
             "ipv4",
             json!({"ipAddressFromIPPool": "v6"}),
             format!("2001:db8::5 {v6}"),
-            ", pool v6 gives IPv6, network net",
+            ", pool v6 gives IPv6 (network net)",
         ),
         (
             "ipv6",
             json!({"ipAddress": {"subnet": "10.0.0.0/24"}}),
             format!("10.0.0.1 {v4}"),
-            ", the range gives IPv4, network net",
+            ", the range gives IPv4 (network net)",
         ),
     ];
     for (list, more, problem, place) in table {
@@ -249,7 +249,7 @@ fn an_address_of_the_wrong_family_is_told_with_path_network_and_both_families() 
         "ipv6",
         json!({"fromPoolAnnotation": {"object": "baremetalhost", "annotation": "pool"}}),
     ));
-    let end = "pool v4 gives IPv4, network net; let annotation pool of BareMetalHost host-1 name a pool that serves";
+    let end = "pool v4 gives IPv4 (network net); let annotation pool of BareMetalHost host-1 name a pool that serves";
     assert!(said.ends_with(end), "{said}");
     // Any family of name server serves a node that has both.
     let dns = json!({"routes": [{"network": "0.0.0.0", "gateway": {"fromIPPool": "v4"}, "services": {"dnsFromIPPool": "v4"}}]});

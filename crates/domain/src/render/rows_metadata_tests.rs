@@ -60,7 +60,7 @@ fn s92_another_kind_of_object_is_not_rendered() {
         ("fromAnnotations", json!({"key": "a", "object": "node", "annotation": "l"})),
     ] {
         let expected = format!(
-            "unknown object type: spec.metaData.{list}[0].object, node is none of machine, metal3machine, baremetalhost, key a"
+            "unknown object type: spec.metaData.{list}[0].object, node is none of machine, metal3machine, baremetalhost (key a)"
         );
         assert_eq!(setting.meta_data(json!({list: [item]})).unwrap_err(), expected);
     }
@@ -146,7 +146,7 @@ fn s101_an_interface_gives_its_mac_address() {
     assert_eq!(simple(item("enp1s0")), "mac: 52:54:00:aa:01:01\n");
     assert_eq!(
         Setting::new(json!({})).meta_data(item("eth0")).unwrap_err(),
-        "NIC name not found eth0: spec.metaData.fromHostInterfaces[0].interface, host host-1 has enp1s0, key mac"
+        "NIC name not found eth0: spec.metaData.fromHostInterfaces[0].interface, host host-1 has enp1s0 (key mac)"
     );
 }
 

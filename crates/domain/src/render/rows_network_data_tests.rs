@@ -90,11 +90,11 @@ fn s111_a_mac_address_comes_from_an_annotation() {
     assert_eq!(ethernet_with(from("machine", "mac")).unwrap(), "52:54:00:aa:01:07");
     assert_eq!(
         ethernet_with(from("baremetalhost", "mac")).unwrap_err(),
-        "bad MAC address: : spec.networkData.links.ethernets[0].macAddress, baremetalhost host-1 has no annotation mac, link eno1"
+        "bad MAC address: : spec.networkData.links.ethernets[0].macAddress, baremetalhost host-1 has no annotation mac (link eno1)"
     );
     assert_eq!(
         ethernet_with(from("baremetalhost", "rack")).unwrap_err(),
-        "bad MAC address: r7: spec.networkData.links.ethernets[0].macAddress, annotation rack of baremetalhost host-1, link eno1"
+        "bad MAC address: r7: spec.networkData.links.ethernets[0].macAddress, annotation rack of baremetalhost host-1 (link eno1)"
     );
 }
 

@@ -40,9 +40,11 @@ pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
 pub(super) fn render_problem(case: &Case<'_>, error: &RenderError) -> Problem {
     let document = case.template.map_or(case.origin, |template| template.document);
     let host = case.host_name().map(|host| format!(" on host {host}")).unwrap_or_default();
-    let found = error.found();
+    let (item, found) = (error.item(), error.found());
+    let item = if item.is_empty() { String::new() } else { format!(", {item}") };
     let found = if found.is_empty() { String::new() } else { format!(" ({found})") };
-    let message = format!("machine {}{host}: {}{found}; {}", case.name(), error.problem, way_out(error));
+    let message =
+        format!("machine {}{host}{item}: {}{found}; {}", case.name(), error.problem, way_out(error));
     document.problem(&error.field(), message)
 }
 

@@ -377,7 +377,7 @@ fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
         said(&run(&[&a, &b, NETWORKS])),
         [
             "a.yaml:21: Metal3DataTemplate ns/t: spec.networkData.networks.ipv4[0].ipAddress: machine b on host \
-             spare-1: IP address out of bounds (index 1, step 1 gives 10.0.0.2, end is 10.0.0.1, network storage); \
+             spare-1, network storage: IP address out of bounds (index 1, step 1 gives 10.0.0.2, end is 10.0.0.1); \
              ask for fewer machines, or widen the range (if the template is applied already: in a new \
              Metal3DataTemplate with templateReference: the key or name of this one)"
         ]
@@ -385,7 +385,8 @@ fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
     let backwards = NETWORKS.replace("end: 10.0.0.1", "end: 10.0.0.0");
     let problems = said(&run(&[&a, &backwards]));
     assert!(
-        problems[0].contains("(start 10.0.0.1 is behind end 10.0.0.0, network storage); correct"),
+        problems[0]
+            .contains("network storage: bad address range (start 10.0.0.1 is behind end 10.0.0.0); correct"),
         "{problems:?}"
     );
     let range = NETWORKS.split_once("        ipAddress:").unwrap().0;

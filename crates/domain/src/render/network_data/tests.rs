@@ -252,23 +252,23 @@ fn errors_say_where_in_the_template_and_at_which_object() {
     for (template, expected) in [
         (
             json!({"networks": {"ipv4": network("v6")}}),
-            "2001:db8::5 is not an IPv4 address: spec.networkData.networks.ipv4[0], pool v6 gives IPv6, network n",
+            "2001:db8::5 is not an IPv4 address: spec.networkData.networks.ipv4[0], pool v6 gives IPv6 (network n)",
         ),
         (
             json!({"networks": {"ipv6": network("v4")}}),
-            "10.0.0.5 is not an IPv6 address: spec.networkData.networks.ipv6[0], pool v4 gives IPv4, network n",
+            "10.0.0.5 is not an IPv6 address: spec.networkData.networks.ipv6[0], pool v4 gives IPv4 (network n)",
         ),
         (
             json!({"networks": {"ipv6": network("gone")}}),
-            "pool not found in cache: spec.networkData.networks.ipv6[0], pool gone gave no address, network n",
+            "pool not found in cache: spec.networkData.networks.ipv6[0], pool gone gave no address (network n)",
         ),
         (
             json!({"networks": {"ipv6SLAAC": route(json!({"fromIPPool": "v6"}))}}),
-            "no gateway: spec.networkData.networks.ipv6SLAAC[0].routes[0].gateway, pool v6 has none, network n",
+            "no gateway: spec.networkData.networks.ipv6SLAAC[0].routes[0].gateway, pool v6 has none (network n)",
         ),
         (
             json!({"links": {"ethernets": [{"id": "e", "type": "phy", "macAddress": {"fromHostInterface": "eth9"}}]}}),
-            "NIC name not found eth9: spec.networkData.links.ethernets[0].macAddress, host host-1 has enp1s0, link e",
+            "NIC name not found eth9: spec.networkData.links.ethernets[0].macAddress, host host-1 has enp1s0 (link e)",
         ),
         (
             json!({"services": {"dnsFromIPPool": "gone"}}),
