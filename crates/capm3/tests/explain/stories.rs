@@ -407,15 +407,6 @@ fn trouble_with_the_host_of_a_ready_machine_is_told() {
     let table = [
         (host("/status/errorMessage", json!("fan failed")), "host host-1 is in error: fan failed"),
         (
-            host("/metadata/deletionTimestamp", json!("2026-01-01T12:00:00Z")).with(
-                "BareMetalHost",
-                "host-1",
-                "/metadata/finalizers",
-                json!(["baremetalhost.metal3.io"]),
-            ),
-            "host host-1 is being deleted",
-        ),
-        (
             host("/metadata/annotations", json!({"baremetalhost.metal3.io/detached": ""})),
             "host host-1 is detached from its operator",
         ),
@@ -429,6 +420,20 @@ fn trouble_with_the_host_of_a_ready_machine_is_told() {
         assert!(text.contains("is ready on host host-1"), "{part}: {text}");
         assert!(text.contains(&format!("Mind:         {part}")), "{part}: {text}");
     }
+}
+
+/// A host that is being deleted will not stay: the machine is not ready any more.
+#[test]
+fn a_host_that_is_being_deleted_is_told_with_the_way_out() {
+    let text = Objects::of_site()
+        .with("BareMetalHost", "host-1", "/metadata/deletionTimestamp", json!("2026-01-01T12:00:00Z"))
+        .with("BareMetalHost", "host-1", "/metadata/finalizers", json!(["baremetalhost.metal3.io"]))
+        .explain("cp-0")
+        .stdout;
+    assert!(text.contains("is about to lose host host-1"), "{text}");
+    assert!(text.contains("Why:          host host-1 is being deleted\n"), "{text}");
+    assert!(text.contains("Who must act: the platform engineer\n"), "{text}");
+    assert!(text.contains("kubectl delete machine cp-0 -n metal3\n"), "{text}");
 }
 
 /// A host that another machine gives back is worth a wait, if it suits.

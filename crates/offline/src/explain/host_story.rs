@@ -56,12 +56,22 @@ fn gone(known: &Known<'_>, host: &str) -> Story {
     let create = Advice::say(format!(
         "if the server still runs, create BareMetalHost {host} again as it was: the machine is its consumer"
     ));
-    let delete = known.snapshot().machine.as_ref().map(|machine| {
-        let delete = known.kubectl("delete", &format!("machine {}", machine.metadata.name_str()));
-        Advice::run("if it is lost, delete the Machine, so that its owner makes another one", delete)
-    });
+    let delete = replace(known, "if it is lost, delete the Machine, so that its owner makes another one");
     let advice: Vec<Advice> = [create].into_iter().chain(delete).collect();
     Story::new("has lost its host", Actor::PlatformEngineer, advice)
+}
+
+/// The host of the machine is being deleted: it will not stay.
+fn losing(known: &Known<'_>, host: &str) -> Story {
+    let advice = replace(known, "delete the Machine, so that its owner makes another one on another host");
+    let stands = format!("is about to lose host {host}");
+    Story::new(stands, Actor::PlatformEngineer, Vec::from_iter(advice))
+}
+
+/// To delete the Machine, if it is there.
+fn replace(known: &Known<'_>, text: &str) -> Option<Advice> {
+    let machine = known.snapshot().machine.as_ref()?;
+    Some(Advice::run(text, known.kubectl("delete", &format!("machine {}", machine.metadata.name_str()))))
 }
 
 pub(super) fn provisioning(known: &Known<'_>) -> Story {
@@ -71,6 +81,9 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
     let name = host.metadata.name_str();
     let (stands, stuck) =
         (format!("is being provisioned on host {name}"), format!("cannot be provisioned on host {name}"));
+    if host.metadata.is_deleting() {
+        return losing(known, name);
+    }
     if let Some(advice) = hindrance(known, host) {
         return Story::new(stuck, Actor::PlatformEngineer, [advice]);
     }

@@ -56,8 +56,7 @@ fn troubles(host: &BareMetalHost) -> Vec<String> {
     let (name, metadata) = (host.metadata.name_str(), &host.metadata);
     let error = host.status.error_message.as_deref().filter(|message| !message.is_empty());
     let error = error.map(|message| format!("host {name} is in error: {message}"));
-    let deleted =
-        metadata.is_deleting().then(|| format!("host {name} is being deleted, with the node on it"));
+    let deleted = metadata.is_deleting().then(|| format!("host {name} is being deleted"));
     let away = |key: &'static str, word: &str| {
         metadata.annotation(key).map(|_| format!("host {name} is {word} (annotation {key})"))
     };
