@@ -1,5 +1,6 @@
 //! Keeps a [`Store`] like the server: list, then watch, for ever, each kind with a back-off of its own.
 
+mod found;
 mod store;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};

@@ -15,6 +15,7 @@ use std::{
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
+use super::found::Found;
 use crate::{Object, ObjectKey};
 
 /// A secondary index: under which values an object is found.
@@ -62,9 +63,9 @@ pub struct Store<K: Object> {
 const TOO_MANY_FAILURES: u32 = 5;
 
 struct Inner<K> {
-    objects: BTreeMap<ObjectKey, Arc<K>>,
-    /// The objects themselves, so that reading a long answer needs no look-up for each of them.
-    by_index: Vec<BTreeMap<String, BTreeMap<ObjectKey, Arc<K>>>>,
+    objects: BTreeMap<Arc<ObjectKey>, Arc<K>>,
+    /// The objects themselves, so that reading a long answer needs no look-up for each of them. They share their keys.
+    by_index: Vec<BTreeMap<String, Found<K>>>,
     /// Version at which a key was seen deleted, until a list, a newer object or time settles it.
     deleted: BTreeMap<ObjectKey, u64>,
     /// Version up to which the watch had told everything at the last bookmark.
@@ -77,7 +78,7 @@ impl<K: Object> Store<K> {
         Self {
             inner: RwLock::new(Inner {
                 objects: BTreeMap::new(),
-                by_index: vec![BTreeMap::new(); indexes.len()],
+                by_index: indexes.iter().map(|_| BTreeMap::new()).collect(),
                 deleted: BTreeMap::new(),
                 told: 0,
             }),
@@ -108,7 +109,10 @@ impl<K: Object> Store<K> {
         let inner = self.inner.read();
         let position = self.indexes.iter().position(|i| i.name == index.name);
         match position.and_then(|p| inner.by_index.get(p)) {
-            Some(map) => map.get(value).into_iter().flat_map(|found| found.values().cloned()).collect(),
+            Some(map) => {
+                let found = map.get(value).into_iter().flat_map(Found::iter);
+                found.map(|(_, object)| Arc::clone(object)).collect()
+            }
             None => inner
                 .objects
                 .values()
@@ -123,7 +127,9 @@ impl<K: Object> Store<K> {
         let position = self.indexes.iter().position(|i| i.name == index.name);
         let inner = self.inner.read();
         match position.and_then(|p| inner.by_index.get(p)) {
-            Some(map) => map.get(value).into_iter().flatten().for_each(|(key, object)| look(key, object)),
+            Some(map) => {
+                map.get(value).into_iter().flat_map(Found::iter).for_each(|(key, object)| look(key, object));
+            }
             None => {
                 drop(inner);
                 self.by_index(index, value).iter().for_each(|object| look(&object.key(), object));
@@ -136,7 +142,7 @@ impl<K: Object> Store<K> {
         let position = self.indexes.iter().position(|i| i.name == index.name);
         let inner = self.inner.read();
         match position.and_then(|p| inner.by_index.get(p)) {
-            Some(map) => map.get(value).map_or(0, BTreeMap::len),
+            Some(map) => map.get(value).map_or(0, Found::len),
             None => {
                 drop(inner);
                 self.by_index(index, value).len()
@@ -186,6 +192,8 @@ impl<K: Object> Store<K> {
             }
             inner.deleted.remove(&key);
             let new = Arc::new(object);
+            let known = inner.objects.get_key_value(&key).map(|(key, _)| Arc::clone(key));
+            let key = known.unwrap_or_else(|| Arc::new(key));
             self.reindex(&mut inner, &key, old.as_deref(), Some(&new));
             inner.objects.insert(key, Arc::clone(&new));
             Change { old, new: Some(new) }
@@ -204,10 +212,10 @@ impl<K: Object> Store<K> {
             }
             let at = inner.deleted.entry(key.clone()).or_insert(version);
             *at = version.max(*at);
-            let Some(old) = inner.objects.remove(key) else {
+            let Some((key, old)) = inner.objects.remove_entry(key) else {
                 return false;
             };
-            self.reindex(&mut inner, key, Some(&old), None);
+            self.reindex(&mut inner, &key, Some(&old), None);
             Change { old: Some(old), new: None }
         };
         self.tell(&change);
@@ -219,7 +227,7 @@ impl<K: Object> Store<K> {
         let listed: BTreeSet<ObjectKey> = objects.iter().map(Object::key).collect();
         let missing: Vec<ObjectKey> = {
             let inner = self.inner.read();
-            inner.objects.keys().filter(|key| !listed.contains(*key)).cloned().collect()
+            inner.objects.keys().map(AsRef::as_ref).filter(|key| !listed.contains(*key)).cloned().collect()
         };
         for key in missing {
             self.remove(&key, version);
@@ -239,7 +247,7 @@ impl<K: Object> Store<K> {
         inner.deleted.retain(|_, at| *at > before);
     }
 
-    fn reindex(&self, inner: &mut Inner<K>, key: &ObjectKey, old: Option<&K>, new: Option<&Arc<K>>) {
+    fn reindex(&self, inner: &mut Inner<K>, key: &Arc<ObjectKey>, old: Option<&K>, new: Option<&Arc<K>>) {
         for (index, map) in self.indexes.iter().zip(&mut inner.by_index) {
             let values = old.map(index.values).unwrap_or_default();
             // Most changes leave an object where it stands in an index: it is exchanged in place.
@@ -255,16 +263,13 @@ impl<K: Object> Store<K> {
                 continue;
             }
             for value in values {
-                if let Some(keys) = map.get_mut(&value) {
-                    keys.remove(key);
-                    if keys.is_empty() {
-                        map.remove(&value);
-                    }
+                if map.get_mut(&value).is_some_and(|objects| objects.remove(key)) {
+                    map.remove(&value);
                 }
             }
             let Some(object) = new else { continue };
             for value in (index.values)(object) {
-                map.entry(value).or_default().insert(key.clone(), Arc::clone(object));
+                map.entry(value).or_default().insert(Arc::clone(key), Arc::clone(object));
             }
         }
     }
