@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod hosts;
 mod live;
 mod objects;
 mod stories;
