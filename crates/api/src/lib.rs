@@ -12,6 +12,7 @@ pub mod conversion;
 pub mod crd;
 pub mod ipam;
 mod kind;
+mod lean;
 pub mod metadata;
 pub mod neighbours;
 pub mod reference;

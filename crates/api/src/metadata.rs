@@ -2,14 +2,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
-use serde::{Deserialize, Deserializer};
 
-/// Deserializes object metadata and drops `managedFields`.
-pub fn without_managed_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
-    let mut meta = ObjectMeta::deserialize(deserializer)?;
-    meta.managed_fields = None;
-    Ok(meta)
-}
+pub use crate::lean::without_managed_fields;
 
 /// Questions that every controller asks of metadata.
 pub trait MetadataExt {
