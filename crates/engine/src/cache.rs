@@ -156,7 +156,7 @@ impl Reader for Caches {
         self.store::<K>().map_or(0, |store| store.count(index, value))
     }
 
-    fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&ObjectKey, &Arc<K>)) {
+    fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
         if let Some(store) = self.store::<K>() {
             store.each(index, value, look);
         }

@@ -1,6 +1,7 @@
 //! Keeps a [`Store`] like the server: list, then watch, for ever, each kind with a back-off of its own.
 
-mod found;
+mod groups;
+mod slots;
 mod store;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};

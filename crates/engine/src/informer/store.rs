@@ -15,7 +15,10 @@ use std::{
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
-use super::found::Found;
+use super::{
+    groups::Groups,
+    slots::{Slot, Slots},
+};
 use crate::{Object, ObjectKey};
 
 /// A secondary index: under which values an object is found.
@@ -63,9 +66,9 @@ pub struct Store<K: Object> {
 const TOO_MANY_FAILURES: u32 = 5;
 
 struct Inner<K> {
-    objects: BTreeMap<Arc<ObjectKey>, Arc<K>>,
-    /// The objects themselves, so that reading a long answer needs no look-up for each of them. They share their keys.
-    by_index: Vec<BTreeMap<String, Found<K>>>,
+    objects: Slots<K>,
+    /// One for each index of the store.
+    groups: Vec<Groups>,
     /// Version at which a key was seen deleted, until a list, a newer object or time settles it.
     deleted: BTreeMap<ObjectKey, u64>,
     /// Version up to which the watch had told everything at the last bookmark.
@@ -77,8 +80,8 @@ impl<K: Object> Store<K> {
     pub fn new(indexes: &[Index<K>]) -> Self {
         Self {
             inner: RwLock::new(Inner {
-                objects: BTreeMap::new(),
-                by_index: indexes.iter().map(|_| BTreeMap::new()).collect(),
+                objects: Slots::new(),
+                groups: indexes.iter().map(|_| Groups::new()).collect(),
                 deleted: BTreeMap::new(),
                 told: 0,
             }),
@@ -96,58 +99,58 @@ impl<K: Object> Store<K> {
 
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.inner.read().objects.get(key).cloned()
+        let inner = self.inner.read();
+        inner.objects.find(key).and_then(|slot| inner.objects.get(slot)).cloned()
     }
 
     /// Every object, by key.
     pub fn all(&self) -> Vec<Arc<K>> {
-        self.inner.read().objects.values().cloned().collect()
+        let mut all: Vec<Arc<K>> = self.inner.read().objects.iter().cloned().collect();
+        all.sort_by_cached_key(|object| object.key());
+        all
     }
 
     /// The objects with that value in an index, by key. An index that the store does not have is computed.
     pub fn by_index(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
+        let has = |object: &Arc<K>| (index.values)(object).iter().any(|it| it == value);
         let inner = self.inner.read();
-        let position = self.indexes.iter().position(|i| i.name == index.name);
-        match position.and_then(|p| inner.by_index.get(p)) {
-            Some(map) => {
-                let found = map.get(value).into_iter().flat_map(Found::iter);
-                found.map(|(_, object)| Arc::clone(object)).collect()
+        match self.slots(&inner, index, value) {
+            Some(slots) => slots.iter().filter_map(|slot| inner.objects.get(*slot)).cloned().collect(),
+            None => {
+                drop(inner);
+                self.all().into_iter().filter(has).collect()
             }
-            None => inner
-                .objects
-                .values()
-                .filter(|object| (index.values)(object).iter().any(|v| v == value))
-                .cloned()
-                .collect(),
         }
     }
 
     /// Shows the objects with that value in an index, by key. `look` must not come back to the store.
-    pub fn each(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&ObjectKey, &Arc<K>)) {
-        let position = self.indexes.iter().position(|i| i.name == index.name);
+    pub fn each(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
         let inner = self.inner.read();
-        match position.and_then(|p| inner.by_index.get(p)) {
-            Some(map) => {
-                map.get(value).into_iter().flat_map(Found::iter).for_each(|(key, object)| look(key, object));
-            }
+        match self.slots(&inner, index, value) {
+            Some(slots) => slots.iter().filter_map(|slot| inner.objects.get(*slot)).for_each(look),
             None => {
                 drop(inner);
-                self.by_index(index, value).iter().for_each(|object| look(&object.key(), object));
+                self.by_index(index, value).iter().for_each(look);
             }
         }
     }
 
     /// How many objects have that value in an index, without touching them.
     pub fn count(&self, index: &Index<K>, value: &str) -> usize {
-        let position = self.indexes.iter().position(|i| i.name == index.name);
         let inner = self.inner.read();
-        match position.and_then(|p| inner.by_index.get(p)) {
-            Some(map) => map.get(value).map_or(0, Found::len),
+        match self.slots(&inner, index, value) {
+            Some(slots) => slots.len(),
             None => {
                 drop(inner);
                 self.by_index(index, value).len()
             }
         }
+    }
+
+    /// The slots with that value; `None` if the store does not have the index.
+    fn slots<'a>(&self, inner: &'a Inner<K>, index: &Index<K>, value: &str) -> Option<&'a [Slot]> {
+        let position = self.indexes.iter().position(|it| it.name == index.name)?;
+        Some(inner.groups.get(position)?.get(&inner.objects, index.values, value))
     }
 
     /// Whether the first list has arrived.
@@ -186,16 +189,17 @@ impl<K: Object> Store<K> {
             if inner.deleted.get(&key).is_some_and(|at| version <= *at) {
                 return false;
             }
-            let old = inner.objects.get(&key).cloned();
+            let slot = inner.objects.find(&key);
+            let old = slot.and_then(|slot| inner.objects.get(slot)).cloned();
             if old.as_ref().is_some_and(|old| version <= old.version()) {
                 return false;
             }
             inner.deleted.remove(&key);
             let new = Arc::new(object);
-            let known = inner.objects.get_key_value(&key).map(|(key, _)| Arc::clone(key));
-            let key = known.unwrap_or_else(|| Arc::new(key));
-            self.reindex(&mut inner, &key, old.as_deref(), Some(&new));
-            inner.objects.insert(key, Arc::clone(&new));
+            match slot {
+                Some(slot) => self.exchange(&mut inner, slot, &new),
+                None => self.add(&mut inner, &new),
+            }
             Change { old, new: Some(new) }
         };
         self.tell(&change);
@@ -206,16 +210,15 @@ impl<K: Object> Store<K> {
     pub fn remove(&self, key: &ObjectKey, version: u64) -> bool {
         let change = {
             let mut inner = self.inner.write();
-            let known = inner.objects.get(key).map(|o| o.version());
-            if known.is_some_and(|known| known > version) {
+            let slot = inner.objects.find(key);
+            let old = slot.and_then(|slot| inner.objects.get(slot)).cloned();
+            if old.as_ref().is_some_and(|old| old.version() > version) {
                 return false;
             }
             let at = inner.deleted.entry(key.clone()).or_insert(version);
             *at = version.max(*at);
-            let Some((key, old)) = inner.objects.remove_entry(key) else {
-                return false;
-            };
-            self.reindex(&mut inner, &key, Some(&old), None);
+            let (Some(slot), Some(old)) = (slot, old) else { return false };
+            self.take_out(&mut inner, slot, &old);
             Change { old: Some(old), new: None }
         };
         self.tell(&change);
@@ -225,9 +228,9 @@ impl<K: Object> Store<K> {
     /// Takes in a whole list made at `version`: what is not in it and not newer than it is deleted.
     pub fn replace(&self, objects: Vec<K>, version: u64) {
         let listed: BTreeSet<ObjectKey> = objects.iter().map(Object::key).collect();
-        let missing: Vec<ObjectKey> = {
+        let missing: BTreeSet<ObjectKey> = {
             let inner = self.inner.read();
-            inner.objects.keys().map(AsRef::as_ref).filter(|key| !listed.contains(*key)).cloned().collect()
+            inner.objects.iter().map(|object| object.key()).filter(|key| !listed.contains(key)).collect()
         };
         for key in missing {
             self.remove(&key, version);
@@ -247,29 +250,42 @@ impl<K: Object> Store<K> {
         inner.deleted.retain(|_, at| *at > before);
     }
 
-    fn reindex(&self, inner: &mut Inner<K>, key: &Arc<ObjectKey>, old: Option<&K>, new: Option<&Arc<K>>) {
-        for (index, map) in self.indexes.iter().zip(&mut inner.by_index) {
-            let values = old.map(index.values).unwrap_or_default();
-            // Most changes leave an object where it stands in an index: it is exchanged in place.
-            if let Some(object) = new
-                && old.is_some()
-                && (index.values)(object) == values
-            {
-                for value in &values {
-                    if let Some(place) = map.get_mut(value).and_then(|objects| objects.get_mut(key)) {
-                        *place = Arc::clone(object);
-                    }
-                }
+    fn add(&self, inner: &mut Inner<K>, new: &Arc<K>) {
+        let slot = inner.objects.insert(Arc::clone(new));
+        for (index, groups) in self.indexes.iter().zip(&mut inner.groups) {
+            for value in (index.values)(new) {
+                groups.insert(&inner.objects, index.values, &value, slot);
+            }
+        }
+    }
+
+    fn take_out(&self, inner: &mut Inner<K>, slot: Slot, old: &K) {
+        for (index, groups) in self.indexes.iter().zip(&mut inner.groups) {
+            for value in (index.values)(old) {
+                groups.remove(&inner.objects, index.values, &value, slot);
+            }
+        }
+        inner.objects.remove(slot);
+    }
+
+    /// Puts a newer copy in the place of an object. Most changes leave it where it stands in every index.
+    fn exchange(&self, inner: &mut Inner<K>, slot: Slot, new: &Arc<K>) {
+        let Some(old) = inner.objects.get(slot).cloned() else { return };
+        let mut moved = Vec::new();
+        for (index, groups) in self.indexes.iter().zip(&mut inner.groups) {
+            let (before, after) = ((index.values)(&old), (index.values)(new));
+            if before == after {
                 continue;
             }
-            for value in values {
-                if map.get_mut(&value).is_some_and(|objects| objects.remove(key)) {
-                    map.remove(&value);
-                }
+            for value in before {
+                groups.remove(&inner.objects, index.values, &value, slot);
             }
-            let Some(object) = new else { continue };
-            for value in (index.values)(object) {
-                map.entry(value).or_default().insert(Arc::clone(key), Arc::clone(object));
+            moved.push((index, groups, after));
+        }
+        inner.objects.replace(slot, Arc::clone(new));
+        for (index, groups, values) in moved {
+            for value in values {
+                groups.insert(&inner.objects, index.values, &value, slot);
             }
         }
     }
@@ -347,7 +363,7 @@ mod tests {
         let store = Store::new(&[BY_APP]);
         let seen = |app: &str| {
             let mut seen = Vec::new();
-            store.each(&BY_APP, app, &mut |key, object| seen.push((key.name.clone(), object.version())));
+            store.each(&BY_APP, app, &mut |object| seen.push((object.key().name, object.version())));
             assert_eq!(seen.len(), store.by_index(&BY_APP, app).len());
             seen
         };

@@ -178,7 +178,7 @@ fn the_host_to_take(
     let request = HostRequest::new(&snapshot.metal3_machine, machine, reuse);
     let best_of = |place: &str| {
         let mut choice = QuickChoice::new(&request);
-        reader.each(&USABLE_HOSTS, place, &mut |key, host| choice.offer(&key.name, host));
+        reader.each(&USABLE_HOSTS, place, &mut |host| choice.offer(host.metadata.name_str(), host));
         choice.best()
     };
     let in_domain = request.failure_domain().map(|domain| format!("{}/{domain}", key.namespace));
