@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -9,7 +10,7 @@ use tracing::{debug, warn};
 
 use crate::{
     Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, Write,
-    client::{ApiClient, ApiError},
+    client::{ApiClient, ApiError, PageMeta, decode},
 };
 
 /// A write that the server did not take.
@@ -34,6 +35,12 @@ pub struct Executor {
 
 /// Versions that this plan's own writes produced, so that a later write of the plan is not refused for an earlier.
 type OwnVersions = BTreeMap<(ResourceKind, ObjectKey), String>;
+
+/// What a plan needs to know of a stored object.
+#[derive(Deserialize)]
+struct Answer {
+    metadata: PageMeta,
+}
 
 /// Carries out a plan part by part; the parts may write the same objects.
 #[derive(Debug)]
@@ -82,8 +89,8 @@ impl Executor {
     async fn write(&self, write: &Write, own: &mut OwnVersions) -> Result<(), ApiError> {
         match write {
             Write::Create { kind, key, object } => {
-                let answer = self.client.create(kind, &key.namespace, object.clone()).await?;
-                self.take_in(kind, key, answer, own);
+                let answer = self.client.create_for_text(kind, &key.namespace, object.clone()).await?;
+                self.take_in(kind, key, &answer, own)?;
             }
             Write::Patch { kind, key, subresource, version, patch } => {
                 let mut patch = patch.clone();
@@ -91,8 +98,8 @@ impl Executor {
                     let version = own.get(&(kind.clone(), key.clone())).unwrap_or(version);
                     guard(&mut patch, version);
                 }
-                let answer = self.client.merge_patch(kind, key, *subresource, &patch).await?;
-                self.take_in(kind, key, answer, own);
+                let answer = self.client.merge_patch_for_text(kind, key, *subresource, &patch).await?;
+                self.take_in(kind, key, &answer, own)?;
             }
             Write::Delete { kind, key, uid } => {
                 let known = self.caches.version(kind, key);
@@ -106,12 +113,17 @@ impl Executor {
         Ok(())
     }
 
-    fn take_in(&self, kind: &ResourceKind, key: &ObjectKey, answer: Value, own: &mut OwnVersions) {
-        let version = answer.pointer("/metadata/resourceVersion").and_then(Value::as_str);
-        if let Some(version) = version {
-            own.insert((kind.clone(), key.clone()), version.to_owned());
-        }
-        self.caches.feed(kind, answer);
+    fn take_in(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        answer: &[u8],
+        own: &mut OwnVersions,
+    ) -> Result<(), ApiError> {
+        let Answer { metadata: PageMeta { resource_version, .. } } = decode(answer)?;
+        own.extend(resource_version.map(|version| ((kind.clone(), key.clone()), version)));
+        self.caches.feed_text(kind, answer);
+        Ok(())
     }
 
     async fn refresh(&self, write: &Write) {

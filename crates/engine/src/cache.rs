@@ -25,6 +25,7 @@ pub struct Caches {
 /// A store that takes in what a server answered.
 trait Feed: Send + Sync {
     fn feed(&self, object: Value);
+    fn feed_text(&self, object: &[u8]);
     fn remove(&self, key: &ObjectKey, version: u64);
     fn version(&self, key: &ObjectKey) -> u64;
     fn start(&self, client: ApiClient, tasks: &Tasks);
@@ -35,14 +36,24 @@ trait Feed: Send + Sync {
 
 struct Fed<K: Object>(Arc<Store<K>>, Detail);
 
-impl<K: Object> Feed for Fed<K> {
-    fn feed(&self, object: Value) {
-        match serde_json::from_value::<K>(object) {
+impl<K: Object> Fed<K> {
+    fn take(&self, object: serde_json::Result<K>) {
+        match object {
             Ok(object) => {
                 self.0.apply(object);
             }
             Err(error) => warn!(kind = %K::kind(&()), %error, "the answer to a write could not be read"),
         }
+    }
+}
+
+impl<K: Object> Feed for Fed<K> {
+    fn feed(&self, object: Value) {
+        self.take(serde_json::from_value(object));
+    }
+
+    fn feed_text(&self, object: &[u8]) {
+        self.take(serde_json::from_slice(object));
     }
 
     fn remove(&self, key: &ObjectKey, version: u64) {
@@ -123,6 +134,13 @@ impl Caches {
     pub fn feed(&self, kind: &ResourceKind, object: Value) {
         if let Some(feed) = self.feed_of(kind) {
             feed.feed(object);
+        }
+    }
+
+    /// Takes in the text that the server answered to a write.
+    pub fn feed_text(&self, kind: &ResourceKind, object: &[u8]) {
+        if let Some(feed) = self.feed_of(kind) {
+            feed.feed_text(object);
         }
     }
 

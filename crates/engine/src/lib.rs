@@ -16,6 +16,7 @@ pub mod controller;
 pub mod informer;
 pub mod manifests;
 mod object;
+mod part;
 mod patch;
 mod plan;
 pub mod queue;

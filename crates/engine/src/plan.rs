@@ -2,9 +2,12 @@
 
 use std::{fmt, time::Duration};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::{Object, ObjectKey, ResourceKind, merge_diff};
+use crate::{
+    Object, ObjectKey, ResourceKind,
+    part::{Part, members, text},
+};
 
 /// Ordered writes, events, and how the look at the object ends.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -139,49 +142,45 @@ impl Plan {
     /// Adds what turns `old` into `new`: at most one patch of the object and one of its status, each guarded by the
     /// version that was looked at. `true` if anything differs.
     pub fn update<K: Object>(&mut self, old: &K, new: &K) -> bool {
-        let object = self.update_object(old, new);
-        let status = self.update_status(old, new);
-        object || status
+        self.update_parts(old, new, &[Part::Object, Part::Status])
     }
 
     /// Adds what turns `old` into `new`, leaving the status alone.
     pub fn update_object<K: Object>(&mut self, old: &K, new: &K) -> bool {
-        let (old_value, new_value) = (without_status(old), without_status(new));
-        let patch = merge_diff(&old_value, &new_value);
-        let changed = patch.is_some();
-        if let Some(patch) = patch {
-            self.patch::<K>(old.key(), None, old.meta().resource_version.clone(), patch);
-        }
-        changed
+        self.update_parts(old, new, &[Part::Object])
     }
 
     /// Adds what turns the status of `old` into that of `new`.
     pub fn update_status<K: Object>(&mut self, old: &K, new: &K) -> bool {
-        let patch = merge_diff(&status_of(old), &status_of(new));
-        let changed = patch.is_some();
-        if let Some(status) = patch {
-            let mut patch = Map::new();
-            patch.insert("status".to_owned(), status);
-            let version = old.meta().resource_version.clone();
-            self.patch::<K>(old.key(), Some("status"), version, Value::Object(patch));
+        self.update_parts(old, new, &[Part::Status])
+    }
+
+    fn update_parts<K: Object>(&mut self, old: &K, new: &K, parts: &[Part]) -> bool {
+        // Most looks change nothing, and text is compared faster than trees are built.
+        let (before, after) = (text(old), text(new));
+        if before == after {
+            return false;
         }
-        changed
+        let (before, after) = (members(&before), members(&after));
+        let planned = self.writes.len();
+        for part in parts {
+            if let Some(patch) = part.patch(&before, &after) {
+                self.writes.push(Write::Patch {
+                    kind: ResourceKind::of::<K>(),
+                    key: old.key(),
+                    subresource: part.subresource(),
+                    version: old.meta().resource_version.clone(),
+                    patch,
+                });
+            }
+        }
+        self.writes.len() > planned
     }
 
     /// Adds the writes and events of another plan.
     pub fn append(&mut self, other: Plan) {
         self.writes.extend(other.writes);
         self.events.extend(other.events);
-    }
-
-    fn patch<K: Object>(
-        &mut self,
-        key: ObjectKey,
-        subresource: Option<&'static str>,
-        version: Option<String>,
-        patch: Value,
-    ) {
-        self.writes.push(Write::Patch { kind: ResourceKind::of::<K>(), key, subresource, version, patch });
     }
 
     /// Adds the deletion of an object.
@@ -201,19 +200,6 @@ impl Plan {
         self.end = end;
         self
     }
-}
-
-fn without_status<K: Object>(object: &K) -> Value {
-    let mut value = serde_json::to_value(object).unwrap_or_default();
-    if let Some(map) = value.as_object_mut() {
-        map.remove("status");
-    }
-    value
-}
-
-fn status_of<K: Object>(object: &K) -> Value {
-    let mut value = serde_json::to_value(object).unwrap_or_default();
-    value.get_mut("status").map(Value::take).unwrap_or_default()
 }
 
 impl fmt::Display for Write {

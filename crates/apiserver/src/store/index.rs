@@ -2,17 +2,21 @@
 //! the garbage collector never scans.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
+    hash::{BuildHasherDefault, DefaultHasher},
     sync::Arc,
 };
 
 use super::{head::Head, object::ObjectKey};
 
+/// By uid. Never walked through, so that the order of hashes shows nowhere; hashes are the same in every run.
+type ByUid<T> = hashbrown::HashMap<Arc<str>, T, BuildHasherDefault<DefaultHasher>>;
+
 /// Uids and ownership of all objects of a cluster.
 #[derive(Default)]
 pub(crate) struct Index {
-    by_uid: BTreeMap<Arc<str>, ObjectKey>,
-    dependents: BTreeMap<Arc<str>, BTreeSet<ObjectKey>>,
+    by_uid: ByUid<ObjectKey>,
+    dependents: ByUid<BTreeSet<ObjectKey>>,
 }
 
 impl Index {

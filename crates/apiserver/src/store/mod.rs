@@ -7,6 +7,7 @@ pub(crate) mod head;
 pub(crate) mod index;
 pub(crate) mod log;
 pub(crate) mod object;
+mod shelf;
 pub(crate) mod table;
 
 use std::{

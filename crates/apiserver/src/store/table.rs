@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, task::Waker};
 use super::{
     log::{Event, Log},
     object::Stored,
+    shelf::Shelf,
 };
 use crate::resource::Resource;
 
@@ -26,18 +27,18 @@ pub(crate) struct Table {
     /// Whether the CRD is going away and no new objects are taken.
     pub(crate) closing: bool,
     pub(crate) log: Log,
-    objects: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<Stored>>>,
+    objects: Shelf,
     sleepers: BTreeMap<WatcherId, Sleeper>,
 }
 
 impl Table {
     pub(crate) fn new(resource: Arc<Resource>, epoch: u64, capacity: usize) -> Self {
-        let (objects, sleepers) = (BTreeMap::new(), BTreeMap::new());
+        let (objects, sleepers) = (Shelf::default(), BTreeMap::new());
         Self { resource, epoch, closing: false, log: Log::new(capacity), objects, sleepers }
     }
 
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Stored>> {
-        self.objects.get(namespace)?.get(name)
+        self.objects.get(namespace, name)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -45,7 +46,7 @@ impl Table {
     }
 
     pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
-        self.objects.contains_key(namespace)
+        self.objects.has_namespace(namespace)
     }
 
     /// All objects, or those of one namespace, ordered by namespace and name.
@@ -53,13 +54,7 @@ impl Table {
         &self,
         namespace: Option<&str>,
     ) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, &Arc<Stored>)> {
-        let (all, one) = match namespace {
-            None => (Some(self.objects.iter()), None),
-            Some(namespace) => (None, self.objects.get_key_value(namespace)),
-        };
-        all.into_iter().flatten().chain(one).flat_map(|(namespace, objects)| {
-            objects.iter().map(move |(name, object)| (namespace, name, object))
-        })
+        self.objects.iter(namespace)
     }
 
     pub(super) fn put(
@@ -68,16 +63,11 @@ impl Table {
         name: &Arc<str>,
         object: Arc<Stored>,
     ) -> Option<Arc<Stored>> {
-        self.objects.entry(Arc::clone(namespace)).or_default().insert(Arc::clone(name), object)
+        self.objects.put(namespace, name, object)
     }
 
     pub(super) fn take(&mut self, namespace: &str, name: &str) -> Option<Arc<Stored>> {
-        let objects = self.objects.get_mut(namespace)?;
-        let taken = objects.remove(name);
-        if objects.is_empty() {
-            self.objects.remove(namespace);
-        }
-        taken
+        self.objects.take(namespace, name)
     }
 
     /// Logs an event and gives the wakers of those who watch its namespace.

@@ -194,14 +194,24 @@ impl ApiClient {
         &self,
         kind: &ResourceKind,
         namespace: &str,
-        mut object: Value,
+        object: Value,
     ) -> Result<Value, ApiError> {
+        decode(&self.create_for_text(kind, namespace, object).await?)
+    }
+
+    /// Like [`Self::create`]; gives the stored object as text, for who reads it by a type.
+    pub(crate) async fn create_for_text(
+        &self,
+        kind: &ResourceKind,
+        namespace: &str,
+        mut object: Value,
+    ) -> Result<Vec<u8>, ApiError> {
         if let Some(map) = object.as_object_mut() {
             map.insert("apiVersion".to_owned(), kind.api_version().into());
             map.insert("kind".to_owned(), kind.kind.clone().into());
         }
         let path = kind.collection_path(namespace);
-        decode(&self.send(Ask::write(Method::POST, &path, "application/json", &object)).await?)
+        self.send(Ask::write(Method::POST, &path, "application/json", &object)).await
     }
 
     /// Applies a JSON merge patch, to a subresource if one is named.
@@ -212,12 +222,23 @@ impl ApiClient {
         subresource: Option<&str>,
         patch: &Value,
     ) -> Result<Value, ApiError> {
+        decode(&self.merge_patch_for_text(kind, key, subresource, patch).await?)
+    }
+
+    /// Like [`Self::merge_patch`]; gives the stored object as text, for who reads it by a type.
+    pub(crate) async fn merge_patch_for_text(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        subresource: Option<&str>,
+        patch: &Value,
+    ) -> Result<Vec<u8>, ApiError> {
         let mut path = kind.object_path(key);
         if let Some(subresource) = subresource {
             path.push('/');
             path.push_str(subresource);
         }
-        decode(&self.send(Ask::write(Method::PATCH, &path, "application/merge-patch+json", patch)).await?)
+        self.send(Ask::write(Method::PATCH, &path, "application/merge-patch+json", patch)).await
     }
 
     /// Deletes an object, only the one with that uid if a uid is given. Gives what is left of the object while
@@ -294,7 +315,8 @@ impl std::fmt::Debug for ApiClient {
     }
 }
 
-fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+/// Reads an answer.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|source| ApiError::Unreadable { source })
 }
 
