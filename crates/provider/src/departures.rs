@@ -1,14 +1,15 @@
-//! Machines, Clusters and control planes that were seen to go.
+//! Machines, Clusters, control planes and MachineDeployments that were seen to go.
 //!
 //! A host that names an object which is not there may belong to one that comes later: a backup or a move brings
 //! objects in any order. Where the end was seen there is no doubt.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use capm3_api::{
-    neighbours::{Cluster, KubeadmControlPlane},
+    neighbours::{Cluster, KubeadmControlPlane, MachineDeployment},
     v1beta2::Metal3Machine,
 };
+use capm3_domain::host::deployment_label;
 use capm3_engine::{Object, ObjectKey, ResourceKind};
 use parking_lot::Mutex;
 
@@ -21,19 +22,24 @@ pub(crate) struct Departures {
 }
 
 impl Departures {
-    /// Watches machines, Clusters and control planes go.
-    pub(crate) fn watch(self: &std::sync::Arc<Self>, context: &Context) {
-        self.watch_kind::<Metal3Machine>(context);
-        self.watch_kind::<Cluster>(context);
-        self.watch_kind::<KubeadmControlPlane>(context);
+    /// Watches machines, Clusters, control planes and MachineDeployments go. The latter are known by the label with which
+    /// hosts are booked for them: where a name is long, a booking has no more than that.
+    pub(crate) fn watch(self: &Arc<Self>, context: &Context) {
+        self.watch_kind::<Metal3Machine>(context, Object::key);
+        self.watch_kind::<Cluster>(context, Object::key);
+        self.watch_kind::<KubeadmControlPlane>(context, Object::key);
+        self.watch_kind::<MachineDeployment>(context, |deployment| {
+            let key = deployment.key();
+            ObjectKey::new(&key.namespace, deployment_label(&key.name))
+        });
     }
 
-    fn watch_kind<K: Object>(self: &std::sync::Arc<Self>, context: &Context) {
+    fn watch_kind<K: Object>(self: &Arc<Self>, context: &Context, known_as: fn(&K) -> ObjectKey) {
         let Some(store) = context.caches.store::<K>() else { return };
-        let departures = std::sync::Arc::clone(self);
+        let departures = Arc::clone(self);
         store.subscribe(move |change| {
             let Some(object) = change.new.as_ref().or(change.old.as_ref()) else { return };
-            let entry = (ResourceKind::of::<K>(), object.key());
+            let entry = (ResourceKind::of::<K>(), known_as(object));
             let mut gone = departures.gone.lock();
             match change.new {
                 Some(_) => gone.remove(&entry),

@@ -23,7 +23,7 @@ pub use judge::{Standing, could_be_taken, judge};
 pub use known::{is_left_of, known_host, known_host_uid};
 pub use predecessor::is_of_predecessor;
 pub use rejection::{HostCounts, HostVerdict, Rejection};
-pub use request::{HostRequest, control_plane_label, deployment_label, reuse_label};
+pub use request::{HostRequest, control_plane_label, deployment_label, deployment_of_label, reuse_label};
 pub use selector::{Requirement, Selector, SelectorError};
 
 #[cfg(test)]

@@ -95,6 +95,11 @@ pub fn deployment_label(name: &str) -> String {
     shortened(format!("md-{name}"))
 }
 
+/// Name of the MachineDeployment that books hosts with a label; none where the label may have only a part of the name.
+pub fn deployment_of_label(label: &str) -> Option<&str> {
+    label.strip_prefix("md-").filter(|_| label.len() < MAX_LENGTH)
+}
+
 /// Name of the first owner in the control-plane group, of any kind. An owner that cannot be read makes the whole
 /// list doubtful: no booking then.
 fn control_plane_name(machine: &Machine) -> Option<&str> {
@@ -128,6 +133,16 @@ fn shortened(value: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_tells_its_deployment_unless_the_name_was_too_long() {
+        for (length, expected) in [(1, true), (59, true), (60, false), (61, false), (200, false)] {
+            let name = "x".repeat(length);
+            let told = deployment_label(&name);
+            assert_eq!(deployment_of_label(&told), expected.then_some(name.as_str()), "{length}");
+        }
+        assert_eq!(deployment_of_label("cp-a"), None);
+    }
 
     fn machine(control_plane: bool, owners: serde_json::Value) -> Machine {
         let labels = if control_plane {

@@ -61,7 +61,11 @@ async fn kept_hosts_are_free_again_when_their_control_plane_is_gone() {
 
 /// Books a host of the example for the control plane, as a release before the look did.
 fn book(manifests: &mut [Manifest], host: &str) {
-    let booking = json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "cp-my-cluster-cp"}},
+    book_as(manifests, host, "cp-my-cluster-cp");
+}
+
+fn book_as(manifests: &mut [Manifest], host: &str, label: &str) {
+    let booking = json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": label}},
         "spec": {"consumerRef": {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "my-cluster",
             "namespace": "metal3"}}});
     change(manifests, "BareMetalHost", host, &booking);
@@ -98,6 +102,60 @@ async fn a_control_plane_that_comes_late_finds_its_booking() {
     rest(&lab).await;
     assert!(hosts_of(&lab, "my-cluster-cp").contains("rack1-host-4"));
     assert_eq!(events(&lab, "BookingEnded"), Vec::<String>::new());
+}
+
+/// The same for a MachineDeployment, also for one whose name is too long for the label.
+#[tokio::test(start_paused = true)]
+async fn a_deployment_that_was_not_seen_to_go_is_waited_for() {
+    let long = format!("md-{}-0123abcd", "x".repeat(51));
+    for (label, owner) in [
+        ("md-gone", "MachineDeployment metal3/gone".to_owned()),
+        (&long, format!("the MachineDeployment of bookings metal3/{long}")),
+    ] {
+        let mut manifests = racks_without_machines();
+        book_as(&mut manifests, "rack1-host-2", label);
+        let lab = started(&manifests).await;
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        assert_eq!(booked(&lab), ["rack1-host-2"], "{label}: it may come yet");
+        rest(&lab).await;
+        assert_eq!(booked(&lab), Vec::<String>::new(), "{label}");
+        let told = format!("rack1-host-2: the host is free again: {owner} is gone");
+        assert_eq!(events(&lab, "BookingEnded"), [told]);
+    }
+}
+
+/// A MachineDeployment that comes late, as after a restore, finds the host that was kept for it.
+#[tokio::test(start_paused = true)]
+async fn a_deployment_that_comes_late_finds_its_booking() {
+    let mut manifests = keeping(one_at_a_time());
+    book_as(&mut manifests, "rack3-host-3", "md-my-cluster-workers");
+    let is_late = |m: &Manifest| m.kind() == "MachineDeployment";
+    let (late, early): (Vec<_>, Vec<_>) = manifests.into_iter().partition(is_late);
+    let lab = started(&early).await;
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    lab.apply(&late).await.unwrap();
+    rest(&lab).await;
+    assert!(hosts_of(&lab, "my-cluster-workers").contains("rack3-host-3"));
+    assert_eq!(events(&lab, "BookingEnded"), Vec::<String>::new());
+}
+
+/// A MachineDeployment keeps its bookings while it is there and no longer, however long its name is.
+#[tokio::test(start_paused = true)]
+async fn a_deployment_that_is_gone_takes_its_bookings_along() {
+    let shortened = format!("md-{}-12cc2644", "x".repeat(51));
+    for (name, label) in [("short".to_owned(), "md-short"), ("x".repeat(62), &shortened)] {
+        let mut manifests = racks_without_machines();
+        manifests.extend(three_racks().into_iter().filter(|m| m.kind() == "MachineDeployment"));
+        let idle = json!({"metadata": {"name": name}, "spec": {"replicas": 0}});
+        change(&mut manifests, "MachineDeployment", "my-cluster-workers", &idle);
+        book_as(&mut manifests, "rack1-host-2", label);
+        let lab = started(&manifests).await;
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert_eq!(booked(&lab), ["rack1-host-2"], "the deployment is there");
+        delete(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", &name).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(booked(&lab), Vec::<String>::new(), "seen to go: no grace");
+    }
 }
 
 /// A kind of control planes that nothing of ours watches.

@@ -21,7 +21,9 @@ pub fn decide(snapshot: &Snapshot, owner_is_gone: bool, fast_track: bool) -> Pla
     }
     match &snapshot.absent {
         Some(Absent::Machine(machine)) if owner_is_gone => give_back(host, machine, fast_track),
-        Some(owner @ (Absent::Cluster(_) | Absent::ControlPlane(_))) if owner_is_gone => {
+        Some(owner @ (Absent::Cluster(_) | Absent::ControlPlane(_) | Absent::Deployment(_)))
+            if owner_is_gone =>
+        {
             end_booking(host, &format!("{owner} is gone"))
         }
         Some(_) => Plan::done(),

@@ -87,6 +87,7 @@ fn patience(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Abse
         Absent::ControlPlane(owner) => {
             owner.is_watched() && context.departures.has_seen::<KubeadmControlPlane>(&owner.key)
         }
+        Absent::Deployment(booking) => context.departures.has_seen::<MachineDeployment>(booking),
     };
     if seen {
         return Duration::ZERO;

@@ -8,7 +8,7 @@ use capm3_api::{
     v1beta2::{self, Metal3Machine},
     vocabulary::label,
 };
-use capm3_domain::host::control_plane_label;
+use capm3_domain::host::{control_plane_label, deployment_of_label};
 use capm3_engine::{ObjectKey, Reader};
 
 use crate::indexes::DEPLOYMENTS_BY_BOOKING;
@@ -34,6 +34,9 @@ pub enum Absent {
     Cluster(ObjectKey),
     /// The control plane that it is booked for.
     ControlPlane(ControlPlane),
+    /// The MachineDeployment that it is booked for: its namespace, and the label of the booking, in which a long name is
+    /// shortened.
+    Deployment(ObjectKey),
 }
 
 /// A control plane as a Cluster names it.
@@ -72,6 +75,10 @@ impl fmt::Display for Absent {
             Self::Machine(key) => write!(f, "Metal3Machine {key}"),
             Self::Cluster(key) => write!(f, "Cluster {key}"),
             Self::ControlPlane(ControlPlane { kind, key, .. }) => write!(f, "{kind} {key}"),
+            Self::Deployment(ObjectKey { namespace, name: label }) => match deployment_of_label(label) {
+                Some(name) => write!(f, "MachineDeployment {namespace}/{name}"),
+                None => write!(f, "the MachineDeployment of bookings {namespace}/{label}"),
+            },
         }
     }
 }
@@ -121,11 +128,15 @@ fn booking(reader: &impl Reader, host: &BareMetalHost, cluster: &Cluster) -> Boo
     if cluster.metadata.is_deleting() {
         return Booking::IsOver;
     }
-    let deployments =
-        || reader.by_index(&DEPLOYMENTS_BY_BOOKING, &format!("{}/{label}", host.metadata.namespace_str()));
     match label.split_once('-') {
         Some(("cp", _)) => booking_of_control_plane(reader, label, cluster),
-        Some(("md", _)) if deployments().is_empty() => Booking::IsOver,
+        Some(("md", _)) => {
+            let booking = ObjectKey::new(host.metadata.namespace_str(), label);
+            match reader.count(&DEPLOYMENTS_BY_BOOKING, &booking.to_string()) {
+                0 => Booking::WithoutOwner(Absent::Deployment(booking)),
+                _ => Booking::Stands,
+            }
+        }
         _ => Booking::Stands,
     }
 }

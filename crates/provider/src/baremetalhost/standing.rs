@@ -1,7 +1,12 @@
 //! Whether an owner that a host names is there, asked of the server itself.
 
-use capm3_api::{metadata::MetadataExt, neighbours::Cluster, v1beta2::Metal3Machine};
-use capm3_engine::{ApiError, ObjectKey, ResourceKind};
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::{Cluster, MachineDeployment},
+    v1beta2::Metal3Machine,
+};
+use capm3_domain::host::{deployment_label, deployment_of_label};
+use capm3_engine::{ApiError, Detail, ObjectKey, ResourceKind};
 use kube::core::ObjectMeta;
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,6 +38,7 @@ pub(super) async fn standing(context: &Context, absent: &Absent) -> Result<Stand
                 answer => answer,
             };
         }
+        Absent::Deployment(booking) => return of_deployment(context, booking).await,
     };
     Ok(if found.is_some() { Standing::Stays } else { Standing::Gone })
 }
@@ -61,6 +67,33 @@ async fn of_control_plane(context: &Context, wanted: &ControlPlane) -> Result<St
         Some(found) if found.metadata.is_deleting() => Standing::Goes,
         Some(_) => Standing::Stays,
     })
+}
+
+/// The MachineDeployment that books hosts with a label: by its name, or by all names where the label has only a part of it.
+async fn of_deployment(context: &Context, booking: &ObjectKey) -> Result<Standing, ApiError> {
+    let standing = |is_there: bool| if is_there { Standing::Stays } else { Standing::Gone };
+    if let Some(name) = deployment_of_label(&booking.name) {
+        let key = ObjectKey::new(&booking.namespace, name);
+        return Ok(standing(context.read_live::<MachineDeployment>(&key).await?.is_some()));
+    }
+    let kind = ResourceKind::of::<MachineDeployment>();
+    let mut token: Option<String> = None;
+    loop {
+        let page = context.client.list_page::<OnlyMetadata>(
+            &kind,
+            &booking.namespace,
+            Detail::Metadata,
+            token.as_deref(),
+        );
+        let page = page.await?;
+        if page.items.iter().any(|found| deployment_label(found.metadata.name_str()) == booking.name) {
+            return Ok(Standing::Stays);
+        }
+        token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if token.is_none() {
+            return Ok(Standing::Gone);
+        }
+    }
 }
 
 /// A version under which the objects of a definition are served.

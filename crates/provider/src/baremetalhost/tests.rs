@@ -56,7 +56,7 @@ fn a_booking_is_judged_by_its_owner() {
         ("it is being deleted", "cp-kcp", kubeadm(), Some(leaving), is_over.clone()),
         ("it is not there", "cp-kcp", kubeadm(), None, absent("KubeadmControlPlane ns/kcp")),
         ("it is not there during a move", "cp-kcp", paused(), None, stands.clone()),
-        ("the Cluster has another one", "cp-old", kubeadm(), Some(named("kcp")), is_over.clone()),
+        ("the Cluster has another one", "cp-old", kubeadm(), Some(named("kcp")), is_over),
         (
             "its kind is not watched",
             "cp-kcp",
@@ -74,7 +74,7 @@ fn a_booking_is_judged_by_its_owner() {
         ("its kind is not told", "cp-kcp", refers(""), None, stands.clone()),
         ("the Cluster names none", "cp-kcp", json!({}), None, stands.clone()),
         ("the deployment is there", "md-md", json!({}), None, stands),
-        ("the deployment is not there", "md-other", json!({}), None, is_over),
+        ("the deployment is not there", "md-other", json!({}), None, absent("MachineDeployment ns/other")),
     ];
     for (what, booking, cluster, control_plane, expected) in table {
         let seen = seen(booking, cluster, control_plane);
