@@ -125,6 +125,16 @@ pub const BOOKED_HOSTS_BY_CLUSTER: Index<BareMetalHost> = Index {
     },
 };
 
+/// Hosts that we paused, by the Cluster that they are labelled with.
+pub const PAUSED_HOSTS_BY_CLUSTER: Index<BareMetalHost> = Index {
+    name: "paused-by-cluster",
+    values: |host| {
+        let ours = host.metadata.annotation(annotation::HOST_PAUSED) == Some(annotation::HOST_PAUSED_BY_US);
+        let cluster = host.metadata.label(label::CLUSTER_NAME).filter(|_| ours);
+        cluster.map(|cluster| in_namespace(&host.metadata, cluster)).into_iter().collect()
+    },
+};
+
 /// Hosts that are booked for a next machine, by the label of the booking.
 pub const BOOKED_HOSTS_BY_LABEL: Index<BareMetalHost> = Index {
     name: "booked-by-label",
@@ -388,6 +398,7 @@ pub fn register(caches: &mut Caches) {
         HOSTS_BY_UID,
         BOOKED_HOSTS_BY_CLUSTER,
         BOOKED_HOSTS_BY_LABEL,
+        PAUSED_HOSTS_BY_CLUSTER,
     ]);
     caches.add::<Cluster>(&[]);
     caches.add::<Machine>(&[CAPI_MACHINES_BY_CLUSTER]);

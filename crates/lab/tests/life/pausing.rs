@@ -47,6 +47,44 @@ async fn a_machine_deleted_during_a_pause_goes_after_it() {
     assert_free(&lab, &host_of(&machine));
 }
 
+/// The host of a machine that was taken away by hand during a pause is left alone while the pause lasts, and given back
+/// with the end of the pause.
+#[tokio::test(start_paused = true)]
+async fn a_machine_stripped_during_a_pause_leaves_no_paused_host_behind() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    pause_cluster(&lab, true).await;
+    rest(&lab).await;
+    strip(&lab, API, "Metal3Machine", &name(&machine)).await;
+    rest(&lab).await;
+    let host = get(&lab, "BareMetalHost", &host_of(&machine));
+    assert_eq!(text(&host, PAUSED), "metal3.io/capm3", "it may be on its way to another management cluster");
+    assert_eq!(text(&host, "/status/provisioning/state"), "provisioned");
+    strip(&lab, CAPI, "Machine", &name(&machine)).await;
+    scale_workers(&lab, 2).await;
+    pause_cluster(&lab, false).await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
+    assert_eq!(paused_hosts(&lab), 0);
+    assert_free(&lab, &host_of(&machine));
+    assert!(lab.object("Metal3DataClaim", &name(&machine)).is_none());
+}
+
+/// Without its Cluster nobody can tell whether a paused host was moved away: it stays as it is.
+#[tokio::test(start_paused = true)]
+async fn a_paused_host_whose_cluster_is_gone_is_left_alone() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    pause_cluster(&lab, true).await;
+    rest(&lab).await;
+    strip(&lab, API, "Metal3Machine", &name(&machine)).await;
+    strip(&lab, CAPI, "Cluster", "my-cluster").await;
+    tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
+    let host = get(&lab, "BareMetalHost", &host_of(&machine));
+    assert_eq!(text(&host, PAUSED), "metal3.io/capm3");
+    assert_eq!(text(&host, "/status/provisioning/state"), "provisioned");
+}
+
 #[tokio::test(start_paused = true)]
 async fn hosts_that_were_paused_while_they_were_wiped_are_given_back_after_the_pause() {
     let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();

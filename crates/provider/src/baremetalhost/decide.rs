@@ -16,7 +16,7 @@ use super::{Absent, Snapshot};
 /// A host that is being moved or deleted is left alone.
 pub fn decide(snapshot: &Snapshot, owner_is_gone: bool, fast_track: bool) -> Plan {
     let host = &snapshot.host;
-    if host.metadata.is_deleting() || host.metadata.annotation(annotation::HOST_PAUSED).is_some() {
+    if host.metadata.is_deleting() || snapshot.rests {
         return Plan::done();
     }
     match &snapshot.absent {
@@ -92,7 +92,12 @@ mod tests {
     use super::*;
 
     fn snapshot(host: Value, absent: Option<Absent>, booking_is_over: bool) -> Snapshot {
-        Snapshot { host: Arc::new(serde_json::from_value(host).unwrap()), absent, booking_is_over }
+        Snapshot {
+            host: Arc::new(serde_json::from_value(host).unwrap()),
+            absent,
+            booking_is_over,
+            rests: false,
+        }
     }
 
     fn used() -> Value {
@@ -126,7 +131,12 @@ mod tests {
         assert!(decide(&snapshot(used(), gone(), false), false, false).is_quiet(), "not confirmed");
         let mut moving = used();
         moving["metadata"]["annotations"] = json!({annotation::HOST_PAUSED: annotation::HOST_PAUSED_BY_US});
-        assert!(decide(&snapshot(moving, gone(), false), true, false).is_quiet(), "being moved");
+        let mut moving = snapshot(moving, gone(), false);
+        moving.rests = true;
+        assert!(decide(&moving, true, false).is_quiet(), "being moved");
+        moving.rests = false;
+        let text = decide(&moving, true, false).to_string();
+        assert!(text.contains(&format!("{}\":null", annotation::HOST_PAUSED)), "the pause is over: {text}");
         let mut leaving = used();
         leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         assert!(decide(&snapshot(leaving, gone(), false), true, false).is_quiet(), "being deleted");

@@ -18,8 +18,9 @@ use capm3_api::{
     v1beta2::Metal3Machine,
 };
 use capm3_domain::host::{control_plane_label, deployment_label};
-use capm3_engine::{ActError, Controller, Object, ObjectKey, Outcome, Plan, Queue, drive};
+use capm3_engine::{ActError, ApiError, Controller, Object, ObjectKey, Outcome, Plan, Queue, drive};
 pub use decide::decide;
+use observe::cluster_that_paused;
 pub use observe::{Absent, ControlPlane, Snapshot, observe};
 use parking_lot::Mutex;
 use standing::{Standing, standing};
@@ -27,7 +28,7 @@ use tokio::time::Instant;
 
 use crate::{
     context::{Context, boxed},
-    indexes::{BOOKED_HOSTS_BY_CLUSTER, BOOKED_HOSTS_BY_LABEL, HOSTS_BY_CONSUMER},
+    indexes::{BOOKED_HOSTS_BY_CLUSTER, BOOKED_HOSTS_BY_LABEL, HOSTS_BY_CONSUMER, PAUSED_HOSTS_BY_CLUSTER},
     watching::{Waker, came_or_went},
 };
 
@@ -66,7 +67,12 @@ async fn reconcile(context: &Context, missing: &Missing, key: &ObjectKey) -> Out
     // Only the server itself can say that the owner is gone.
     match standing(context, &absent).await {
         Ok(Standing::Gone) => match patience(context, missing, key, &absent) {
-            Duration::ZERO => act(context, key, true).await,
+            Duration::ZERO => match confirm_end_of_pause(context, key).await {
+                Ok(()) => act(context, key, true).await,
+                Err(source) => {
+                    Outcome::Failed(ActError { what: format!("read the Cluster of {key}"), source })
+                }
+            },
             left => Outcome::After(left),
         },
         Ok(Standing::Goes) => act(context, key, true).await,
@@ -98,6 +104,15 @@ fn patience(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Abse
         *entry = (absent.clone(), Instant::now());
     }
     GRACE.saturating_sub(entry.1.elapsed())
+}
+
+/// Only the server itself can say that the Cluster which paused a host is not paused any more.
+async fn confirm_end_of_pause(context: &Context, key: &ObjectKey) -> Result<(), ApiError> {
+    let snapshot = observe(&*context.caches, key).filter(|snapshot| !snapshot.rests);
+    if let Some(cluster) = snapshot.and_then(|snapshot| cluster_that_paused(&snapshot.host)) {
+        context.read_live::<Cluster>(&cluster).await?;
+    }
+    Ok(())
 }
 
 async fn act(context: &Context, key: &ObjectKey, owner_is_gone: bool) -> Outcome {
@@ -135,7 +150,9 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
                 return;
             }
             for cluster in [&change.old, &change.new].into_iter().flatten() {
-                w.by_index(&BOOKED_HOSTS_BY_CLUSTER, &cluster.key().to_string());
+                let key = cluster.key().to_string();
+                w.by_index(&BOOKED_HOSTS_BY_CLUSTER, &key);
+                w.by_index(&PAUSED_HOSTS_BY_CLUSTER, &key);
             }
         });
     }

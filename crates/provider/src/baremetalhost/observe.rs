@@ -6,7 +6,7 @@ use capm3_api::{
     metadata::{MetadataExt, group_of},
     neighbours::{BareMetalHost, CAPI_GROUP, CONTROL_PLANE_GROUP, Cluster, KubeadmControlPlane},
     v1beta2::{self, Metal3Machine},
-    vocabulary::label,
+    vocabulary::{annotation, label},
 };
 use capm3_domain::host::{control_plane_label, deployment_of_label};
 use capm3_engine::{ObjectKey, Reader};
@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub absent: Option<Absent>,
     /// Whether the owner of the host's booking is there but will not use it any more.
     pub booking_is_over: bool,
+    /// Whether the host is paused and must be left alone.
+    pub rests: bool,
 }
 
 /// An owner that a host names and that is not there as far as the reader can tell: it shows no control plane of a kind
@@ -86,7 +88,8 @@ impl fmt::Display for Absent {
 /// Reads the snapshot; `None` when the host is gone.
 pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let host = reader.get::<BareMetalHost>(key)?;
-    let nobody = Snapshot { host: Arc::clone(&host), absent: None, booking_is_over: false };
+    let rests = rests(reader, &host);
+    let nobody = Snapshot { host: Arc::clone(&host), absent: None, booking_is_over: false, rests };
     let Some(consumer) = &host.spec.consumer_ref else { return Some(nobody) };
     let home = consumer.namespace.as_deref() == Some(key.namespace.as_str());
     let Some(name) = consumer.name.as_deref().filter(|_| home) else { return Some(nobody) };
@@ -107,6 +110,23 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         },
         _ => nobody,
     })
+}
+
+/// A paused host may be on its way to another management cluster. Our own pause came with that of the Cluster and says
+/// nothing any more once that is over; a Cluster that is not there may have gone ahead of the host.
+fn rests(reader: &impl Reader, host: &BareMetalHost) -> bool {
+    if host.metadata.annotation(annotation::HOST_PAUSED).is_none() {
+        return false;
+    }
+    let cluster = cluster_that_paused(host).and_then(|cluster| reader.get::<Cluster>(&cluster));
+    cluster.is_none_or(|cluster| cluster.is_paused())
+}
+
+/// The Cluster whose pause put our own on the host.
+pub(super) fn cluster_that_paused(host: &BareMetalHost) -> Option<ObjectKey> {
+    let ours = host.metadata.annotation(annotation::HOST_PAUSED) == Some(annotation::HOST_PAUSED_BY_US);
+    let cluster = host.metadata.label(label::CLUSTER_NAME).filter(|_| ours)?;
+    Some(ObjectKey::new(host.metadata.namespace_str(), cluster))
 }
 
 /// How it stands with the booking of a host.

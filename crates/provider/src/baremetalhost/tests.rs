@@ -1,6 +1,9 @@
-//! Tables of what a reader makes of a host's booking.
+//! Tables of what a reader makes of a host's booking and of its pause.
 
-use capm3_api::{neighbours::MachineDeployment, vocabulary::label};
+use capm3_api::{
+    neighbours::MachineDeployment,
+    vocabulary::{annotation, label},
+};
 use capm3_engine::Caches;
 use serde_json::{Value, json};
 
@@ -79,5 +82,27 @@ fn a_booking_is_judged_by_its_owner() {
     for (what, booking, cluster, control_plane, expected) in table {
         let seen = seen(booking, cluster, control_plane);
         assert_eq!((seen.absent.map(|a| a.to_string()), seen.booking_is_over), expected, "{what}");
+    }
+}
+
+#[test]
+fn only_a_pause_of_ours_ends_with_that_of_the_cluster() {
+    let ours = annotation::HOST_PAUSED_BY_US;
+    for (what, mark, labelled, cluster, expected) in [
+        ("not paused", None, "c", json!({"paused": true}), false),
+        ("paused with its Cluster", Some(ours), "c", json!({"paused": true}), true),
+        ("the Cluster works again", Some(ours), "c", json!({}), false),
+        ("paused by somebody else", Some("mine"), "c", json!({}), true),
+        ("the Cluster is not there", Some(ours), "other", json!({}), true),
+    ] {
+        let mut caches = Caches::default();
+        indexes::register(&mut caches);
+        put::<Cluster>(&caches, json!({"metadata": named("c")["metadata"], "spec": cluster}));
+        let mut host = named("h");
+        host["metadata"]["labels"] = json!({label::CLUSTER_NAME: labelled});
+        host["metadata"]["annotations"] =
+            mark.map_or(json!({}), |mark| json!({annotation::HOST_PAUSED: mark}));
+        put::<BareMetalHost>(&caches, host);
+        assert_eq!(observe(&caches, &ObjectKey::new("ns", "h")).unwrap().rests, expected, "{what}");
     }
 }
