@@ -3,7 +3,10 @@
 use std::{
     any::{Any, TypeId},
     collections::BTreeMap,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use futures::{FutureExt, future::BoxFuture};
@@ -31,16 +34,21 @@ trait Feed: Send + Sync {
     fn start(&self, client: ApiClient, tasks: &Tasks);
     fn is_synced(&self) -> bool;
     fn is_current(&self) -> bool;
+    fn is_followed(&self) -> bool;
     fn synced(&self) -> BoxFuture<'_, ()>;
 }
 
-struct Fed<K: Object>(Arc<Store<K>>, Detail);
+struct Fed<K: Object> {
+    store: Arc<Store<K>>,
+    detail: Detail,
+    followed: Arc<AtomicBool>,
+}
 
 impl<K: Object> Fed<K> {
     fn take(&self, object: serde_json::Result<K>) {
         match object {
             Ok(object) => {
-                self.0.apply(object);
+                self.store.apply(object);
             }
             Err(error) => warn!(kind = %K::kind(&()), %error, "the answer to a write could not be read"),
         }
@@ -57,27 +65,32 @@ impl<K: Object> Feed for Fed<K> {
     }
 
     fn remove(&self, key: &ObjectKey, version: u64) {
-        self.0.remove(key, version);
+        self.store.remove(key, version);
     }
 
     fn version(&self, key: &ObjectKey) -> u64 {
-        self.0.get(key).map_or(0, |object| object.version())
+        self.store.get(key).map_or(0, |object| object.version())
     }
 
     fn start(&self, client: ApiClient, tasks: &Tasks) {
-        tasks.spawn(Informer::new(client, Arc::clone(&self.0), self.1).run());
+        let informer = Informer::new(client, Arc::clone(&self.store), self.detail);
+        tasks.spawn(informer.telling(Arc::clone(&self.followed)).run());
     }
 
     fn is_synced(&self) -> bool {
-        self.0.is_synced()
+        self.store.is_synced()
     }
 
     fn is_current(&self) -> bool {
-        self.0.is_current()
+        self.store.is_current()
+    }
+
+    fn is_followed(&self) -> bool {
+        self.followed.load(Ordering::Relaxed)
     }
 
     fn synced(&self) -> BoxFuture<'_, ()> {
-        self.0.synced().boxed()
+        self.store.synced().boxed()
     }
 }
 
@@ -96,7 +109,8 @@ impl Caches {
         let store = Arc::new(Store::new(indexes));
         self.by_type.insert(TypeId::of::<K>(), Arc::clone(&store) as Arc<dyn Any + Send + Sync>);
         let kind = ResourceKind::of::<K>();
-        self.by_resource.insert((kind.group, kind.plural), Arc::new(Fed(Arc::clone(&store), detail)));
+        let feed = Fed { store: Arc::clone(&store), detail, followed: Arc::default() };
+        self.by_resource.insert((kind.group, kind.plural), Arc::new(feed));
         store
     }
 
@@ -121,6 +135,12 @@ impl Caches {
     /// Whether every kind is followed, or was a few seconds ago.
     pub fn are_current(&self) -> bool {
         self.by_resource.values().all(|feed| feed.is_current())
+    }
+
+    /// Whether every kind is followed at this moment: no watch is broken or waits to be opened again, so that what the
+    /// server has told is all there is.
+    pub fn are_followed(&self) -> bool {
+        self.by_resource.values().all(|feed| feed.is_followed())
     }
 
     /// Waits until every first list has arrived.

@@ -5,13 +5,16 @@ mod common;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use capm3_lab::{
     Lab, Options, Settled,
-    faults::{Faults, NoFaults, Storm},
+    faults::{Call, Fault, Faults, NoFaults, Refusal, Storm},
     fleet::fleet,
     invariants::{leaks, mix_ups},
     report::report,
@@ -59,31 +62,13 @@ async fn two_replicas_give_two_hundred_machines_one_host_each() {
 async fn two_replicas_in_a_storm_give_two_hundred_machines_one_host_each() {
     let storm = Arc::new(Storm::new(7, 10));
     let lab = two_replicas(Arc::clone(&storm) as Arc<dyn Faults>).await;
-    until(&lab, "enough calls went wrong", || storm.hits() > 500).await;
+    assert!(storm.hits() > 500, "only {} calls went wrong", storm.hits());
     storm.over();
-    until(&lab, "every machine is ready", || ready(&lab) == MACHINES).await;
+    rest(&lab).await;
     assert_one_to_one(&lab);
     let before = writes(&lab);
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(writes(&lab), before, "nothing is written once the storm is over");
-}
-
-/// How many machines are ready.
-fn ready(lab: &Lab) -> usize {
-    report(lab, 0).machines.iter().filter(|machine| machine.ready).count()
-}
-
-/// Waits until that is so. A cache whose watch broke pauses before it lists again, which looks like rest; the longest such
-/// pause is half a minute.
-async fn until(lab: &Lab, what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..60 {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        rest(lab).await;
-        if is_so() {
-            return;
-        }
-    }
-    panic!("not after an hour: {what}");
 }
 
 fn writes(lab: &Lab) -> u64 {
@@ -98,11 +83,41 @@ fn writes(lab: &Lab) -> u64 {
 async fn caches_list_again_when_the_server_has_forgotten_what_they_missed() {
     let lab = Lab::start(&Options { remembered: Some(1), ..Options::default() }).await.unwrap();
     lab.apply(&fleet(10)).await.unwrap();
-    until(&lab, "every machine is ready", || ready(&lab) == 11).await;
+    rest(&lab).await;
     let requests = lab.server().requests();
     let lists = |resource: &str| -> u64 {
         let of_provider = requests.iter().filter(|r| r.user_agent == "capm3" && r.verb == "list");
         of_provider.filter(|r| r.resource == resource).map(|r| r.count).sum()
     };
     assert!(lists("metal3.io/baremetalhosts") > 1, "nothing was forgotten: {requests:?}");
+    assert_eq!(report(&lab, 0).machines.iter().filter(|machine| machine.ready).count(), 11);
+}
+
+/// No watch of hosts can be opened until that is over.
+#[derive(Default)]
+struct Blind {
+    over: AtomicBool,
+}
+
+impl Faults for Blind {
+    fn befall(&self, call: &Call) -> Fault {
+        let is_hit = call.is_watch() && call.path.contains("baremetalhosts");
+        match is_hit && !self.over.load(Ordering::Relaxed) {
+            true => Fault::Refused(Refusal::Unavailable),
+            false => Fault::None,
+        }
+    }
+}
+
+/// A provider that waits to open a watch again does not know what there is to do: that is no rest.
+#[tokio::test(start_paused = true)]
+async fn a_lab_whose_watches_are_broken_is_not_at_rest() {
+    let blind = Arc::new(Blind::default());
+    let options = Options { faults: Arc::clone(&blind) as Arc<dyn Faults>, ..Options::default() };
+    let lab = Lab::start(&options).await.unwrap();
+    assert_eq!(lab.settle(Duration::from_secs(600)).await, Settled::Busy);
+    blind.over.store(true, Ordering::Relaxed);
+    lab.apply(&fleet(10)).await.unwrap();
+    rest(&lab).await;
+    assert_eq!(report(&lab, 0).machines.iter().filter(|machine| machine.ready).count(), 11);
 }

@@ -131,9 +131,10 @@ impl Provider {
         self.controllers.iter().map(|controller| (controller.name, controller.queue.taken())).collect()
     }
 
-    /// Whether every first list has arrived and no key waits, is worked on or is due later.
+    /// Whether every first list has arrived, no watch is broken, and no key waits, is worked on or is due later.
     pub fn is_idle(&self) -> bool {
         self.caches.are_synced()
+            && self.caches.are_followed()
             && self.workloads.is_settled()
             && self.controllers.iter().all(|controller| controller.queue.depth().is_empty())
     }

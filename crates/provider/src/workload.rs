@@ -5,7 +5,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -26,6 +29,9 @@ use tracing::warn;
 
 /// When a cluster that does not answer is tried again.
 const RETRY: Duration = Duration::from_secs(10);
+
+/// A cluster that does not answer for so long may never do: longer than the longest pause before it is tried again.
+const LASTING: Duration = Duration::from_secs(60);
 
 /// When a kubeconfig that cannot be used is read again although nobody told of a change.
 const SAFETY_NET: Duration = Duration::from_secs(600);
@@ -102,6 +108,8 @@ struct Connection {
     workload: Workload,
     /// Rung when the kubeconfig Secret has changed.
     secret_changed: Arc<Notify>,
+    /// Whether its Nodes are watched at present.
+    followed: Arc<AtomicBool>,
     _task: Tasks,
 }
 
@@ -143,9 +151,16 @@ impl Workloads {
         known.get(cluster).map_or(Workload::Unknown, |connection| connection.workload.clone())
     }
 
-    /// Whether no connection is being made at the moment.
+    /// Whether no connection is being made or made again at the moment. A cluster that does not answer for long is not
+    /// waited for.
     pub fn is_settled(&self) -> bool {
-        !self.known.lock().values().any(|c| matches!(c.workload, Workload::Connecting))
+        let now = self.clock.now();
+        self.known.lock().values().all(|connection| match &connection.workload {
+            Workload::Unknown => true,
+            Workload::Connecting => false,
+            Workload::Unreachable { since, .. } => now.duration_since(*since).unsigned_abs() >= LASTING,
+            Workload::Synced(..) => connection.followed.load(Ordering::Relaxed),
+        })
     }
 
     /// Connects to a cluster, once; later calls do nothing.
@@ -179,9 +194,15 @@ impl Workloads {
 
     fn start(self: &Arc<Self>, cluster: &ObjectKey, workload: Workload, pause: Duration) {
         let secret_changed = Arc::new(Notify::new());
-        let task = Tasks::default();
-        task.spawn(run(Arc::downgrade(self), cluster.clone(), Arc::clone(&secret_changed), pause));
-        let connection = Connection { workload, secret_changed, _task: task };
+        let followed = Arc::new(AtomicBool::default());
+        let (task, this) = (Tasks::default(), Arc::downgrade(self));
+        let (changed, follows) = (Arc::clone(&secret_changed), Arc::clone(&followed));
+        let cluster_key = cluster.clone();
+        task.spawn(async move {
+            tokio::time::sleep(pause).await;
+            run(this, cluster_key, changed, follows).await;
+        });
+        let connection = Connection { workload, secret_changed, followed, _task: task };
         let replaced = self.known.lock().insert(cluster.clone(), connection);
         drop(replaced);
     }
@@ -253,8 +274,12 @@ fn matters(change: &Change<Node>) -> bool {
 }
 
 /// Connects, then keeps the Nodes; while that fails, says why and tries again when the Secret changes or after a while.
-async fn run(workloads: Weak<Workloads>, cluster: ObjectKey, secret_changed: Arc<Notify>, pause: Duration) {
-    tokio::time::sleep(pause).await;
+async fn run(
+    workloads: Weak<Workloads>,
+    cluster: ObjectKey,
+    secret_changed: Arc<Notify>,
+    followed: Arc<AtomicBool>,
+) {
     loop {
         let Some(this) = workloads.upgrade() else { return };
         let (kubeconfig, wait) = match this.kubeconfig(&cluster).await {
@@ -269,7 +294,7 @@ async fn run(workloads: Weak<Workloads>, cluster: ObjectKey, secret_changed: Arc
         match (client, kubeconfig) {
             (Ok(client), Ok(kubeconfig)) => {
                 drop(this);
-                let follow = follow(workloads.clone(), cluster.clone(), client);
+                let follow = follow(workloads.clone(), cluster.clone(), client, Arc::clone(&followed));
                 let replaced = until_replaced(&workloads, &cluster, &secret_changed, &kubeconfig);
                 tokio::select! {
                     biased;
@@ -308,7 +333,12 @@ async fn until_replaced(workloads: &Weak<Workloads>, cluster: &ObjectKey, change
     }
 }
 
-async fn follow(workloads: Weak<Workloads>, cluster: ObjectKey, client: ApiClient) {
+async fn follow(
+    workloads: Weak<Workloads>,
+    cluster: ObjectKey,
+    client: ApiClient,
+    followed: Arc<AtomicBool>,
+) {
     let store = Arc::new(Store::<Node>::new(&[NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID]));
     let (weak, key) = (workloads.clone(), cluster.clone());
     store.subscribe(move |change| {
@@ -324,7 +354,7 @@ async fn follow(workloads: Weak<Workloads>, cluster: ObjectKey, client: ApiClien
             Err(error) => this.unreachable(&cluster, format!("its Nodes cannot be listed: {error}")),
         }
     });
-    informer.run().await;
+    informer.telling(followed).run().await;
 }
 
 impl std::fmt::Debug for Workloads {

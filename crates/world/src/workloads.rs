@@ -95,7 +95,8 @@ impl Workloads {
         self.known.lock().clear();
     }
 
-    pub(crate) fn are_synced(&self) -> bool {
-        self.known.lock().values().all(|workload| workload.caches.are_synced())
+    pub(crate) fn are_followed(&self) -> bool {
+        let known = self.known.lock();
+        known.values().all(|workload| workload.caches.are_synced() && workload.caches.are_followed())
     }
 }

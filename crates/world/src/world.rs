@@ -73,10 +73,11 @@ impl World {
         Self { context, controllers, _tasks: tasks }
     }
 
-    /// Whether every first list has arrived and no key waits, is worked on or is due later.
+    /// Whether every first list has arrived, no watch is broken, and no key waits, is worked on or is due later.
     pub fn is_idle(&self) -> bool {
         self.context.caches.are_synced()
-            && self.context.workloads.are_synced()
+            && self.context.caches.are_followed()
+            && self.context.workloads.are_followed()
             && self.controllers.iter().all(|controller| controller.queue.depth().is_empty())
     }
 

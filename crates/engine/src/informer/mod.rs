@@ -4,7 +4,14 @@ mod groups;
 mod slots;
 mod store;
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::FutureExt;
 
@@ -29,6 +36,7 @@ pub struct Informer<K: Object> {
     store: Arc<Store<K>>,
     detail: Detail,
     report: Option<Report>,
+    followed: Arc<AtomicBool>,
 }
 
 impl<K: Object> std::fmt::Debug for Informer<K> {
@@ -40,7 +48,7 @@ impl<K: Object> std::fmt::Debug for Informer<K> {
 impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
     pub fn new(client: ApiClient, store: Arc<Store<K>>, detail: Detail) -> Self {
-        Self { client, store, detail, report: None }
+        Self { client, store, detail, report: None, followed: Arc::default() }
     }
 
     /// Tells whether the server can be reached: called after each list. A watch that breaks leads to a list.
@@ -50,12 +58,21 @@ impl<K: Object> Informer<K> {
         self
     }
 
+    /// Keeps there whether the kind is followed at present: a watch is open, or there is nothing to watch. Otherwise a
+    /// list is under way or waited for.
+    #[must_use]
+    pub fn telling(mut self, followed: Arc<AtomicBool>) -> Self {
+        self.followed = followed;
+        self
+    }
+
     /// Runs until it is dropped. Errors, and panics of those who are told, are waited out with growing pauses; they
     /// never end the task.
     pub async fn run(self) {
         let mut pause = FIRST_PAUSE;
         loop {
             let outcome = AssertUnwindSafe(self.list_and_watch(&mut pause)).catch_unwind().await;
+            self.followed.store(matches!(outcome, Ok(ApiError::NotFound { .. })), Ordering::Relaxed);
             match outcome {
                 Ok(ApiError::Expired { .. }) => debug!(kind = %K::kind(&()), "listing again"),
                 Ok(error) => {
@@ -91,7 +108,9 @@ impl<K: Object> Informer<K> {
             }
         };
         loop {
-            match self.follow(&kind, &mut version).await {
+            let watched = self.follow(&kind, &mut version).await;
+            self.followed.store(false, Ordering::Relaxed);
+            match watched {
                 // A watch that told nothing may end at once again: do not run in circles.
                 Ok(0) => tokio::time::sleep(FIRST_PAUSE).await,
                 Ok(_) => *pause = FIRST_PAUSE,
@@ -103,6 +122,7 @@ impl<K: Object> Informer<K> {
     /// One watch until the server closes it; how many events it told.
     async fn follow(&self, kind: &ResourceKind, version: &mut String) -> Result<usize, ApiError> {
         let mut stream = self.client.watch(kind, "", self.detail, version).await?;
+        self.followed.store(true, Ordering::Relaxed);
         let mut told = 0;
         while let Some(event) = stream.next::<K>().await? {
             self.take(event, version);
