@@ -121,10 +121,14 @@ async fn a_foreign_secret_is_refused_until_it_is_gone() {
     assert!(
         text(&data, "/status/errorMessage").contains(&format!("Secret {taken} belongs to somebody else"))
     );
+    assert_eq!(data.pointer("/status/ready"), Some(&json!(false)));
+    let waits = get(&lab, "Metal3Machine", &machine);
+    assert_eq!(condition(&waits, "Metal3DataReady").0, "False");
     assert_eq!(secret(&lab, &taken, "metaData").unwrap(), "planted: \"yes\"\n");
     lab.client().delete(&kind, &here(&taken), None).await.unwrap();
     rest(&lab).await;
     assert_eq!(condition(&get(&lab, "Metal3Data", "fleet-0"), "Ready").0, "True");
+    assert_eq!(condition(&get(&lab, "Metal3Machine", &machine), "Metal3DataReady").0, "True");
     assert!(secret(&lab, &taken, "metaData").unwrap().starts_with("abc: def\n"));
 }
 

@@ -141,8 +141,8 @@ impl Pass<'_> {
         let (template, machine) = resolve(self.snapshot)?;
         let spec = wanted_spec(template, Some(machine));
         self.hold_on(&spec, machine);
+        self.secrets_missing = secrets::lacks_own(self.snapshot, &halves(&spec));
         let mut secrets = Secrets::of(self.snapshot, &halves(&spec))?;
-        self.secrets_missing = !secrets.missing.is_empty();
         if secrets.missing.is_empty() {
             // Only a look: whatever is missing for it is not asked for.
             let others = self.others.clone();

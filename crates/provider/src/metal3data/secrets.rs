@@ -48,6 +48,13 @@ pub(super) struct Told {
     pub(super) differs: bool,
 }
 
+/// Whether a Secret of the data's own is missing. One of somebody else in its place is no replacement: a node that was
+/// made from it would get whatever somebody put there.
+pub(super) fn lacks_own(snapshot: &Snapshot, wanted: &[Content]) -> bool {
+    let is_own = |secret: &SecretMetadata| secret.metadata.is_owned_by_uid(snapshot.data.metadata.uid_str());
+    !wanted.iter().all(|content| snapshot.secrets.get(content.key()).is_some_and(|secret| is_own(secret)))
+}
+
 /// Which Secrets are there and which must be made.
 pub(super) struct Secrets {
     pub(super) missing: Vec<Content>,

@@ -236,6 +236,33 @@ fn an_existing_secret_is_never_rewritten_and_a_foreign_one_is_refused() {
     assert!(!shown(&plan).iter().any(|w| w.contains("create")));
 }
 
+/// Whoever waits for the data must not go on with a Secret of somebody else.
+#[test]
+fn data_whose_secret_became_somebody_elses_is_not_ready_any_more() {
+    let secret = |half: &str, uid: &str| {
+        read(json!({"metadata": {"name": half, "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Metal3Data", "name": "dt-0", "uid": uid}]}}))
+    };
+    let going = |half: &str, uid: &str| {
+        read(
+            json!({"metadata": {"name": half, "deletionTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Metal3Data", "name": "dt-0", "uid": uid}]}}),
+        )
+    };
+    for (what, network_data, taken_back) in [
+        ("both are its own", secret("networkData", "uid-d"), false),
+        ("one is of somebody else", secret("networkData", "else"), true),
+        ("one is of somebody else and goes", going("networkData", "else"), true),
+        ("its own goes but is there", going("networkData", "uid-d"), false),
+    ] {
+        let mut ready = data();
+        ready["status"] = json!({"ready": true});
+        let secrets = [("metaData", secret("metaData", "uid-d")), ("networkData", network_data)].into();
+        let plan = decide(&Snapshot { data: read(ready), secrets, ..served() }).to_string();
+        assert_eq!(plan.contains("\"ready\":false"), taken_back, "{what}: {plan}");
+    }
+}
+
 #[test]
 fn what_must_come_first_is_waited_for() {
     for (snapshot, what) in [
