@@ -235,6 +235,11 @@ async fn a_pool_that_comes_later_is_waited_for() {
     let data = data_of(&lab, &machine(&lab));
     assert_eq!(condition(&data, "Ready"), ("False".into(), "WaitingForIPAddress".into()));
     assert_eq!(ready_message(&data), "waiting for an address of IPPool late, which does not exist");
+    let waits = get(&lab, "Metal3Machine", &machine(&lab));
+    assert_eq!(
+        condition_message(&waits, "Metal3DataReady"),
+        "waiting for Metal3Data fleet-0 to be rendered: an address of IPPool late, which does not exist"
+    );
     let range = json!({"start": "10.0.0.10", "end": "10.0.0.19", "prefix": 24});
     lab.apply(&[pool("late", &json!({"namePrefix": "late", "pools": [range]}))]).await.unwrap();
     goes_on(&lab).await;

@@ -105,9 +105,14 @@ pub fn value(document: &str, key: &str) -> String {
 
 /// Message of the condition `Ready`.
 pub fn ready_message(object: &Value) -> String {
+    condition_message(object, "Ready")
+}
+
+/// Message of a condition.
+pub fn condition_message(object: &Value, type_: &str) -> String {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    let ready = conditions.into_iter().flatten().find(|c| c["type"] == "Ready");
-    ready.map(|c| text(c, "/message")).unwrap_or_default()
+    let found = conditions.into_iter().flatten().find(|c| c["type"] == type_);
+    found.map(|c| text(c, "/message")).unwrap_or_default()
 }
 
 /// Warnings recorded on an object.

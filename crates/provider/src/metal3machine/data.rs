@@ -1,7 +1,7 @@
 //! Metadata and network data of a machine: the claim, and the wait for what is rendered for it.
 
 use capm3_api::{
-    conditions::is_true,
+    conditions::{Condition, find, is_true},
     metadata::MetadataExt,
     reference::{ObjectRef, SecretRef},
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
@@ -173,7 +173,8 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
         pass.new.status.rendered_data = Some(rendered);
     }
     if pass.new.status.rendered_data.is_none() {
-        let problem = claim.and_then(|c| c.status.error_message.clone());
+        let status = claim.map(|claim| &claim.status);
+        let problem = status.and_then(|status| why(status.error_message.as_deref(), &status.conditions));
         let problem = problem.map(|p| format!(" ({p})")).unwrap_or_default();
         let missing = pass.snapshot.missing_data_template.as_ref();
         let missing =
@@ -193,7 +194,8 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
         return not_yet(pass, format!("Metal3Data {name} of template {template}"));
     };
     if data.status.ready != Some(true) {
-        let problem = data.status.error_message.as_ref().map(|e| format!(": {e}")).unwrap_or_default();
+        let problem = why(data.status.error_message.as_deref(), &data.status.conditions);
+        let problem = problem.map(|problem| format!(": {problem}")).unwrap_or_default();
         return not_yet(pass, format!("Metal3Data {name} to be rendered{problem}"));
     }
     if !is_true(&pass.new.status.conditions, condition::DATA_READY) {
@@ -209,6 +211,16 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
         pass.new.status.network_data = given(&data.spec.network_data);
     }
     Ok(())
+}
+
+/// What data or claim say of why they are not ready. They speak of failures at once and of waits that last, so that this
+/// costs the machine no write for what is over within a moment.
+fn why<'a>(error_message: Option<&'a str>, conditions: &'a [Condition]) -> Option<&'a str> {
+    let waits = || {
+        let ready = find(conditions, condition::READY).filter(|ready| ready.status == "False")?;
+        ready.message.strip_prefix("waiting for ")
+    };
+    error_message.or_else(waits)
 }
 
 /// Says once, when the machine takes them into use, which Secrets of the user a move would leave behind.
