@@ -1,7 +1,8 @@
 //! CustomResourceDefinitions of the foreign kinds, so that an API server can serve them.
 //!
 //! The schemas stand beside this file in a short notation (see `notation`): the members that the real kinds have,
-//! without their descriptions. The kubeadm kinds are minimal and keep whatever else is in them.
+//! without their descriptions. A negative number of replicas, which the real kinds leave to their webhooks, is refused by
+//! the schema, because there are no webhooks here. The kubeadm kinds are minimal and keep whatever else is in them.
 
 mod notation;
 
@@ -231,6 +232,14 @@ mod tests {
             ["strategy"]["properties"]["rollingUpdate"]["properties"]["maxSurge"]
             .clone();
         assert_eq!(surge, json!({"x-kubernetes-int-or-string": true}));
+    }
+
+    #[test]
+    fn nobody_can_wish_for_less_than_no_machine() {
+        for kind in ["MachineSet", "MachineDeployment", "KubeadmControlPlane"] {
+            let replicas = schema_of(kind)["properties"]["spec"]["properties"]["replicas"].clone();
+            assert_eq!(replicas, json!({"type": "integer", "format": "int32", "minimum": 0}), "{kind}");
+        }
     }
 
     #[test]
