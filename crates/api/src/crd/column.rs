@@ -69,6 +69,29 @@ pub(super) const PROVIDER_ID: Column =
 /// The phase of a v1beta1 machine.
 pub(super) const MACHINE_PHASE: Column =
     Column::new("Phase", "string", ".status.phase", "Kept for compatibility; nothing writes it");
+/// Columns of the data of a machine: what is wrong stands last, because it may be long.
+pub(super) const DATA: [Column; 6] = [
+    AGE,
+    Column::new("Ready", "boolean", ".status.ready", "Whether the Secrets are rendered"),
+    Column::new("Index", "integer", ".spec.index", "Index within the template"),
+    Column::new("Claim", "string", ".spec.claim.name", "Metal3DataClaim that it was made for"),
+    Column::new("Template", "string", ".spec.template.name", "Metal3DataTemplate that it is rendered from"),
+    Column::new("Error", "string", ".status.errorMessage", "Why it cannot be rendered"),
+];
+/// Columns of a claim on data.
+pub(super) const DATA_CLAIM: [Column; 4] = [
+    AGE,
+    Column::new("Template", "string", ".spec.template.name", "Metal3DataTemplate that is asked"),
+    Column::new("Data", "string", ".status.renderedData.name", "Metal3Data that was made for it"),
+    Column::new("Error", "string", ".status.errorMessage", "Why there is no data"),
+];
+/// Columns of a claim on an address.
+pub(super) const IP_CLAIM: [Column; 4] = [
+    AGE,
+    Column::new("Pool", "string", ".spec.pool.name", "IPPool that is asked"),
+    Column::new("Address", "string", ".status.address.name", "IPAddress that was given"),
+    Column::new("Error", "string", ".status.errorMessage", "Why there is no address"),
+];
 /// Columns of a remediation.
 pub(super) const REMEDIATION: [Column; 5] = [
     Column::new("Retry limit", "string", ".spec.strategy.retryLimit", "How often it is tried"),

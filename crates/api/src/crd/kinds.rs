@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 
 use super::{
     column::{
-        AGE, CLUSTER, Column, ENDPOINT, ERROR, ERROR_V1BETA1, MACHINE_PHASE, PROVIDER_ID, PROVISIONED, READY,
-        REMEDIATION,
+        AGE, CLUSTER, Column, DATA, DATA_CLAIM, ENDPOINT, ERROR, ERROR_V1BETA1, IP_CLAIM, MACHINE_PHASE,
+        PROVIDER_ID, PROVISIONED, READY, REMEDIATION,
     },
     definition::{Definition, Version},
 };
@@ -143,10 +143,10 @@ fn data_claim() -> Definition {
         [
             version::<v1beta2::Metal3DataClaimSpec>(v1beta2::VERSION)
                 .status::<v1beta2::Metal3DataClaimStatus>()
-                .columns([AGE]),
+                .columns(DATA_CLAIM),
             version::<v1beta1::Metal3DataClaimSpec>(v1beta1::VERSION)
                 .status::<v1beta1::Metal3DataClaimStatus>()
-                .columns([AGE]),
+                .columns(DATA_CLAIM),
         ],
     )
 }
@@ -160,10 +160,10 @@ fn data() -> Definition {
         [
             version::<v1beta2::Metal3DataSpec>(v1beta2::VERSION)
                 .status::<v1beta2::Metal3DataStatus>()
-                .columns([AGE]),
+                .columns(DATA),
             version::<v1beta1::Metal3DataSpec>(v1beta1::VERSION)
                 .status::<v1beta1::Metal3DataStatus>()
-                .columns([AGE]),
+                .columns(DATA),
         ],
     );
     // `clusterctl` would look for `metal3data`, the plural by its own rule.
@@ -235,7 +235,7 @@ fn ip_claim() -> Definition {
             "metal3ipclaim",
             "metal3ipclaims",
         ],
-        version::<ipam::IpClaimSpec>(ipam::VERSION).status::<ipam::IpClaimStatus>().columns([AGE]),
+        version::<ipam::IpClaimSpec>(ipam::VERSION).status::<ipam::IpClaimStatus>().columns(IP_CLAIM),
     )
 }
 

@@ -69,6 +69,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_for_machines_shows_whose_it_is_and_what_is_wrong_with_it() {
+        for (kind, expected) in [
+            ("Metal3Data", "Age Ready Index Claim Template Error"),
+            ("Metal3DataClaim", "Age Template Data Error"),
+            ("IPClaim", "Age Pool Address Error"),
+        ] {
+            let all = all();
+            let crd = all.iter().find(|crd| crd["spec"]["names"]["kind"] == kind).unwrap();
+            for version in crd["spec"]["versions"].as_array().unwrap() {
+                let schema = &version["schema"]["openAPIV3Schema"];
+                let columns = version["additionalPrinterColumns"].as_array().unwrap();
+                let names: Vec<&str> = columns.iter().filter_map(|column| column["name"].as_str()).collect();
+                assert_eq!(names.join(" "), expected, "{kind}");
+                for path in columns.iter().filter_map(|column| column["jsonPath"].as_str()) {
+                    let pointer = path.replace('.', "/properties/");
+                    assert!(
+                        path.starts_with(".metadata") || schema.pointer(&pointer).is_some(),
+                        "{kind}{path}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
     fn bounds_defaults_and_required_members_come_from_the_types() {
         let schema = schema("Metal3DataTemplate", "v1beta2").unwrap();
         let vlan = schema

@@ -108,6 +108,19 @@ pub const DIFFERENCES: &[Permitted] = &[
     ("D15: which data stands for the index", &[
         r"metal3datatemplates v1beta2 .status.indexes[].dataName: added string maxLength=253 minLength=1",
     ]),
+    ("Columns: whoever lists claims and data sees whose they are and what is wrong, after the columns of the reference", &[
+        r"metal3dataclaims v1beta* column 2: added 'Template' string .spec.template.name priority=0",
+        r"metal3dataclaims v1beta* column 3: added 'Data' string .status.renderedData.name priority=0",
+        r"metal3dataclaims v1beta* column 4: added 'Error' string .status.errorMessage priority=0",
+        r"metal3datas v1beta* column 2: added 'Ready' boolean .status.ready priority=0",
+        r"metal3datas v1beta* column 3: added 'Index' integer .spec.index priority=0",
+        r"metal3datas v1beta* column 4: added 'Claim' string .spec.claim.name priority=0",
+        r"metal3datas v1beta* column 5: added 'Template' string .spec.template.name priority=0",
+        r"metal3datas v1beta* column 6: added 'Error' string .status.errorMessage priority=0",
+        r"ipclaims v1alpha1 column 2: added 'Pool' string .spec.pool.name priority=0",
+        r"ipclaims v1alpha1 column 3: added 'Address' string .status.address.name priority=0",
+        r"ipclaims v1alpha1 column 4: added 'Error' string .status.errorMessage priority=0",
+    ]),
     ("D3: condition Ready on claims and data, in both versions", &[
         r"metal3data* v1beta* .status.conditions: added array list-map-keys=['type'] list-type='map' maxItems=32",
         r"metal3data* v1beta* .status.conditions[]: added object",
