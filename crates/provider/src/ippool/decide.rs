@@ -145,6 +145,11 @@ fn finish(tail: &mut Plan, snapshot: &Snapshot, held: &IpPool, allotment: &Allot
             new.status.last_updated = Some(now.to_owned());
             tail.update_status(held, &new);
         }
+    } else if held.status.last_updated.is_none() && !deleting {
+        // Nothing was ever given out: it is as it was made.
+        new.status.last_updated =
+            held.metadata.creation_timestamp.as_ref().map(|created| created.0.to_string());
+        tail.update_status(held, &new);
     }
     end(due, deleting.then(|| "the addresses of the pool to be released".to_owned()))
 }

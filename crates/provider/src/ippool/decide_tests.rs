@@ -432,3 +432,15 @@ proptest! {
         prop_assert!(plan(&memory, 1004).is_quiet());
     }
 }
+
+/// A pool that nobody has asked yet is as old as it is; that is said once.
+#[test]
+fn a_new_pool_says_when_it_was_made() {
+    let mut memory = world(json!({"namePrefix": "x"}), &[]);
+    let mut pool = memory.list::<IpPool>()[0].clone();
+    pool["metadata"]["creationTimestamp"] = json!("2026-01-01T10:00:00Z");
+    memory.put::<IpPool>(pool);
+    pass(&mut memory, 0);
+    assert_eq!(memory.list::<IpPool>()[0]["status"]["lastUpdated"], "2026-01-01T10:00:00Z");
+    assert_eq!(writes(&plan(&memory, 60)), Vec::<String>::new());
+}
