@@ -1,6 +1,6 @@
-//! Lists whose items must differ: sets by value, maps by their keys.
+//! Lists whose items must differ, and are compared with those of before: sets by value, maps by their keys.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -15,15 +15,27 @@ impl Schema {
         // An ordered set of texts: lists may be long, and comparing every pair would not stay cheap.
         let mut seen = BTreeSet::new();
         for (index, item) in items.iter().enumerate() {
-            let mut identity = String::new();
-            match &self.list {
-                ListKind::Map(keys) => keys.iter().for_each(|key| canonical(item.get(key), &mut identity)),
-                ListKind::Set | ListKind::Atomic => canonical(Some(item), &mut identity),
-            }
-            if !seen.insert(identity) {
+            if !seen.insert(self.identity(item)) {
                 errors.push(FieldError::duplicate(path.index(index).text(), &self.show_identity(item)));
             }
         }
+    }
+
+    /// Text that is equal for items that count as the same.
+    pub(super) fn identity(&self, item: &Value) -> String {
+        let mut identity = String::new();
+        match &self.list {
+            ListKind::Map(keys) => keys.iter().for_each(|key| canonical(item.get(key), &mut identity)),
+            ListKind::Set | ListKind::Atomic => canonical(Some(item), &mut identity),
+        }
+        identity
+    }
+
+    /// The items of an old list by identity, to compare with new ones; items of other lists than maps have none.
+    pub(super) fn by_identity<'o>(&self, old: Option<&'o Value>) -> BTreeMap<String, &'o Value> {
+        let items = old.and_then(Value::as_array).filter(|_| matches!(self.list, ListKind::Map(_)));
+        // The first of equal items counts, so it comes last.
+        items.into_iter().flatten().rev().map(|item| (self.identity(item), item)).collect()
     }
 
     fn show_identity(&self, item: &Value) -> String {

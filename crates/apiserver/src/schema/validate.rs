@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Kind, ListKind, Schema, is_type_or_object_meta, normalise::Child, path::Path};
+use super::{Kind, Schema, is_type_or_object_meta, normalise::Child, path::Path};
 use crate::{
     field::{FieldError, quote, show},
     meta::str_at,
@@ -148,21 +148,14 @@ impl Schema {
             errors.push(FieldError::too_many(path.text(), count, max));
         }
         if let Some(schema) = &self.items {
+            let counterparts = self.by_identity(old);
             for (index, item) in items.iter().enumerate() {
-                let value = Compared { new: item, old: self.counterpart(item, old) };
+                let old = (!counterparts.is_empty()).then(|| counterparts.get(&self.identity(item)).copied());
+                let value = Compared { new: item, old: old.flatten() };
                 check(schema, value, &path.index(index), false, errors);
             }
         }
         self.check_unique(items, path, errors);
-    }
-
-    /// The item of the old list with the same keys; items of other lists have no identity to compare by.
-    fn counterpart<'o>(&self, item: &Value, old: Option<&'o Value>) -> Option<&'o Value> {
-        let ListKind::Map(keys) = &self.list else {
-            return None;
-        };
-        let same = |other: &&Value| keys.iter().all(|key| other.get(key) == item.get(key));
-        old?.as_array()?.iter().find(same)
     }
 }
 
