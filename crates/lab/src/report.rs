@@ -1,6 +1,9 @@
 //! Where everything stands: one row a machine, one a host.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use capm3_api::{
@@ -10,6 +13,7 @@ use capm3_api::{
     v1beta2::{Metal3Data, Metal3Machine},
     vocabulary::{annotation, condition, label},
 };
+use kube::core::ObjectMeta;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -82,8 +86,13 @@ pub fn report_of(objects: &[Arc<Value>], elapsed_ms: u128) -> Report {
     let data: Vec<Metal3Data> = read_all(objects, "Metal3Data");
     let secrets: Vec<Secret> = read_all(objects, "Secret");
     let machines = read_all::<Metal3Machine>(objects, "Metal3Machine");
+    let known = Known {
+        hosts: by_key(&hosts, |host| &host.metadata),
+        data: by_key(&data, |data| &data.metadata),
+        secrets: by_key(&secrets, |secret| &secret.metadata),
+    };
     Report {
-        machines: machines.iter().map(|m| machine_row(m, &hosts, &data, &secrets)).collect(),
+        machines: machines.iter().map(|machine| machine_row(machine, &known)).collect(),
         hosts: hosts.iter().map(host_row).collect(),
         elapsed_ms,
     }
@@ -94,27 +103,30 @@ fn read_all<K: DeserializeOwned>(objects: &[Arc<Value>], kind: &str) -> Vec<K> {
     of_kind.filter_map(|object| K::deserialize(object.as_ref()).ok()).collect()
 }
 
-fn machine_row(
-    machine: &Metal3Machine,
-    hosts: &[BareMetalHost],
-    data: &[Metal3Data],
-    secrets: &[Secret],
-) -> MachineRow {
+/// Objects by namespace and name.
+type ByKey<'a, K> = BTreeMap<(&'a str, &'a str), &'a K>;
+
+/// What the rows of machines are put together from.
+struct Known<'a> {
+    hosts: ByKey<'a, BareMetalHost>,
+    data: ByKey<'a, Metal3Data>,
+    secrets: ByKey<'a, Secret>,
+}
+
+fn by_key<K>(objects: &[K], metadata: fn(&K) -> &ObjectMeta) -> ByKey<'_, K> {
+    let key = |object| (metadata(object).namespace_str(), metadata(object).name_str());
+    objects.iter().map(|object| (key(object), object)).collect()
+}
+
+fn machine_row(machine: &Metal3Machine, known: &Known<'_>) -> MachineRow {
     let namespace = machine.metadata.namespace_str();
-    let host =
-        machine.metadata.annotation(annotation::HOST).and_then(|v| v.split_once('/')).map(|(_, name)| name);
-    let host =
-        hosts.iter().find(|h| h.metadata.namespace_str() == namespace && Some(h.metadata.name_str()) == host);
+    let host = machine.metadata.annotation(annotation::HOST).and_then(|v| v.split_once('/'));
+    let host = host.and_then(|(_, name)| known.hosts.get(&(namespace, name)));
     let rendered = machine.status.rendered_data.as_ref().and_then(|r| r.name.as_deref());
-    let rendered = data
-        .iter()
-        .find(|d| d.metadata.namespace_str() == namespace && Some(d.metadata.name_str()) == rendered);
+    let rendered = rendered.and_then(|name| known.data.get(&(namespace, name)));
     let network = machine.status.network_data.as_ref().and_then(|r| r.name.as_deref());
-    let network = secrets
-        .iter()
-        .find(|s| s.metadata.namespace_str() == namespace && Some(s.metadata.name_str()) == network)
-        .and_then(network_data)
-        .unwrap_or_default();
+    let network = network.and_then(|name| known.secrets.get(&(namespace, name)));
+    let network = network.and_then(|secret| network_data(secret)).unwrap_or_default();
     MachineRow {
         name: machine.metadata.name_str().to_owned(),
         host: host.map(|h| h.metadata.name_str().to_owned()),
@@ -166,5 +178,36 @@ impl Report {
             twice.extend(marks.filter(|mark| !seen.insert(mark.clone())));
         }
         twice
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_machine_is_shown_with_what_is_its_own_in_its_own_namespace() {
+        let mut objects = Vec::new();
+        for (namespace, rack, index) in [("a", "rack1", 1), ("b", "rack2", 2)] {
+            let named = |name: &str| json!({"namespace": namespace, "name": name});
+            let mut host = json!({"kind": "BareMetalHost", "metadata": named("h")});
+            host["metadata"]["labels"] = json!({label::FAILURE_DOMAIN: rack});
+            let data = json!({"kind": "Metal3Data", "metadata": named("d"), "spec": {"index": index}});
+            let text = format!("networks: [{{ip_address: 10.0.0.{index}}}]");
+            let secret = json!({"kind": "Secret", "metadata": named("s"),
+                "data": {"networkData": BASE64_STANDARD.encode(text)}});
+            let mut machine = json!({"kind": "Metal3Machine", "metadata": named("m"), "spec": {},
+                "status": {"renderedData": {"name": "d"}, "networkData": {"name": "s"}}});
+            machine["metadata"]["annotations"] = json!({annotation::HOST: format!("{namespace}/h")});
+            objects.extend([host, data, secret, machine].map(Arc::new));
+        }
+        let machines = report_of(&objects, 0).machines;
+        let seen: Vec<_> =
+            machines.iter().map(|m| (m.failure_domain.as_deref(), m.index, m.addresses.concat())).collect();
+        let expected =
+            [(Some("rack1"), Some(1), "10.0.0.1".to_owned()), (Some("rack2"), Some(2), "10.0.0.2".to_owned())];
+        assert_eq!(seen, expected);
     }
 }
