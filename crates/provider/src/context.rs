@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use capm3_api::neighbours::{Cluster, SecretMetadata};
 use capm3_engine::{
-    ApiClient, ApiError, Caches, Clock, Controller, Executor, Object, ObjectKey, ResourceKind, Tasks,
-    controller::Outcome,
+    ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Object, ObjectKey, Plan,
+    ResourceKind, Tasks, controller::Outcome, drive,
 };
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
@@ -64,6 +64,23 @@ impl Context {
             None => self.caches.forget(&kind, key, known),
         }
         Ok(found)
+    }
+
+    /// Carries out the plan for what an object left behind, if there is anything to do and the server itself says that
+    /// the object is gone: a cache may not show it yet.
+    pub(crate) async fn clean_up_after<K: Object>(
+        &self,
+        key: &ObjectKey,
+        plan: impl Fn() -> Plan,
+    ) -> Outcome {
+        if plan().is_quiet() {
+            return Outcome::Settled;
+        }
+        match self.read_live::<K>(key).await {
+            Ok(None) => drive(&self.executor, plan).await,
+            Ok(Some(_)) => Outcome::Settled,
+            Err(source) => Outcome::Failed(ActError { what: format!("read {} {key}", K::kind(&())), source }),
+        }
     }
 }
 

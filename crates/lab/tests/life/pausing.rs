@@ -1,5 +1,7 @@
 //! A pause that meets a deletion: nothing goes while it lasts, and everything does when it ends.
 
+use std::sync::Arc;
+
 use capm3_lab::{Lab, Options};
 use capm3_world::Profile;
 use serde_json::{Value, json};
@@ -30,12 +32,18 @@ async fn strip(lab: &Lab, api_version: &str, kind: &str, name: &str) {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_machine_deleted_during_a_pause_goes_after_it() {
+/// The three racks, paused when everything was up, and one of the workers.
+async fn at_rest_and_paused() -> (Lab, Arc<Value>) {
     let lab = settled(&three_racks()).await;
     let machine = machines(&lab, "my-cluster-workers")[0].clone();
     pause_cluster(&lab, true).await;
     rest(&lab).await;
+    (lab, machine)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_deleted_during_a_pause_goes_after_it() {
+    let (lab, machine) = at_rest_and_paused().await;
     delete(&lab, API, "Metal3Machine", &name(&machine)).await;
     rest(&lab).await;
     let waits = get(&lab, "Metal3Machine", &name(&machine));
@@ -51,10 +59,7 @@ async fn a_machine_deleted_during_a_pause_goes_after_it() {
 /// with the end of the pause.
 #[tokio::test(start_paused = true)]
 async fn a_machine_stripped_during_a_pause_leaves_no_paused_host_behind() {
-    let lab = settled(&three_racks()).await;
-    let machine = machines(&lab, "my-cluster-workers")[0].clone();
-    pause_cluster(&lab, true).await;
-    rest(&lab).await;
+    let (lab, machine) = at_rest_and_paused().await;
     strip(&lab, API, "Metal3Machine", &name(&machine)).await;
     rest(&lab).await;
     let host = get(&lab, "BareMetalHost", &host_of(&machine));
@@ -73,10 +78,7 @@ async fn a_machine_stripped_during_a_pause_leaves_no_paused_host_behind() {
 /// Without its Cluster nobody can tell whether a paused host was moved away: it stays as it is.
 #[tokio::test(start_paused = true)]
 async fn a_paused_host_whose_cluster_is_gone_is_left_alone() {
-    let lab = settled(&three_racks()).await;
-    let machine = machines(&lab, "my-cluster-workers")[0].clone();
-    pause_cluster(&lab, true).await;
-    rest(&lab).await;
+    let (lab, machine) = at_rest_and_paused().await;
     strip(&lab, API, "Metal3Machine", &name(&machine)).await;
     strip(&lab, CAPI, "Cluster", "my-cluster").await;
     tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
@@ -115,9 +117,7 @@ async fn hosts_that_were_paused_while_they_were_wiped_are_given_back_after_the_p
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_deleted_during_a_pause_goes_after_it() {
-    let lab = settled(&three_racks()).await;
-    pause_cluster(&lab, true).await;
-    rest(&lab).await;
+    let (lab, _) = at_rest_and_paused().await;
     delete_cluster(&lab).await;
     rest(&lab).await;
     pause_cluster(&lab, false).await;
@@ -130,10 +130,7 @@ async fn a_cluster_deleted_during_a_pause_goes_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn our_own_pause_goes_also_when_the_cluster_is_gone_by_then() {
-    let lab = settled(&three_racks()).await;
-    let machine = machines(&lab, "my-cluster-workers")[0].clone();
-    pause_cluster(&lab, true).await;
-    rest(&lab).await;
+    let (lab, machine) = at_rest_and_paused().await;
     delete(&lab, API, "Metal3Machine", &name(&machine)).await;
     rest(&lab).await;
     strip(&lab, CAPI, "Cluster", "my-cluster").await;
@@ -144,10 +141,7 @@ async fn our_own_pause_goes_also_when_the_cluster_is_gone_by_then() {
 
 #[tokio::test(start_paused = true)]
 async fn a_deletion_stays_blocked_by_a_paused_cluster_when_the_machine_is_gone() {
-    let lab = settled(&three_racks()).await;
-    let machine = machines(&lab, "my-cluster-workers")[0].clone();
-    pause_cluster(&lab, true).await;
-    rest(&lab).await;
+    let (lab, machine) = at_rest_and_paused().await;
     strip(&lab, CAPI, "Machine", &name(&machine)).await;
     delete(&lab, API, "Metal3Machine", &name(&machine)).await;
     rest(&lab).await;

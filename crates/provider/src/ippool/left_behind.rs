@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use capm3_api::ipam::IpPool;
-use capm3_engine::{ActError, ObjectKey, Outcome, Plan, Reader, drive};
+use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::ObjectMeta;
 
@@ -19,15 +19,7 @@ use crate::context::Context;
 /// Releases what is deleted of a pool that is gone.
 pub(super) async fn clean_up(context: &Context, pool: &ObjectKey) -> Outcome {
     let now = context.clock.now_text();
-    if plan(&*context.caches, pool, &now).is_quiet() {
-        return Outcome::Settled;
-    }
-    // Only the server itself can say that the pool is gone.
-    match context.read_live::<IpPool>(pool).await {
-        Ok(None) => drive(&context.executor, || plan(&*context.caches, pool, &now)).await,
-        Ok(Some(_)) => Outcome::Settled,
-        Err(source) => Outcome::Failed(ActError { what: format!("read IPPool {pool}"), source }),
-    }
+    context.clean_up_after::<IpPool>(pool, || plan(&*context.caches, pool, &now)).await
 }
 
 fn plan(reader: &impl Reader, key: &ObjectKey, now: &str) -> Plan {

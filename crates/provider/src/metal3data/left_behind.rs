@@ -6,7 +6,7 @@ use capm3_api::{
     v1beta2::{Metal3Data, Metal3DataClaim},
     vocabulary::finalizer,
 };
-use capm3_engine::{ActError, ObjectKey, Outcome, Plan, Reader, drive};
+use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
 use kube::core::ObjectMeta;
 
 use super::claims::AddressClaim;
@@ -17,23 +17,14 @@ use crate::{
 
 /// Lets go of the address claims of data that is gone, once no machine runs on it.
 pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
-    if abandoned(&*context.caches, key).is_empty() {
-        return Outcome::Settled;
-    }
-    // Only the server itself can say that the data is gone.
-    match context.read_live::<Metal3Data>(key).await {
-        Ok(None) => {}
-        Ok(Some(_)) => return Outcome::Settled,
-        Err(source) => return Outcome::Failed(ActError { what: format!("read Metal3Data {key}"), source }),
-    }
-    drive(&context.executor, || {
+    let plan = || {
         let mut plan = Plan::done();
         for claim in abandoned(&*context.caches, key) {
             claim.let_go(&mut plan);
         }
         plan
-    })
-    .await
+    };
+    context.clean_up_after::<Metal3Data>(key, plan).await
 }
 
 /// Address claims on their way out that only wait for data which is not there.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capm3_api::{
     metadata::MetadataExt,
     v1beta2::{self, IndexEntry, Metal3Data, Metal3DataClaim},
-    vocabulary::{annotation, finalizer, label},
+    vocabulary::finalizer,
 };
 use capm3_domain::{
     index::{FreeIndexes, Index},
@@ -14,7 +14,7 @@ use capm3_domain::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::{
-    Snapshot,
+    Snapshot, claim,
     observe::is_of,
     status::{entry, sorted},
 };
@@ -80,9 +80,7 @@ pub(super) fn allot(snapshot: &Snapshot) -> Allotment<'_> {
 }
 
 fn is_paused(snapshot: &Snapshot, claim: &Metal3DataClaim) -> bool {
-    let cluster = claim.metadata.label(label::CLUSTER_NAME);
-    claim.metadata.annotation(annotation::PAUSED).is_some()
-        || cluster.is_some_and(|name| snapshot.paused_clusters.contains(name))
+    claim::is_paused(claim, |cluster| snapshot.paused_clusters.contains(cluster))
 }
 
 /// The books of one pass over the claims.

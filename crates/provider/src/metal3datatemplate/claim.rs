@@ -4,7 +4,7 @@ use capm3_api::{
     metadata::MetadataExt,
     reference::ObjectRef,
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataSpec, Metal3DataTemplate},
-    vocabulary::{annotation, condition, event, finalizer, reason},
+    vocabulary::{annotation, condition, event, finalizer, label, reason},
 };
 use capm3_domain::index::Index;
 use capm3_engine::{EventNote, Object, Plan};
@@ -19,6 +19,12 @@ use crate::{
 
 /// Longest text that `status.errorMessage` may have.
 const MESSAGE_LIMIT: usize = 512;
+
+/// Whether a claim is paused, or its Cluster is.
+pub(super) fn is_paused(claim: &Metal3DataClaim, cluster_is_paused: impl FnOnce(&str) -> bool) -> bool {
+    let cluster = claim.metadata.label(label::CLUSTER_NAME);
+    claim.metadata.annotation(annotation::PAUSED).is_some() || cluster.is_some_and(cluster_is_paused)
+}
 
 /// The claim as it is once nothing can be lost any more: with our finalizer on it.
 pub(super) fn held(claim: &Metal3DataClaim) -> Metal3DataClaim {

@@ -7,9 +7,9 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::Cluster,
     v1beta2::{Metal3DataClaim, Metal3DataTemplate},
-    vocabulary::{annotation, finalizer, label},
+    vocabulary::finalizer,
 };
-use capm3_engine::{ActError, ObjectKey, Outcome, Plan, Reader, drive};
+use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
 
 use super::{claim, observe::is_of};
 use crate::{
@@ -19,17 +19,7 @@ use crate::{
 
 /// Takes back the data of claims that are deleted and whose template is gone.
 pub(super) async fn clean_up(context: &Context, template: &ObjectKey) -> Outcome {
-    if plan(&*context.caches, template).is_quiet() {
-        return Outcome::Settled;
-    }
-    // Only the server itself can say that the template is gone.
-    match context.read_live::<Metal3DataTemplate>(template).await {
-        Ok(None) => drive(&context.executor, || plan(&*context.caches, template)).await,
-        Ok(Some(_)) => Outcome::Settled,
-        Err(source) => {
-            Outcome::Failed(ActError { what: format!("read Metal3DataTemplate {template}"), source })
-        }
-    }
+    context.clean_up_after::<Metal3DataTemplate>(template, || plan(&*context.caches, template)).await
 }
 
 fn plan(reader: &impl Reader, template: &ObjectKey) -> Plan {
@@ -56,8 +46,8 @@ fn plan(reader: &impl Reader, template: &ObjectKey) -> Plan {
 }
 
 fn is_paused(reader: &impl Reader, claim: &Metal3DataClaim) -> bool {
-    let cluster = claim.metadata.label(label::CLUSTER_NAME);
-    let key = cluster.map(|name| ObjectKey::new(claim.metadata.namespace_str(), name));
-    claim.metadata.annotation(annotation::PAUSED).is_some()
-        || key.and_then(|key| reader.get::<Cluster>(&key)).is_some_and(|cluster| cluster.is_paused())
+    claim::is_paused(claim, |cluster| {
+        let key = ObjectKey::new(claim.metadata.namespace_str(), cluster);
+        reader.get::<Cluster>(&key).is_some_and(|cluster| cluster.is_paused())
+    })
 }

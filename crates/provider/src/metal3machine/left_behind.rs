@@ -7,31 +7,20 @@ use capm3_api::{
     v1beta2::{Metal3DataClaim, Metal3Machine},
     vocabulary::finalizer,
 };
-use capm3_engine::{ActError, ObjectKey, Outcome, Plan, Reader, drive};
+use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
 
 use crate::{context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER};
 
 /// Releases the claim of a machine that is gone, once no host names the machine any more.
 pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
-    if abandoned_claim(context, key).is_none() {
-        return Outcome::Settled;
-    }
-    // Only the server itself can say that the machine is gone.
-    match context.read_live::<Metal3Machine>(key).await {
-        Ok(None) => {}
-        Ok(Some(_)) => return Outcome::Settled,
-        Err(source) => {
-            return Outcome::Failed(ActError { what: format!("read Metal3Machine {key}"), source });
-        }
-    }
-    drive(&context.executor, || {
+    let plan = || {
         let mut plan = Plan::done();
         if let Some(claim) = abandoned_claim(context, key) {
             release_claim(&mut plan, &claim);
         }
         plan
-    })
-    .await
+    };
+    context.clean_up_after::<Metal3Machine>(key, plan).await
 }
 
 fn abandoned_claim(context: &Context, key: &ObjectKey) -> Option<Metal3DataClaim> {
