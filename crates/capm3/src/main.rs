@@ -8,6 +8,7 @@ mod explain;
 mod manager;
 mod migrate;
 mod paint;
+mod problems;
 mod remote;
 mod render;
 mod stop;

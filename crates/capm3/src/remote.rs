@@ -81,6 +81,12 @@ impl Remote {
         self.runtime.block_on(list(&self.client, kind, namespace, detail))
     }
 
+    /// One object as it is; `None` when there is none.
+    pub fn document(&self, kind: &ResourceKind, key: &ObjectKey) -> Result<Option<Document>, ApiError> {
+        let found = self.runtime.block_on(self.client.get::<Value>(kind, key))?;
+        Ok(found.map(|value| Document::made(PLACE, value)))
+    }
+
     /// One object; `None` when there is none.
     pub fn get<K: Object>(&self, key: &ObjectKey) -> Result<Option<K>, ApiError> {
         self.runtime.block_on(self.client.get_object::<K>(key))

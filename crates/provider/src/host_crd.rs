@@ -7,7 +7,7 @@ use tokio::sync::OnceCell;
 use tracing::warn;
 
 /// Name of the CRD.
-const NAME: &str = "baremetalhosts.metal3.io";
+pub const NAME: &str = "baremetalhosts.metal3.io";
 /// Version of the kind that is written.
 const VERSION: &str = "v1alpha1";
 /// Fields that machines fill.
@@ -27,7 +27,7 @@ impl HostCrd {
 }
 
 /// Where definitions of kinds are served.
-pub(crate) fn definitions() -> ResourceKind {
+pub fn definitions() -> ResourceKind {
     ResourceKind {
         group: "apiextensions.k8s.io".to_owned(),
         version: "v1".to_owned(),
@@ -49,8 +49,8 @@ async fn read(client: &ApiClient) -> Result<Vec<&'static str>, ApiError> {
     Ok(lacks)
 }
 
-/// The fields that a CRD does not have.
-fn lacking(crd: &Value) -> Vec<&'static str> {
+/// Fields that machines fill and that a CRD of hosts does not have.
+pub fn lacking(crd: &Value) -> Vec<&'static str> {
     let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
     let version = versions.into_iter().flatten().find(|v| v.pointer("/name").is_some_and(|n| n == VERSION));
     let spec = version.and_then(|v| v.pointer("/schema/openAPIV3Schema/properties/spec"));

@@ -9,7 +9,7 @@ mod conditions;
 mod context;
 mod departures;
 mod finalizers;
-mod host_crd;
+pub mod host_crd;
 pub mod indexes;
 pub mod ippool;
 pub mod metal3cluster;

@@ -5,15 +5,17 @@ mod text;
 use std::path::PathBuf;
 
 use capm3_engine::{
-    ApiError, Clock,
-    manifests::{self, Document},
+    ApiError, Clock, ObjectKey,
+    manifests::{self, Document, Problem},
 };
-use capm3_offline::explain::{Explanation, Site, Target, explain, find, wanted};
+use capm3_offline::explain::{Explanation, Site, Target, explain, find, has_a_say, wanted};
+use capm3_provider::host_crd;
 use clap::{Args, ValueEnum};
 
 use crate::{
     exit::{self, Failure},
     paint,
+    problems::{self, refusals},
     remote::{Remote, RemoteArgs, unreadable},
 };
 
@@ -43,8 +45,10 @@ pub struct ExplainArgs {
 const HELP: &str = "Says where the machine stands, since when, what it waits for, who must act and what to do; then\n\
 every step on its way and every host of its namespace with the reason that it was taken or not.\n\
 The decisions are those of the controllers, made anew from the same objects. Nothing is written,\n\
-and of Secrets only the names are read. Ends with 0 whatever the state, with 1 if there is no such\n\
-machine, with 3 if the cluster cannot be read.\n\n\
+and of Secrets only the names are read. Manifests are judged as an API server with the\n\
+provider's rules does: what it would refuse is told, and nothing is explained; of what a cluster\n\
+has given out it is only told. Ends with 0 whatever the state, with 1 if there is no such\n\
+machine or a manifest is refused, with 3 if the cluster cannot be read.\n\n\
 Examples:\n  \
   capm3 explain machine/my-cluster-cp-x7k2m -n metal3      in the cluster of the current context\n  \
   capm3 explain m3m/my-cluster-cp-x7k2m -n metal3 -o json  the same for scripts\n  \
@@ -71,7 +75,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     } else {
         (files(args, &mut remarks)?, args.namespace.clone(), None)
     };
-    remarks.extend(site.problems.iter().map(|problem| format!("left out: {problem}")));
+    remarks.extend(left_out(&site.problems));
     for remark in &remarks {
         eprintln!("{remark}");
     }
@@ -89,6 +93,10 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     exit::print(&text)
 }
 
+fn left_out(problems: &[Problem]) -> impl Iterator<Item = String> {
+    problems::lines(problems).into_iter().map(|line| format!("left out: {line}"))
+}
+
 fn json(explanation: &Explanation) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(explanation);
     text.map(|text| format!("{text}\n")).map_err(|error| Failure::CouldNotRun(error.to_string()))
@@ -97,7 +105,7 @@ fn json(explanation: &Explanation) -> Result<String, Failure> {
 /// The objects of the files. Files without any Secret say nothing about Secrets.
 fn files(args: &ExplainArgs, remarks: &mut Vec<String>) -> Result<Site, Failure> {
     let reading = manifests::read(&args.filename)?;
-    remarks.extend(reading.problems.iter().map(|problem| format!("left out: {problem}")));
+    remarks.extend(left_out(&reading.problems));
     let knows_secrets = reading.documents.iter().any(|document| document.kind() == "Secret");
     if !knows_secrets {
         remarks.push(
@@ -105,7 +113,27 @@ fn files(args: &ExplainArgs, remarks: &mut Vec<String>) -> Result<Site, Failure>
                 .to_owned(),
         );
     }
+    judge(&reading.documents, remarks)?;
     Ok(Site::read(&reading.documents, knows_secrets))
+}
+
+/// What no server would take is no ground for an explanation. What a server has given out is there whatever we think of
+/// it: that it looks wrong is only told.
+fn judge(documents: &[Document], remarks: &mut Vec<String>) -> Result<(), Failure> {
+    let judged = documents.iter().filter(|document| has_a_say(document));
+    let (given_out, written): (Vec<&Document>, Vec<&Document>) =
+        judged.partition(|document| document.value_at("metadata.resourceVersion").is_some());
+    let mut refused = refusals(&written)?;
+    refused.sort();
+    if !refused.is_empty() {
+        for line in problems::lines(&refused) {
+            eprintln!("error: {line}");
+        }
+        return Err(Failure::Problems);
+    }
+    remarks
+        .extend(problems::lines(&refusals(&given_out)?).into_iter().map(|line| format!("warning: {line}")));
+    Ok(())
 }
 
 /// The objects of one namespace of a cluster. Whoever may not list Secrets can still be told the rest.
@@ -126,5 +154,8 @@ fn live(remote: &Remote, namespace: &str, remarks: &mut Vec<String>) -> Result<S
             }
         }
     }
+    // Whoever may not read it takes it as complete, as the controllers do.
+    let crd = remote.document(&host_crd::definitions(), &ObjectKey::new("", host_crd::NAME));
+    documents.extend(crd.ok().flatten());
     Ok(Site::read(&documents, knows_secrets))
 }

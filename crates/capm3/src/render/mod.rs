@@ -8,11 +8,14 @@ use std::{
     path::PathBuf,
 };
 
-use capm3_engine::manifests::{self, Document, Problem, Reading};
+use capm3_engine::manifests::{self, Document, Reading};
 use capm3_offline::render::{self, Options, Rendering};
 use clap::{Args, ValueEnum};
 
-use crate::exit::Failure;
+use crate::{
+    exit::Failure,
+    problems::{self, refusals},
+};
 
 /// What `render` takes.
 #[derive(Debug, Args)]
@@ -77,7 +80,8 @@ enum Output {
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let Reading { mut documents, problems } = manifests::read(&args.filename)?;
     let mut problems = problems;
-    problems.extend(refusals(&documents)?);
+    let judged: Vec<&Document> = documents.iter().filter(|document| render::has_a_say(document)).collect();
+    problems.extend(refusals(&judged)?);
     if !problems.is_empty() {
         problems.sort();
         print(args, &Rendering { problems, ..Rendering::default() }, "")?;
@@ -99,16 +103,6 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     print(args, &rendering, &text)?;
     let differs = live.is_some() && !text.is_empty();
     if rendering.problems.is_empty() && !differs { Ok(()) } else { Err(Failure::Problems) }
-}
-
-/// What an API server with the provider's rules would refuse of what has a say.
-fn refusals(documents: &[Document]) -> Result<Vec<Problem>, Failure> {
-    let judged: Vec<&Document> = documents.iter().filter(|document| render::has_a_say(document)).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Failure::CouldNotRun(format!("cannot start the runtime: {error}")))?;
-    let problems = runtime.block_on(capm3_lab::manifests::judge(&judged));
-    problems.map_err(|error| Failure::CouldNotRun(error.to_string()))
 }
 
 fn options(args: &RenderArgs) -> Options {
@@ -151,8 +145,8 @@ fn write(args: &RenderArgs, rendering: &Rendering, text: &str) -> io::Result<()>
         Output::Yaml => stdout.write_all(text.as_bytes())?,
     }
     let mut stderr = io::stderr().lock();
-    for problem in &rendering.problems {
-        writeln!(stderr, "error: {problem}")?;
+    for line in problems::lines(&rendering.problems) {
+        writeln!(stderr, "error: {line}")?;
     }
     Ok(())
 }

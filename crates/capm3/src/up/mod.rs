@@ -7,7 +7,6 @@ mod invite;
 mod kubeconfig;
 mod live;
 mod once;
-mod problems;
 mod serve;
 mod table;
 
@@ -15,14 +14,17 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use capm3_engine::{
     clock::Stopwatch,
-    manifests::{self, Reading, one_a_line},
+    manifests::{self, Reading},
 };
 use capm3_lab::{Lab, Options, Progress, report::Report};
 use capm3_world::Profile;
 use clap::{Args, ValueEnum};
 
 use self::feed::Feed;
-use crate::exit::{self, Failure};
+use crate::{
+    exit::{self, Failure},
+    problems,
+};
 
 /// Bring a cluster up on simulated racks.
 #[derive(Debug, Args)]
@@ -140,7 +142,7 @@ async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
         return Ok(());
     }
     problems.sort();
-    eprintln!("{}", one_a_line(&problems));
+    eprintln!("{}", problems::lines(&problems).join("\n"));
     Err(Failure::Invalid(problems::summary(&problems)))
 }
 

@@ -37,6 +37,11 @@ impl Objects {
         self
     }
 
+    /// An object as a server has given it out, whatever it would take today.
+    pub fn given_out(self, kind: &str, name: &str) -> Self {
+        self.with(kind, name, "/metadata/resourceVersion", json!("1"))
+    }
+
     pub fn explain(&self, machine: &str) -> Run {
         self.explain_as(machine, "text")
     }

@@ -178,12 +178,14 @@ fn the_story_follows_the_order_of_waiting() {
         ),
         (
             "bad selector",
-            site().with(
-                "Metal3Machine",
-                "worker-0-metal",
-                "/spec/hostSelector",
-                json!({"matchExpressions": [{"key": "size", "operator": "above", "values": ["x"]}]}),
-            ),
+            site()
+                .with(
+                    "Metal3Machine",
+                    "worker-0-metal",
+                    "/spec/hostSelector",
+                    json!({"matchExpressions": [{"key": "size", "operator": "above", "values": ["x"]}]}),
+                )
+                .given_out("Metal3Machine", "worker-0-metal"),
             "worker-0",
             &["cannot choose a host", "not judged: spec.hostSelector cannot be used"],
         ),
@@ -278,6 +280,49 @@ fn the_story_follows_the_order_of_waiting() {
     }
 }
 
+/// A mistake in a file would make the explanation wrong, so it is told instead; what a server has given out is there all the
+/// same.
+#[test]
+fn manifests_that_no_server_would_take_are_told_with_the_field() {
+    let mistake = Objects::of_site().with("Metal3Machine", "worker-0-metal", "/spec/hostSelectr", json!({}));
+    let run = mistake.explain("worker-0");
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.text());
+    assert!(
+        run.stderr.contains("error: stdin:1: Metal3Machine metal3/worker-0-metal: spec.hostSelectr: unknown")
+    );
+    let run = mistake.given_out("Metal3Machine", "worker-0-metal").explain("worker-0");
+    assert_eq!(run.code, 0, "{}", run.text());
+    assert!(run.stderr.contains("warning: stdin:1: Metal3Machine metal3/worker-0-metal: spec.hostSelectr"));
+}
+
+/// A host operator that is too old has no field for the network data: whoever installed it must act.
+#[test]
+fn a_host_that_could_not_take_the_data_is_told() {
+    let crd = |fields: Value| {
+        let schema = json!({"properties": {"spec": {"properties": fields}}});
+        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "baremetalhosts.metal3.io"},
+            "spec": {"versions": [{"name": "v1alpha1", "schema": {"openAPIV3Schema": schema}}]}})
+    };
+    for (fields, lacks) in
+        [(json!({"metaData": {}, "networkData": {}}), false), (json!({"metaData": {}}), true)]
+    {
+        let mut objects = Objects::of_site()
+            .with("BareMetalHost", "host-1", "/spec/image", Value::Null)
+            .with("BareMetalHost", "host-1", "/status/provisioning/state", json!("available"));
+        objects.0.push(crd(fields));
+        let run = objects.explain("cp-0");
+        assert_eq!(run.code, 0, "{}", run.text());
+        for part in [
+            "has no field spec.networkData",
+            "the platform engineer",
+            "install a newer host operator with its CRDs",
+        ] {
+            assert_eq!(run.stdout.contains(part), lacks, "{part}: {}", run.text());
+        }
+    }
+}
+
 #[test]
 fn another_name_or_count_in_the_files_is_another_name_or_count_in_the_output() {
     let renamed = Objects::of_site().with("BareMetalHost", "host-paused", "/metadata/name", json!("spare"));
@@ -365,7 +410,7 @@ fn a_machine_without_a_metal3machine_is_told_as_such() {
     assert!(run.stderr.contains(part), "{}", run.text());
     let unnamed = Objects::of_site().without("Metal3Machine", "worker-0-metal");
     let unnamed = unnamed.with("Machine", "worker-0", "/spec/infrastructureRef", Value::Null);
-    let run = unnamed.explain("machine/worker-0");
+    let run = unnamed.given_out("Machine", "worker-0").explain("machine/worker-0");
     let part = "Machine metal3/worker-0 has no Metal3Machine yet: spec.infrastructureRef names none\n";
     assert!(run.stderr.contains(part), "{}", run.text());
     // The Machine of cp-0 has a Node.
@@ -384,6 +429,7 @@ fn wrong_usage_ends_with_two() {
         .unwrap()
         .clone();
     copy["metadata"]["namespace"] = json!("other");
+    copy["spec"]["dataTemplate"]["namespace"] = json!("other");
     twice.0.push(copy);
     let run = twice.explain("cp-0");
     assert_eq!(run.code, 2, "{}", run.text());

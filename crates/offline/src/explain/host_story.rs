@@ -87,7 +87,13 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
     if let Some(advice) = hindrance(known, host) {
         return Story::new(stuck, Actor::PlatformEngineer, [advice]);
     }
-    if known.glance.waits_for().is_some_and(|words| !words.contains(" to be provisioned")) {
+    let waits = known.glance.waits_for();
+    if waits.is_some_and(|words| words.starts_with("the installed CRD of BareMetalHost")) {
+        let text =
+            "install a newer host operator with its CRDs, then restart the provider: it reads them once";
+        return Story::new(stuck, Actor::PlatformEngineer, [Advice::say(text)]);
+    }
+    if waits.is_some_and(|words| !words.contains(" to be provisioned")) {
         let text = "correct the spec of the Metal3Machine and of its Metal3MachineTemplate";
         return Story::new(stuck, Actor::ClusterAuthor, [Advice::say(text)]);
     }

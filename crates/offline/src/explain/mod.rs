@@ -29,7 +29,7 @@ pub use self::{
     hosts::{HostLine, Taken},
     placement::Placement,
     pools::{PoolLine, Stock},
-    site::{Site, wanted},
+    site::{Site, has_a_say, wanted},
     steps::{StepLine, StepState},
     target::{FindError, Target, TargetError, find},
 };
@@ -75,9 +75,13 @@ pub struct Explanation {
 /// Explains a Metal3Machine; `None` if it is not there.
 pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
     let mut glance = metal3machine::glance(&site.objects, key)?;
-    if !site.knows_secrets && !glance.snapshot.missing_secrets.is_empty() {
-        // What is not known is not said to be missing.
-        glance.snapshot.missing_secrets.clear();
+    let is_complete = site.knows_secrets || glance.snapshot.missing_secrets.is_empty();
+    if !is_complete || !site.host_lacks.is_empty() {
+        if !site.knows_secrets {
+            // What is not known is not said to be missing.
+            glance.snapshot.missing_secrets.clear();
+        }
+        glance.snapshot.host_lacks.clone_from(&site.host_lacks);
         glance.decision = metal3machine::decide(&glance.snapshot, "");
     }
     let hosts = hosts::hosts(site, &glance);

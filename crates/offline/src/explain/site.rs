@@ -15,7 +15,7 @@ use capm3_engine::{
     Caches, Detail, Object, ObjectKey, Reader, ResourceKind,
     manifests::{Document, Problem},
 };
-use capm3_provider::indexes;
+use capm3_provider::{host_crd, indexes};
 
 use crate::stored;
 
@@ -24,6 +24,8 @@ use crate::stored;
 pub struct Site {
     pub(super) objects: Caches,
     pub(super) knows_secrets: bool,
+    /// Fields of a host's spec that its CRD, if it was among the documents, does not have.
+    pub(super) host_lacks: Vec<&'static str>,
     /// What could not be read and is left out.
     pub problems: Vec<Problem>,
 }
@@ -37,13 +39,14 @@ impl Site {
     pub fn read<'d>(documents: impl IntoIterator<Item = &'d Document>, knows_secrets: bool) -> Self {
         let mut objects = Caches::default();
         indexes::register(&mut objects);
-        let mut site = Self { objects, knows_secrets, problems: Vec::new() };
+        let mut site = Self { objects, knows_secrets, host_lacks: Vec::new(), problems: Vec::new() };
         let mut seen: BTreeMap<(String, String, ObjectKey), &Document> = BTreeMap::new();
         for document in documents {
+            if is_crd_of_hosts(document) {
+                site.host_lacks = host_crd::lacking(&document.value);
+            }
+            let Some(put) = put_of(document) else { continue };
             let kind = document.resource();
-            let found =
-                kinds().into_iter().find(|(known, ..)| known.group == kind.group && known.kind == kind.kind);
-            let Some((_, _, put)) = found else { continue };
             let first = seen.entry((kind.group, kind.kind, document.key())).or_insert(document);
             let taken = match std::ptr::eq(*first, document) {
                 true => put(&site.objects, document),
@@ -65,6 +68,22 @@ impl Site {
     pub(super) fn has_no_secret(&self, namespace: &str, name: &str) -> bool {
         self.objects.get::<SecretMetadata>(&ObjectKey::new(namespace, name)).is_none()
     }
+}
+
+/// Whether explanations look at a document, so that a mistake in it must be told.
+pub fn has_a_say(document: &Document) -> bool {
+    put_of(document).is_some()
+}
+
+/// Whether it is the definition of hosts, which tells what the server drops of them.
+fn is_crd_of_hosts(document: &Document) -> bool {
+    document.kind() == host_crd::definitions().kind && document.key().name == host_crd::NAME
+}
+
+fn put_of(document: &Document) -> Option<Put> {
+    let kind = document.resource();
+    let mut known = kinds().into_iter();
+    known.find(|(known, ..)| known.group == kind.group && known.kind == kind.kind).map(|(_, _, put)| put)
 }
 
 /// What to list of a cluster for an explanation, and how much of each object.

@@ -21,7 +21,8 @@ pub struct Glance {
     pub decision: Decision,
 }
 
-/// Looks at a machine; `None` if it is not there. The word of the reader is final, and workload clusters are not asked.
+/// Looks at a machine; `None` if it is not there. The word of the reader is final, and workload clusters are not asked. The
+/// CRD of hosts is taken as complete; whoever knows better says so in the snapshot and decides again.
 pub fn glance(reader: &impl Reader, key: &ObjectKey) -> Option<Glance> {
     let mut snapshot = observe(reader, |_| Workload::Unknown, key)?;
     snapshot.live = Live::trusting_the_reader();
