@@ -15,24 +15,34 @@ pub(super) type Values<K> = fn(&K) -> Vec<String>;
 /// The groups of one index.
 pub(super) struct Groups(HashTable<Group>);
 
-struct Group {
-    hash: u64,
-    members: Members,
+/// Slots in the order of their objects' keys, never none, and the hash of their value. Sixteen bytes: there is one for
+/// most values of most objects.
+enum Group {
+    One {
+        hash: HalfHash,
+        slot: Slot,
+    },
+    Many {
+        hash: HalfHash,
+        #[expect(clippy::box_collection, reason = "a group of one, the usual case, stays small")]
+        slots: Box<Vec<Slot>>,
+    },
 }
 
-/// Slots in the order of their objects' keys, never none.
-enum Members {
-    One(Slot),
-    #[expect(clippy::box_collection, reason = "a group of one, the usual case, stays small")]
-    Many(Box<Vec<Slot>>),
-}
+/// As much of a hash as is kept, to find a new place when the table grows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct HalfHash(u32);
 
-impl Members {
-    fn as_slice(&self) -> &[Slot] {
-        match self {
-            Self::One(slot) => std::slice::from_ref(slot),
-            Self::Many(slots) => slots,
-        }
+impl HalfHash {
+    fn of(value: &str) -> Self {
+        // The other half is dropped on purpose.
+        #[expect(clippy::cast_possible_truncation, reason = "half of the hash is kept")]
+        Self(hash_of(value) as u32)
+    }
+
+    /// Spread over all bits again, because tables look at the first and at the last ones.
+    fn whole(self) -> u64 {
+        u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 }
 
@@ -43,61 +53,75 @@ impl Groups {
 
     /// The slots of the objects with that value, by key.
     pub(super) fn get<K: Object>(&self, slots: &Slots<K>, values: Values<K>, value: &str) -> &[Slot] {
-        let group = self.0.find(hash_of(value), |group| group.is_of(slots, values, value));
-        group.map(|group| group.members.as_slice()).unwrap_or_default()
+        let hash = HalfHash::of(value);
+        let group = self.0.find(hash.whole(), |group| group.is_of(hash, slots, values, value));
+        group.map(Group::members).unwrap_or_default()
     }
 
     /// Adds an object that stands in its slot under one of its values.
     pub(super) fn insert<K: Object>(&mut self, slots: &Slots<K>, values: Values<K>, value: &str, slot: Slot) {
-        let hash = hash_of(value);
-        match self.0.find_mut(hash, |group| group.is_of(slots, values, value)) {
+        let hash = HalfHash::of(value);
+        match self.0.find_mut(hash.whole(), |group| group.is_of(hash, slots, values, value)) {
             Some(group) => group.insert(slots, slot),
             None => {
-                let group = Group { hash, members: Members::One(slot) };
-                self.0.insert_unique(hash, group, |group| group.hash);
+                let group = Group::One { hash, slot };
+                self.0.insert_unique(hash.whole(), group, |group| group.hash().whole());
             }
         }
     }
 
     /// Takes an object that still stands in its slot out from under one of its values.
     pub(super) fn remove<K: Object>(&mut self, slots: &Slots<K>, values: Values<K>, value: &str, slot: Slot) {
-        let Ok(mut entry) = self.0.find_entry(hash_of(value), |group| group.is_of(slots, values, value))
-        else {
-            return;
-        };
-        if entry.get_mut().remove(slots, slot) {
+        let hash = HalfHash::of(value);
+        let found = self.0.find_entry(hash.whole(), |group| group.is_of(hash, slots, values, value));
+        if let Ok(mut entry) = found
+            && entry.get_mut().remove(slots, slot)
+        {
             entry.remove();
         }
     }
 }
 
 impl Group {
-    /// Whether this is the group of that value. Different values may have one hash.
-    fn is_of<K: Object>(&self, slots: &Slots<K>, values: Values<K>, value: &str) -> bool {
-        let first = self.members.as_slice().first().and_then(|slot| slots.get(*slot));
-        first.is_some_and(|object| values(object).iter().any(|it| it == value))
+    fn hash(&self) -> HalfHash {
+        match self {
+            Self::One { hash, .. } | Self::Many { hash, .. } => *hash,
+        }
     }
 
-    fn insert<K: Object>(&mut self, slots: &Slots<K>, slot: Slot) {
-        let Err(position) = search(self.members.as_slice(), slots, slot) else { return };
-        match &mut self.members {
-            Members::Many(members) => members.insert(position, slot),
-            Members::One(only) => {
-                let mut members = vec![*only];
-                members.insert(position, slot);
-                self.members = Members::Many(Box::new(members));
+    fn members(&self) -> &[Slot] {
+        match self {
+            Self::One { slot, .. } => std::slice::from_ref(slot),
+            Self::Many { slots, .. } => slots,
+        }
+    }
+
+    /// Whether this is the group of that value. Different values may have one hash.
+    fn is_of<K: Object>(&self, hash: HalfHash, slots: &Slots<K>, values: Values<K>, value: &str) -> bool {
+        let first = || self.members().first().and_then(|slot| slots.get(*slot));
+        self.hash() == hash && first().is_some_and(|object| values(object).iter().any(|it| it == value))
+    }
+
+    fn insert<K: Object>(&mut self, objects: &Slots<K>, new: Slot) {
+        let Err(position) = search(self.members(), objects, new) else { return };
+        match self {
+            Self::Many { slots, .. } => slots.insert(position, new),
+            Self::One { hash, slot } => {
+                let mut slots = vec![*slot];
+                slots.insert(position, new);
+                *self = Self::Many { hash: *hash, slots: Box::new(slots) };
             }
         }
     }
 
     /// `true` if none is left.
-    fn remove<K: Object>(&mut self, slots: &Slots<K>, slot: Slot) -> bool {
-        let Ok(position) = search(self.members.as_slice(), slots, slot) else { return false };
-        match &mut self.members {
-            Members::One(_) => true,
-            Members::Many(members) => {
-                members.remove(position);
-                members.is_empty()
+    fn remove<K: Object>(&mut self, objects: &Slots<K>, old: Slot) -> bool {
+        let Ok(position) = search(self.members(), objects, old) else { return false };
+        match self {
+            Self::One { .. } => true,
+            Self::Many { slots, .. } => {
+                slots.remove(position);
+                slots.is_empty()
             }
         }
     }
@@ -177,18 +201,20 @@ mod tests {
     }
 
     #[test]
+    fn a_group_takes_sixteen_bytes() {
+        assert_eq!(size_of::<Group>(), 16);
+    }
+
+    #[test]
     fn values_with_one_hash_are_kept_apart() {
         let mut slots = Slots::new();
         let (one, two) =
             (slots.insert(Arc::new(object(1, (1, 1)))), slots.insert(Arc::new(object(2, (2, 2)))));
         let mut groups = Groups::new();
         // Both groups under the hash of "1", as if "2" had the same.
-        for slot in [one, two] {
-            groups.0.insert_unique(
-                hash_of("1"),
-                Group { hash: hash_of("1"), members: Members::One(slot) },
-                |it| it.hash,
-            );
+        let hash = HalfHash::of("1");
+        for slot in [two, one] {
+            groups.0.insert_unique(hash.whole(), Group::One { hash, slot }, |group| group.hash().whole());
         }
         assert_eq!(groups.get(&slots, VALUES, "1"), [one]);
         groups.remove(&slots, VALUES, "1", one);
