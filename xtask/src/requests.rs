@@ -9,10 +9,10 @@ use std::{
 
 use anyhow::{Context, Result};
 use capm3_apiserver::RequestCount;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Requests of one client. Events are not counted, nor are watches and the lists with which a client starts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub writes: u64,
     pub reads: u64,

@@ -1,13 +1,15 @@
 //! What a benchmark of machines tells, next to the budgets.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::requests::Counts;
 
 /// The figures of one run.
+#[derive(Serialize, Deserialize)]
 pub struct Figures {
-    pub bench: &'static str,
+    pub bench: String,
     /// How many workers; one control-plane machine comes with them.
     pub size: usize,
     pub seconds: f64,
@@ -24,10 +26,11 @@ pub struct Figures {
     pub by_kind: Vec<String>,
     pub peak_rss_mb: u64,
     /// Whose memory that is.
-    pub memory_of: &'static str,
+    pub memory_of: String,
 }
 
 /// What deleting machines takes.
+#[derive(Serialize, Deserialize)]
 pub struct Deletion {
     /// All requests to delete one.
     pub requests: f64,
@@ -36,6 +39,7 @@ pub struct Deletion {
 }
 
 /// What a machine costs against one of a smaller fleet.
+#[derive(Serialize, Deserialize)]
 pub struct Growth {
     pub against: usize,
     pub ratio: f64,
@@ -103,9 +107,22 @@ impl Figures {
             text += &format!("{name:<24} {value:>6.digits$}   budget {budget}\n");
         }
         if let Some(Growth { against, .. }) = self.growth {
-            text += &format!("  (the smaller fleet has {against} machines, the best of its runs)\n");
+            text += &format!(
+                "  (the smaller fleet has {against} machines, measured in the pauses of this one)\n"
+            );
         }
         text + &format!("{:<24} {:>6} MB, {}", "peak memory", self.peak_rss_mb, self.memory_of)
+    }
+
+    /// Prints everything as one line for [`Self::read`].
+    pub fn print_raw(&self) -> Result<()> {
+        println!("{}", serde_json::to_string(self)?);
+        Ok(())
+    }
+
+    /// Reads what [`Self::print_raw`] printed.
+    pub fn read(output: &[u8]) -> Result<Self> {
+        serde_json::from_slice(output).context("a benchmark without figures")
     }
 
     /// Prints the figures.
@@ -138,7 +155,7 @@ mod tests {
 
     fn figures() -> Figures {
         Figures {
-            bench: "machines",
+            bench: "machines".to_owned(),
             size: 1,
             seconds: 1.234,
             processor: Some(0.5),
@@ -148,7 +165,7 @@ mod tests {
             growth: None,
             by_kind: Vec::new(),
             peak_rss_mb: 7,
-            memory_of: "the manager",
+            memory_of: "the manager".to_owned(),
         }
     }
 

@@ -1,30 +1,26 @@
 //! One cluster of many workers on the embedded server, in process and in virtual time.
 
-use std::{process::Command, time::Duration};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use capm3_engine::clock::Stopwatch;
 use capm3_lab::{
     Lab, Options, Settled,
     fleet::{fleet, scaled},
     report::report,
 };
-use serde_json::Value;
 
 use super::{
     REST,
     figures::{Deletion, Figures},
 };
 use crate::{
-    memory, processor, repo,
+    memory, processor,
     requests::{Counts, between, embedded_by_kind},
 };
 
 /// How many machines are deleted afterwards, to count what that costs.
 const GO: usize = 50;
-
-/// How often a smaller fleet is measured: a short run is easily disturbed.
-const RUNS: usize = 5;
 
 /// How finely a deletion is watched, and how long nothing must happen for it to be over.
 const TICK: Duration = Duration::from_millis(10);
@@ -37,23 +33,6 @@ const PROVIDER: &str = "capm3";
 pub fn run(size: usize) -> Result<Figures> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
     runtime.block_on(measure(size))
-}
-
-/// What a machine of a fleet of that size costs, in milliseconds: the best of a few runs, each in a process of its own.
-pub fn cost_in_fleet_of(size: usize) -> Result<f64> {
-    let mut best = f64::INFINITY;
-    for _ in 0..RUNS {
-        let output = Command::new(repo::ourselves()?)
-            .args(["bench", "machines", "--json", "--size", &size.to_string()])
-            .output()?;
-        let line: Value = serde_json::from_slice(&output.stdout).context("a benchmark without a line")?;
-        best = best.min(
-            line.get("processorMsPerMachine")
-                .and_then(Value::as_f64)
-                .context("a line without processor time")?,
-        );
-    }
-    Ok(best)
 }
 
 /// How long until a number changes for the last time, by the clock of the lab, seen every few milliseconds.
@@ -96,7 +75,7 @@ async fn measure(size: usize) -> Result<Figures> {
     let left = report(&lab, 0).machines.len();
     ensure!(left == size + 1 - gone, "{left} machines are left of {}", size + 1 - gone);
     Ok(Figures {
-        bench: "machines",
+        bench: "machines".to_owned(),
         size,
         seconds,
         processor: Some(processor),
@@ -109,6 +88,6 @@ async fn measure(size: usize) -> Result<Figures> {
         growth: None,
         by_kind,
         peak_rss_mb: memory::peak_mb("self")?,
-        memory_of: "provider, server and world in one process",
+        memory_of: "provider, server and world in one process".to_owned(),
     })
 }

@@ -3,6 +3,7 @@
 mod allocate;
 mod figures;
 mod fleet_objects;
+mod growth;
 mod machines;
 mod memory;
 mod real;
@@ -12,7 +13,6 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use figures::{Figures, Growth};
 
 /// How long a benchmark looks whether anything is written at rest.
 const REST: Duration = Duration::from_secs(60);
@@ -27,6 +27,9 @@ pub enum Bench {
         /// Compare the cost of a machine with that in a fleet of this size
         #[arg(long, value_name = "SIZE")]
         against: Option<usize>,
+        /// Print the figures for another benchmark
+        #[arg(long, hide = true)]
+        raw: bool,
     },
     /// The same on a real API server, with `capm3 manager` as a process (needs Go)
     Real(Fleet),
@@ -66,7 +69,9 @@ pub struct Fleet {
 /// Measures and prints.
 pub fn run(what: &Bench) -> Result<()> {
     let (figures, fleet) = match what {
-        Bench::Machines { fleet, against } => (machines_against(fleet.size, *against)?, fleet),
+        Bench::Machines { fleet, raw: true, .. } => return machines::run(fleet.size)?.print_raw(),
+        Bench::Machines { fleet, against: Some(against), .. } => (growth::run(fleet.size, *against)?, fleet),
+        Bench::Machines { fleet, .. } => (machines::run(fleet.size)?, fleet),
         Bench::Real(fleet) => (real::run(fleet.size)?, fleet),
         Bench::Render(many) => return render::run(many.size, many.json),
         Bench::Allocate(many) => return allocate::run(many.size, many.json),
@@ -74,13 +79,4 @@ pub fn run(what: &Bench) -> Result<()> {
     };
     figures.print(fleet.json, fleet.by_kind);
     figures.judge()
-}
-
-fn machines_against(size: usize, against: Option<usize>) -> Result<Figures> {
-    let smaller = against.map(machines::cost_in_fleet_of).transpose()?;
-    let mut figures = machines::run(size)?;
-    figures.growth = against
-        .zip(smaller)
-        .map(|(against, cost)| Growth { against, ratio: figures.milliseconds_each() / cost });
-    Ok(figures)
 }

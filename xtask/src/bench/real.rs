@@ -36,7 +36,7 @@ async fn measure(size: usize, server: &Server, stage: &Stage, manager: &Manager)
     let by_kind = server.manager_requests_by_kind()?;
     let writes_at_rest = server.manager_writes_during(REST).await?;
     Ok(Figures {
-        bench: "real",
+        bench: "real".to_owned(),
         size,
         seconds,
         processor: None,
@@ -46,6 +46,6 @@ async fn measure(size: usize, server: &Server, stage: &Stage, manager: &Manager)
         growth: None,
         by_kind,
         peak_rss_mb: manager.peak_rss_mb()?,
-        memory_of: "the manager alone",
+        memory_of: "the manager alone".to_owned(),
     })
 }
