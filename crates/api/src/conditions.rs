@@ -78,7 +78,7 @@ pub struct Deprecated {
 #[serde(rename_all = "camelCase")]
 pub struct DeprecatedV1Beta1 {
     /// Conditions in the older form.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
     pub conditions: Vec<LegacyCondition>,
     /// Terminal failure in one word.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,5 @@
-//! References between objects, as the provider's kinds write them.
+//! References between objects, as the provider's kinds write them. Caches hold several of them an object, so their
+//! texts take no room to grow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,16 +12,16 @@ pub struct ObjectRef {
     /// Name of the referenced object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
-    pub name: Option<String>,
+    pub name: Option<Box<str>>,
     /// Namespace of the referenced object; empty means the namespace of the referring object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
-    pub namespace: Option<String>,
+    pub namespace: Option<Box<str>>,
 }
 
 impl ObjectRef {
     /// A reference with both parts.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+    pub fn new(namespace: impl Into<Box<str>>, name: impl Into<Box<str>>) -> Self {
         Self { name: Some(name.into()), namespace: Some(namespace.into()) }
     }
 
@@ -37,15 +38,15 @@ impl ObjectRef {
 pub struct SecretRef {
     /// Name of the Secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub name: Option<Box<str>>,
     /// Namespace of the Secret; empty means the namespace of the referring object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
+    pub namespace: Option<Box<str>>,
 }
 
 impl SecretRef {
     /// A reference with both parts.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+    pub fn new(namespace: impl Into<Box<str>>, name: impl Into<Box<str>>) -> Self {
         Self { name: Some(name.into()), namespace: Some(namespace.into()) }
     }
 
@@ -62,30 +63,30 @@ impl SecretRef {
 pub struct WideRef {
     /// API version of the referent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub api_version: Option<String>,
+    pub api_version: Option<Box<str>>,
     /// Path into the referent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub field_path: Option<String>,
+    pub field_path: Option<Box<str>>,
     /// Kind of the referent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    pub kind: Option<Box<str>>,
     /// Name of the referent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub name: Option<Box<str>>,
     /// Namespace of the referent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
+    pub namespace: Option<Box<str>>,
     /// Version of the referent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource_version: Option<String>,
+    pub resource_version: Option<Box<str>>,
     /// Uid of the referent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uid: Option<String>,
+    pub uid: Option<Box<str>>,
 }
 
 impl WideRef {
     /// A reference with name and namespace only.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+    pub fn new(namespace: impl Into<Box<str>>, name: impl Into<Box<str>>) -> Self {
         Self { name: Some(name.into()), namespace: Some(namespace.into()), ..Self::default() }
     }
 

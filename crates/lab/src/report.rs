@@ -131,7 +131,7 @@ fn machine_row(machine: &Metal3Machine, known: &Known<'_>) -> MachineRow {
         name: machine.metadata.name_str().to_owned(),
         host: host.map(|h| h.metadata.name_str().to_owned()),
         failure_domain: host.and_then(|h| h.metadata.label(label::FAILURE_DOMAIN)).map(str::to_owned),
-        data_template: rendered.and_then(|d| d.spec.template.as_ref()?.name.clone()),
+        data_template: rendered.and_then(|d| d.spec.template.as_ref()?.name.clone()).map(Into::into),
         data: rendered.map(|d| d.metadata.name_str().to_owned()),
         index: rendered.and_then(|d| d.spec.index),
         vlans: each(&network, "links").filter_map(|link| link.get("vlan_id")?.as_i64()).collect(),
@@ -206,8 +206,10 @@ mod tests {
         let machines = report_of(&objects, 0).machines;
         let seen: Vec<_> =
             machines.iter().map(|m| (m.failure_domain.as_deref(), m.index, m.addresses.concat())).collect();
-        let expected =
-            [(Some("rack1"), Some(1), "10.0.0.1".to_owned()), (Some("rack2"), Some(2), "10.0.0.2".to_owned())];
+        let expected = [
+            (Some("rack1"), Some(1), "10.0.0.1".to_owned()),
+            (Some("rack2"), Some(2), "10.0.0.2".to_owned()),
+        ];
         assert_eq!(seen, expected);
     }
 }

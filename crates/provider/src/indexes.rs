@@ -198,8 +198,8 @@ pub const OPEN_CLAIMS_BY_TEMPLATE: Index<Metal3DataClaim> = Index {
         let open = claim.status.rendered_data.is_none() || claim.metadata.is_deleting();
         let template = claim.spec.template.as_ref().filter(|_| open);
         let elsewhere =
-            |namespace: &String| !namespace.is_empty() && namespace != claim.metadata.namespace_str();
-        let template = template.filter(|t| !t.namespace.as_ref().is_some_and(elsewhere));
+            |namespace: &str| !namespace.is_empty() && namespace != claim.metadata.namespace_str();
+        let template = template.filter(|t| !t.namespace.as_deref().is_some_and(elsewhere));
         let name = template.and_then(|t| t.name.as_deref());
         name.map(|name| in_namespace(&claim.metadata, name)).into_iter().collect()
     },
@@ -271,8 +271,8 @@ pub const OPEN_IP_CLAIMS_BY_POOL: Index<IpClaim> = Index {
         let open = claim.status.address.is_none() || claim.metadata.is_deleting();
         let pool = Some(&claim.spec.pool).filter(|_| open);
         let elsewhere =
-            |namespace: &String| !namespace.is_empty() && namespace != claim.metadata.namespace_str();
-        let pool = pool.filter(|pool| !pool.namespace.as_ref().is_some_and(elsewhere));
+            |namespace: &str| !namespace.is_empty() && namespace != claim.metadata.namespace_str();
+        let pool = pool.filter(|pool| !pool.namespace.as_deref().is_some_and(elsewhere));
         let name = pool.and_then(|pool| pool.name.as_deref());
         name.map(|name| in_namespace(&claim.metadata, name)).into_iter().collect()
     },

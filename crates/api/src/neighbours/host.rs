@@ -1,4 +1,4 @@
-//! BareMetalHost as the provider reads it.
+//! BareMetalHost as the provider reads it. Caches hold thousands, so texts take no room to grow.
 
 use kube::core::ObjectMeta;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct HostSpec {
     /// Network data Secret.
     pub network_data: Option<SecretRef>,
     /// Whether disks are cleaned between uses.
-    pub automated_cleaning_mode: Option<String>,
+    pub automated_cleaning_mode: Option<Box<str>>,
     /// Whether the host should be powered on.
     pub online: bool,
     /// Whether the host is managed elsewhere.
@@ -48,7 +48,7 @@ pub struct HostSpec {
     pub bmc: HostBmc,
     /// MAC address from which the host boots.
     #[serde(rename = "bootMACAddress")]
-    pub boot_mac_address: Option<String>,
+    pub boot_mac_address: Option<Box<str>>,
 }
 
 /// Who uses a host.
@@ -70,7 +70,7 @@ pub struct ConsumerRef {
 #[serde(rename_all = "camelCase", default)]
 pub struct HostImage {
     /// Where the image is fetched.
-    pub url: Option<String>,
+    pub url: Option<Box<str>>,
 }
 
 /// Custom deploy step of a host.
@@ -78,7 +78,7 @@ pub struct HostImage {
 #[serde(rename_all = "camelCase", default)]
 pub struct HostCustomDeploy {
     /// Name of the step.
-    pub method: Option<String>,
+    pub method: Option<Box<str>>,
 }
 
 /// Management controller of a host.
@@ -86,7 +86,7 @@ pub struct HostCustomDeploy {
 #[serde(rename_all = "camelCase", default)]
 pub struct HostBmc {
     /// Secret with the credentials.
-    pub credentials_name: Option<String>,
+    pub credentials_name: Option<Box<str>>,
 }
 
 /// State of a host.
@@ -94,11 +94,11 @@ pub struct HostBmc {
 #[serde(rename_all = "camelCase", default)]
 pub struct HostStatus {
     /// `OK`, `discovered`, `error`, `delayed`, `detached` or `servicing`.
-    pub operational_status: Option<String>,
+    pub operational_status: Option<Box<str>>,
     /// What went wrong.
-    pub error_message: Option<String>,
+    pub error_message: Option<Box<str>>,
     /// Kind of what went wrong.
-    pub error_type: Option<String>,
+    pub error_type: Option<Box<str>>,
     /// Whether the host is powered on.
     pub powered_on: Option<bool>,
     /// Provisioning state.
@@ -112,7 +112,7 @@ pub struct HostStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct HostProvisioning {
     /// State in the operator's state machine.
-    pub state: Option<String>,
+    pub state: Option<Box<str>>,
     /// Image that is on the disk.
     pub image: Option<HostImage>,
 }
@@ -122,7 +122,7 @@ pub struct HostProvisioning {
 #[serde(rename_all = "camelCase", default)]
 pub struct HostHardware {
     /// Host name.
-    pub hostname: Option<String>,
+    pub hostname: Option<Box<str>>,
     /// Network interfaces; null in the API means none.
     #[serde(deserialize_with = "crate::lean::lean_list")]
     pub nics: Vec<HostNic>,
@@ -138,7 +138,7 @@ pub struct HostHardware {
 #[serde(rename_all = "camelCase", default)]
 pub struct HostCpu {
     /// Architecture in the words of the host's kernel, such as `x86_64`.
-    pub arch: Option<String>,
+    pub arch: Option<Box<str>>,
     /// How many the operating system sees.
     pub count: Option<i64>,
 }
@@ -148,11 +148,11 @@ pub struct HostCpu {
 #[serde(rename_all = "camelCase", default)]
 pub struct HostNic {
     /// Name of the interface.
-    pub name: Option<String>,
+    pub name: Option<Box<str>>,
     /// MAC address.
-    pub mac: Option<String>,
+    pub mac: Option<Box<str>>,
     /// Address.
-    pub ip: Option<String>,
+    pub ip: Option<Box<str>>,
 }
 
 impl BareMetalHost {

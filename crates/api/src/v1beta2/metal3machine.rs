@@ -80,15 +80,15 @@ pub struct Image {
     /// Checksum of the image, or where the checksum is fetched. Not needed for `live-iso` and `oci://`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 0, max = 512))]
-    pub checksum: Option<String>,
+    pub checksum: Option<Box<str>>,
     /// Algorithm of the checksum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["md5", "sha256", "sha512"]))]
-    pub checksum_type: Option<String>,
+    pub checksum_type: Option<Box<str>>,
     /// Format of the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["raw", "qcow2", "vdi", "vmdk", "live-iso"]))]
-    pub disk_format: Option<String>,
+    pub disk_format: Option<Box<str>>,
 }
 
 /// A custom deploy step.
@@ -137,7 +137,7 @@ pub struct HostSelectorRequirement {
 #[serde(rename_all = "camelCase")]
 pub struct Metal3MachineStatus {
     /// Conditions in the Kubernetes form.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// Cluster API contract: whether the machine is fully provisioned.
@@ -148,7 +148,7 @@ pub struct Metal3MachineStatus {
     #[schemars(extend("format" = "date-time"))]
     pub last_updated: Option<String>,
     /// Addresses of the host.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
     #[schemars(length(min = 1, max = 32), extend("x-kubernetes-list-type" = "atomic"))]
     pub addresses: Vec<MachineAddress>,
     /// Cluster API contract: the failure domain in which the machine really stands.

@@ -81,7 +81,7 @@ fn with_namespace(reference: &ObjectRef, template: &Metal3MachineTemplate) -> Ob
     let given = reference.namespace.clone().filter(|namespace| !namespace.is_empty());
     ObjectRef {
         name: reference.name.clone(),
-        namespace: given.or_else(|| template.metadata.namespace.clone()),
+        namespace: given.or_else(|| template.metadata.namespace.clone().map(Into::into)),
     }
 }
 

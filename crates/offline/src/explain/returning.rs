@@ -28,7 +28,7 @@ pub(super) fn comes_back(site: &Site, snapshot: &Snapshot, name: &str) -> Option
     back.spec.consumer_ref = None;
     back.spec.image = None;
     back.spec.custom_deploy = None;
-    back.status.provisioning.state = Some(host_state::AVAILABLE.to_owned());
+    back.status.provisioning.state = Some(host_state::AVAILABLE.into());
     let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
     let reuse = reuse_label(&machine, snapshot.machine_set.as_deref());
     let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse);

@@ -217,7 +217,7 @@ fn chosen(choice: &HostChoice) -> Result<String, String> {
 /// A host that no operator has seen yet, as it will be: available, with the hardware that its annotation tells.
 fn inspected(mut host: BareMetalHost) -> BareMetalHost {
     if host.status.provisioning.state.as_deref().unwrap_or_default().is_empty() {
-        host.status.provisioning.state = Some(host_state::AVAILABLE.to_owned());
+        host.status.provisioning.state = Some(host_state::AVAILABLE.into());
     }
     if host.status.hardware.is_none() {
         let details = host.metadata.annotation(annotation::HARDWARE_DETAILS);

@@ -49,7 +49,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
             }
         });
     }
-    watch_addresses(caches, queue, |address: &IpAddress| address.spec.pool.name.clone());
+    watch_addresses(caches, queue, |address: &IpAddress| address.spec.pool.name.clone().map(Into::into));
     watch_addresses(caches, queue, |address: &CapiIpAddress| {
         Some(&address.spec.pool_ref).filter(|pool| serves(pool)).map(|pool| pool.name.clone())
     });

@@ -149,7 +149,7 @@ pub(super) fn ask(plan: &mut Plan, snapshot: &Snapshot, pool: &PoolRef) {
         ..ObjectMeta::default()
     };
     if pool.is_metal3() {
-        let spec = IpClaimSpec { pool: WideRef::new(namespace, &pool.name) };
+        let spec = IpClaimSpec { pool: WideRef::new(namespace, pool.name.as_str()) };
         plan.create(&IpClaim { metadata, spec, ..IpClaim::default() });
     } else {
         let spec = IpAddressClaimSpec { pool_ref: typed(pool), ..IpAddressClaimSpec::default() };

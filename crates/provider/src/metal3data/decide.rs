@@ -207,7 +207,7 @@ impl Pass<'_> {
                 Content::MetaData => &mut self.new.spec.meta_data,
                 Content::NetworkData => &mut self.new.spec.network_data,
             };
-            *slot = Some(SecretRef::new(&namespace, name));
+            *slot = Some(SecretRef::new(namespace.as_str(), name));
         }
         let owners = self.new.metadata.owner_references.get_or_insert_default();
         let before = owners.len();

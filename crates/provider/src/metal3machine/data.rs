@@ -34,7 +34,7 @@ pub(super) fn choose_template(pass: &mut Pass<'_>) -> Step {
     if let Some(template) = &mut pass.new.spec.data_template
         && template.namespace.as_deref().unwrap_or_default().is_empty()
     {
-        template.namespace = Some(namespace);
+        template.namespace = Some(namespace.into());
     }
     Ok(())
 }

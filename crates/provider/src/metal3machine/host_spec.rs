@@ -79,7 +79,7 @@ pub fn provision_patch(
         }
     }
     if let Some(mode) = &machine.spec.automated_cleaning_mode
-        && host.spec.automated_cleaning_mode.as_ref() != Some(mode)
+        && host.spec.automated_cleaning_mode.as_deref() != Some(mode.as_str())
     {
         spec.insert("automatedCleaningMode".to_owned(), json!(mode));
     }

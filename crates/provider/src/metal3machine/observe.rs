@@ -377,19 +377,20 @@ fn held_data_templates(
         let mapped = template.spec.failure_domain_data_templates.iter().map(|entry| &entry.data_template);
         mapped.chain(&template.spec.template.spec.data_template)
     });
-    let names = by_domain.chain(&machine.spec.data_template).filter_map(|template| template.name.clone());
-    let is_held = |name: &String| {
-        let key = ObjectKey::new(machine.metadata.namespace_str(), name);
+    let names = by_domain.chain(&machine.spec.data_template).filter_map(|template| template.name.as_deref());
+    let is_held = |name: &&str| {
+        let key = ObjectKey::new(machine.metadata.namespace_str(), *name);
         reader.get::<Metal3DataTemplate>(&key).is_some_and(|template| {
             template.metadata.has_finalizer(finalizer::DATA_TEMPLATE) && !template.metadata.is_deleting()
         })
     };
-    names.filter(is_held).collect()
+    names.filter(is_held).map(str::to_owned).collect()
 }
 
 fn rendered_data(machine: &Metal3Machine, claim: Option<&Metal3DataClaim>) -> Option<String> {
-    let of_machine = machine.status.rendered_data.as_ref().and_then(|r| r.name.clone());
-    of_machine.or_else(|| claim?.status.rendered_data.as_ref()?.name.clone())
+    let of_machine = machine.status.rendered_data.as_ref().and_then(|data| data.name.as_deref());
+    let of_claim = || claim?.status.rendered_data.as_ref()?.name.as_deref();
+    of_machine.or_else(of_claim).map(str::to_owned)
 }
 
 fn observe_nodes(

@@ -182,7 +182,7 @@ mod tests {
         let (big, small) = (host("a", 32), host("b", 4));
         for (old, new, expected) in [
             (Some(big.clone()), with(&big, |host| host.spec.online = true), false),
-            (Some(big.clone()), with(&big, |host| host.status.error_message = Some("e".to_owned())), false),
+            (Some(big.clone()), with(&big, |host| host.status.error_message = Some("e".into())), false),
             (None, Some(big.clone()), false),
             (None, Some(small.clone()), true),
             (Some(small.clone()), None, true),

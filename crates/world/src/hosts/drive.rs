@@ -34,7 +34,7 @@ impl From<String> for Problem {
 
 /// Reads the Secrets of a host.
 pub(crate) async fn read(client: &ApiClient, host: &BareMetalHost) -> Result<NodeData, Problem> {
-    let by_name = |name: &String| SecretRef { name: Some(name.clone()), namespace: None };
+    let by_name = |name: &String| SecretRef { name: Some(name.as_str().into()), namespace: None };
     let network = host.spec.network_data.clone();
     let network = network.or_else(|| host.spec.preprovisioning_network_data_name.as_ref().map(by_name));
     let user_data = content(client, host, &host.spec.user_data, "userData", true).await?;
@@ -57,7 +57,7 @@ async fn content(
         return Ok(None);
     };
     let of = host.key();
-    if reference.namespace.as_ref().is_some_and(|n| !n.is_empty() && *n != of.namespace) {
+    if reference.namespace.as_ref().is_some_and(|n| !n.is_empty() && **n != *of.namespace) {
         return Err(Problem::Refused(format!("{key} secret must be in same namespace as host {of}")));
     }
     let at = beside(host, reference.name_str());
