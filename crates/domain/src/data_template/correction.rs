@@ -20,6 +20,8 @@ pub struct Correction {
     pub to: Option<ObjectRef>,
     /// The failure domain that decided; none if no domain did.
     pub domain: Option<String>,
+    /// Whether it is what the machine claimed already.
+    pub is_claimed: bool,
 }
 
 impl fmt::Display for Correction {
@@ -30,6 +32,7 @@ impl fmt::Display for Correction {
         };
         write!(f, "data template changed from {} to {}", name(&self.from), name(&self.to))?;
         match &self.domain {
+            _ if self.is_claimed => f.write_str(", which the claim of this machine names"),
             Some(domain) => write!(f, " for failure domain \"{domain}\""),
             None => Ok(()),
         }
@@ -72,7 +75,7 @@ pub fn correction(
     };
     let from = machine.spec.data_template.clone();
     let namespace = machine.metadata.namespace_str();
-    (!same(&from, &to, namespace)).then_some(Correction { from, to, domain })
+    (!same(&from, &to, namespace)).then_some(Correction { from, to, domain, is_claimed: claim.is_some() })
 }
 
 /// Whether two references name the same object, seen from a namespace.
@@ -149,6 +152,10 @@ mod tests {
         let machine = machine("rack1", json!({"name": "dt"}));
         assert_eq!(correction(&machine, None, Some(&template()), Some(&claim("dt"))), None);
         let put_back = correction(&machine, None, Some(&template()), Some(&claim("dt-old")));
+        assert_eq!(
+            put_back.as_ref().map(ToString::to_string).as_deref(),
+            Some("data template changed from \"dt\" to \"dt-old\", which the claim of this machine names")
+        );
         assert_eq!(target(put_back).as_deref(), Some("dt-old"));
     }
 

@@ -111,6 +111,35 @@ async fn s210_a_claim_freezes_the_choice() {
     }
 }
 
+/// An update in place puts the template's default back into the spec of a running machine. The claim is the truth: it
+/// is written again, and data and Secrets go on as before.
+#[tokio::test(start_paused = true)]
+async fn a_running_machine_keeps_the_data_template_that_it_claimed() {
+    let lab = settled(&three_racks()).await;
+    let default = text(
+        &get(&lab, "Metal3MachineTemplate", "my-cluster-workers"),
+        "/spec/template/spec/dataTemplate/name",
+    );
+    let claimed = |m: &Value| text(m, "/spec/dataTemplate/name");
+    let machine = machines(&lab, "my-cluster-workers").into_iter().find(|m| claimed(m) != default).unwrap();
+    let (own, template) = (name(&machine), claimed(&machine));
+    let over = json!({"spec": {"dataTemplate": {"name": default, "namespace": "metal3"}}});
+    patch_machine(&lab, &own, over).await;
+    rest(&lab).await;
+    let now = get(&lab, "Metal3Machine", &own);
+    assert_eq!(claimed(&now), template);
+    assert_eq!(condition(&now, "Ready").0, "True");
+    let told = events(&lab, "DataTemplateChanged");
+    assert!(told.iter().any(|e| e.starts_with(&own) && e.contains("which the claim of this machine names")));
+    let data = get(&lab, "Metal3Data", &text(&now, "/status/renderedData/name"));
+    assert_eq!(condition(&data, "Ready").0, "True");
+    let secret_name = format!("{own}-networkdata");
+    let before = secret(&lab, &secret_name, "networkData").unwrap();
+    delete(&lab, "v1", "Secret", &secret_name).await;
+    rest(&lab).await;
+    assert_eq!(secret(&lab, &secret_name, "networkData").unwrap(), before, "it comes back as it was");
+}
+
 /// A machine on a host of another rack than assigned, or without an assigned domain, gets the template of the host's
 /// rack, and an event says so.
 #[tokio::test(start_paused = true)]

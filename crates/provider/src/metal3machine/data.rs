@@ -20,8 +20,27 @@ use crate::{finalizers::remove_finalizer, owners::controlled_by};
 /// Sets the data template by failure domain: before a host is taken by the assigned one, afterwards by the host's.
 /// Frozen once a claim exists.
 pub(super) fn choose_template(pass: &mut Pass<'_>) -> Step {
-    let snapshot = pass.snapshot;
     confirm_that_there_is_no_mapping(pass)?;
+    correct_template(pass);
+    let namespace = pass.namespace().to_owned();
+    if let Some(template) = &mut pass.new.spec.data_template
+        && template.namespace.as_deref().unwrap_or_default().is_empty()
+    {
+        template.namespace = Some(namespace.into());
+    }
+    Ok(())
+}
+
+/// The same for a machine that runs: what it claimed stands, whatever others wrote over its spec. Where it claimed
+/// nothing there is nothing to keep, and it is too late to choose.
+pub(super) fn keep_template(pass: &mut Pass<'_>) {
+    if own_claim(pass).is_some() {
+        correct_template(pass);
+    }
+}
+
+fn correct_template(pass: &mut Pass<'_>) {
+    let snapshot = pass.snapshot;
     let (host, template) = (snapshot.host.as_deref(), snapshot.template.as_deref());
     if let Some(correction) = correction(&pass.new, host, template, own_claim(pass)) {
         // Before a host is taken the template follows the assigned domain as a matter of course.
@@ -30,13 +49,6 @@ pub(super) fn choose_template(pass: &mut Pass<'_>) -> Step {
         }
         pass.new.spec.data_template = correction.to;
     }
-    let namespace = pass.namespace().to_owned();
-    if let Some(template) = &mut pass.new.spec.data_template
-        && template.namespace.as_deref().unwrap_or_default().is_empty()
-    {
-        template.namespace = Some(namespace.into());
-    }
-    Ok(())
 }
 
 /// A template that the cache does not show may still map the machine's domain, and after the claim it is too late.

@@ -47,6 +47,45 @@ fn after_the_claim_the_template_of_the_hosts_rack_is_stored_before_the_data_clai
     assert!(decision.plan.events[0].message.contains("dt2"), "{:?}", decision.plan.events);
 }
 
+/// An update in place writes the template's spec over the machine; what the machine claimed stands. Without a mapping, or
+/// without a claim, the spec of a running machine is the user's.
+#[test]
+fn a_running_machine_keeps_the_template_that_it_claimed() {
+    let table = [
+        ("mapped", json!({"name": "dt1"}), true, true, json!("dt")),
+        ("taken off", Value::Null, true, true, json!("dt")),
+        ("as claimed", json!({"name": "dt"}), true, true, Value::Null),
+        (
+            "as claimed, with its namespace",
+            json!({"name": "dt", "namespace": "metal3"}),
+            true,
+            true,
+            Value::Null,
+        ),
+        ("no mapping", json!({"name": "dt1"}), false, true, Value::Null),
+        ("no claim", json!({"name": "dt1"}), true, false, Value::Null),
+    ];
+    for (what, held, is_mapped, is_claimed, written) in table {
+        let running = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}},
+            "spec": {"providerID": "metal3://metal3/h/m", "dataTemplate": held},
+            "status": {"initialization": {"provisioned": true}}});
+        let machine = json!({"metadata": {"labels": {"cluster.x-k8s.io/cluster-name": "c"}},
+            "spec": {"clusterName": "c"}, "status": {"nodeRef": {"name": "n"}}});
+        let snapshot = Snapshot {
+            template: is_mapped.then(rack_template),
+            claim: is_claimed.then(|| read(own_claim(json!({})))),
+            machine: Some(read(machine)),
+            ..with_machine(with_host(json!({"status": {"provisioning": {"state": "provisioned"}}})), running)
+        };
+        let decision = decide(&snapshot, "t");
+        assert_eq!(patched(&decision, "Metal3Machine", "/spec/dataTemplate/name"), written, "{what}");
+        let told: Vec<_> = decision.plan.events.iter().map(|event| event.reason).collect();
+        assert_eq!(told.contains(&"DataTemplateChanged"), !written.is_null(), "{what}: {told:?}");
+        let writes_machine = kinds(&decision).contains(&"patch Metal3Machine m".to_owned());
+        assert_eq!(writes_machine, !written.is_null(), "{what}");
+    }
+}
+
 #[test]
 fn no_image_is_written_before_the_data_is_ready_and_then_image_and_data_together() {
     let templated = || {
