@@ -8,7 +8,7 @@ use capm3_api::{
 
 use super::{
     HostCounts, HostRequest, HostVerdict, Rejection, SelectorError, Standing, judge, judge::is_own,
-    rendezvous::Ranking,
+    line::waits_for_booked, rendezvous::Ranking,
 };
 
 /// The outcome of a choice, and why each other host was not taken.
@@ -27,7 +27,8 @@ pub enum HostOutcome {
     Chosen(Chosen),
     /// No host fits.
     None,
-    /// Hosts are booked for the machine's owner, but none is ready yet: name and state of each.
+    /// Hosts are booked for the machine's owner and not needed by machines ahead of it, but none is ready yet: name
+    /// and state of each.
     Wait(Vec<(String, String)>),
     /// The request cannot be used.
     Err(SelectorError),
@@ -164,12 +165,12 @@ fn sort_out<'h>(request: &HostRequest<'_>, hosts: &[&'h BareMetalHost]) -> Candi
     candidates
 }
 
-/// Booked hosts go first. A free host is taken only if nothing is booked: while booked ones are cleaned the machine
-/// waits for them, because they carry its owner's data.
+/// Booked hosts go first. While they are cleaned the machine waits for them, because they carry its owner's data, unless
+/// machines ahead of it need them all: then it takes a free host.
 fn decide(request: &HostRequest<'_>, candidates: &mut Candidates<'_>) -> HostOutcome {
     let free = std::mem::take(&mut candidates.free);
     let reserved = std::mem::take(&mut candidates.reserved);
-    if reserved.is_empty() && candidates.later.is_empty() {
+    if reserved.is_empty() && !waits_for_booked(candidates.later.len(), request.ahead) {
         return pick(request, free, false, &mut candidates.verdicts);
     }
     let passed = free.iter().map(|host| verdict(host.metadata.name_str(), Rejection::NotReserved));

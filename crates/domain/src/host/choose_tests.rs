@@ -137,6 +137,39 @@ fn a_machine_waits_for_booked_hosts_although_others_are_free() {
 }
 
 #[test]
+fn as_many_machines_wait_as_hosts_are_booked_and_the_others_take_free_ones() {
+    let capi = Machine::default();
+    let chosen = |ahead: usize, hosts: &[BareMetalHost]| {
+        let machine = machine(json!({}));
+        choose(&HostRequest::new(&machine, &capi, Some("cp-kcp".into())).behind(ahead), hosts.iter())
+    };
+    let (one, two) = (booked("h1", "preparing"), booked("h2", "deprovisioning"));
+    let mut sick = booked("h1", "preparing");
+    sick.status.error_message = Some("boom".into());
+    let (others, bound) = (free("h3"), host("h4", "preparing", json!({label::NODE_REUSE: "cp-other"})));
+    for (what, ahead, hosts, waits) in [
+        ("first", 0, vec![one.clone(), others.clone()], true),
+        ("second", 1, vec![one.clone(), others.clone()], false),
+        ("second of two hosts", 1, vec![one.clone(), two.clone(), others.clone()], true),
+        ("third of two hosts", 2, vec![one.clone(), two, others.clone()], false),
+        ("its host cannot be used", 0, vec![sick, others.clone()], false),
+        ("booked for another owner", 0, vec![bound, others], false),
+    ] {
+        let choice = chosen(ahead, &hosts);
+        match &choice.outcome {
+            HostOutcome::Wait(_) => assert!(waits, "{what}"),
+            HostOutcome::Chosen(taken) => {
+                assert!(!waits && taken.host == "h3" && !taken.via_reuse, "{what}: {taken:?}");
+            }
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+    assert_eq!(chosen(1, &[one]).outcome, HostOutcome::None, "and with nothing free it waits for any");
+    let ready = [booked("h2", "available"), free("h3")];
+    assert_eq!(name_of(&chosen(7, &ready)), "h2", "what is ready is taken by whoever comes first");
+}
+
+#[test]
 fn the_domain_counts_among_booked_hosts_too() {
     let label = |domain: &str| json!({label::NODE_REUSE: "cp-kcp", label::FAILURE_DOMAIN: domain});
     let hosts = [host("h1", "available", label("a")), host("h2", "available", label("b"))];

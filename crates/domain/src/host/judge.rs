@@ -46,9 +46,7 @@ pub fn judge(request: &HostRequest<'_>, host: &BareMetalHost) -> Standing {
     if let Some(rejection) = rejection {
         return Standing::Rejected(rejection);
     }
-    let available = matches!(host.state(), host_state::AVAILABLE | host_state::READY);
-    let booked = host.metadata.label(label::NODE_REUSE).is_some();
-    match (booked, available) {
+    match (is_booked(host), is_available(host)) {
         (true, true) => Standing::Reserved,
         (true, false) => Standing::ReservedLater(host.state().to_owned()),
         (false, true) => Standing::Free,
@@ -58,8 +56,16 @@ pub fn judge(request: &HostRequest<'_>, host: &BareMetalHost) -> Standing {
 
 /// Whether some machine could take the host now, going by the host alone: fit, available, and free or booked.
 pub fn could_be_taken(host: &BareMetalHost) -> bool {
-    let free = host.spec.consumer_ref.is_none() || host.metadata.label(label::NODE_REUSE).is_some();
-    free && unfit(host).is_none() && matches!(host.state(), host_state::AVAILABLE | host_state::READY)
+    let free = host.spec.consumer_ref.is_none() || is_booked(host);
+    free && unfit(host).is_none() && is_available(host)
+}
+
+pub(super) fn is_booked(host: &BareMetalHost) -> bool {
+    host.metadata.label(label::NODE_REUSE).is_some()
+}
+
+pub(super) fn is_available(host: &BareMetalHost) -> bool {
+    matches!(host.state(), host_state::AVAILABLE | host_state::READY)
 }
 
 pub(super) fn is_own(request: &HostRequest<'_>, host: &BareMetalHost) -> bool {
@@ -97,7 +103,7 @@ fn claimed(request: &HostRequest<'_>, host: &BareMetalHost) -> Option<Rejection>
     (booked.is_none() || !own_cluster).then(|| Rejection::ConsumedBy(consumer.into()))
 }
 
-fn unfit(host: &BareMetalHost) -> Option<Rejection> {
+pub(super) fn unfit(host: &BareMetalHost) -> Option<Rejection> {
     let annotated = |key: &str| host.metadata.annotation(key).is_some();
     let operational = host.status.operational_status.as_deref().unwrap_or_default();
     if host.metadata.is_deleting() {

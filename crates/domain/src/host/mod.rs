@@ -10,6 +10,7 @@ mod consumer;
 mod judge;
 mod known;
 mod label;
+mod line;
 mod predecessor;
 mod rejection;
 mod rendezvous;
@@ -21,6 +22,7 @@ pub use choose::{Chosen, HostChoice, HostOutcome, QuickChoice, choose, domain_of
 pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
 pub use judge::{Standing, could_be_taken, judge};
 pub use known::{is_left_of, known_host, known_host_uid};
+pub use line::{booking_turned, order_of_line, waits_for_booked};
 pub use predecessor::is_of_predecessor;
 pub use rejection::{HostCounts, HostVerdict, Rejection};
 pub use request::{HostRequest, control_plane_label, deployment_label, deployment_of_label, reuse_label};

@@ -34,6 +34,8 @@ pub struct HostRequest<'a> {
     pub reuse_label: Option<String>,
     /// The compiled `hostSelector`, or why it cannot be used.
     pub selector: Result<Selector, SelectorError>,
+    /// How many machines of the same owner wait for hosts that are booked for it, and go first.
+    pub ahead: usize,
 }
 
 impl<'a> HostRequest<'a> {
@@ -44,7 +46,14 @@ impl<'a> HostRequest<'a> {
             cluster_name: &capi.spec.cluster_name,
             reuse_label,
             selector: Selector::compile(machine.spec.host_selector.as_ref()),
+            ahead: 0,
         }
+    }
+
+    /// The same behind others in the line for booked hosts.
+    #[must_use]
+    pub fn behind(self, ahead: usize) -> Self {
+        Self { ahead, ..self }
     }
 
     /// The failure domain asked for.

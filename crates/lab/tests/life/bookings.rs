@@ -158,6 +158,71 @@ async fn a_deployment_that_is_gone_takes_its_bookings_along() {
     }
 }
 
+/// Puts a host into a state as its operator does.
+async fn put_into(lab: &Lab, host: &str, state: &str) {
+    let manifest = Manifest {
+        file: String::new(),
+        object: json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost"}),
+    };
+    let status = json!({"status": {"provisioning": {"state": state}}});
+    lab.client().merge_patch(&manifest.resource(), &key(host), Some("status"), &status).await.unwrap();
+}
+
+/// Names of the workers without a host.
+fn waiting(lab: &Lab) -> Vec<String> {
+    let workers = machines(lab, "my-cluster-workers");
+    workers.iter().filter(|m| text(m, HOST).is_empty()).map(|m| name(m)).collect()
+}
+
+/// Two workers are made while one host is kept for their deployment and not ready yet: one waits for it, the other takes
+/// a free one. When the kept host is lost, whatever it is lost by, the one that waited takes a free host too.
+#[tokio::test(start_paused = true)]
+async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost() {
+    let note = |key: &str| json!({"metadata": {"annotations": {key: ""}}});
+    let losses = [
+        note("capm3.metal3.io/unhealthy"),
+        note("baremetalhost.metal3.io/paused"),
+        json!({"spec": {"consumerRef": {"kind": "Other", "name": "somebody"}}}),
+        json!({"metadata": {"labels": {"cluster-role": "spare"}}}),
+        json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "md-other"}}}),
+    ];
+    for loss in losses {
+        let lab = settled(&keeping(one_at_a_time())).await;
+        scale_workers(&lab, 2).await;
+        rest(&lab).await;
+        let kept = booked(&lab).remove(0);
+        put_into(&lab, &kept, "match profile").await;
+        scale_workers(&lab, 4).await;
+        rest(&lab).await;
+        let waits = waiting(&lab);
+        assert_eq!(waits.len(), 1, "one waits, and the other takes a free host");
+        let said = get(&lab, "Metal3Machine", &waits[0]);
+        let said = said.pointer("/status/conditions").unwrap().to_string();
+        assert!(said.contains(&format!("waiting for a host reserved for this owner: {kept}\"")), "{said}");
+        assert_eq!(events(&lab, "HostRefused"), Vec::<String>::new(), "an ordinary wait is no warning");
+        patch_host(&lab, &kept, loss.clone()).await;
+        rest(&lab).await;
+        assert_eq!(waiting(&lab), Vec::<String>::new(), "{loss}");
+        assert!(!hosts_of(&lab, "my-cluster-workers").contains(&kept), "{loss}");
+    }
+}
+
+/// A kept host that becomes ready goes to the machine that waits for it.
+#[tokio::test(start_paused = true)]
+async fn a_kept_host_that_becomes_ready_is_taken_by_the_machine_that_waits() {
+    let lab = settled(&keeping(one_at_a_time())).await;
+    scale_workers(&lab, 2).await;
+    rest(&lab).await;
+    let kept = booked(&lab).remove(0);
+    put_into(&lab, &kept, "match profile").await;
+    scale_workers(&lab, 4).await;
+    rest(&lab).await;
+    let waits = waiting(&lab).remove(0);
+    put_into(&lab, &kept, "available").await;
+    rest(&lab).await;
+    assert_eq!(host_of(&get(&lab, "Metal3Machine", &waits)), kept);
+}
+
 /// A kind of control planes that nothing of ours watches.
 fn other_control_plane(finalizers: Value) -> Vec<Manifest> {
     let mut manifests = yaml(

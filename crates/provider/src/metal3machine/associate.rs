@@ -20,7 +20,7 @@ use capm3_engine::{End, Object, ResourceKind, Write};
 
 use super::{
     Snapshot, Stage, data,
-    decide::{Pass, Step},
+    decide::{Awaits, Pass, Step},
     delete, host_spec,
 };
 
@@ -28,7 +28,7 @@ use super::{
 pub fn choose_host(snapshot: &Snapshot) -> HostChoice {
     let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
     let reuse = host::reuse_label(&machine, snapshot.machine_set.as_deref());
-    let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse);
+    let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse).behind(snapshot.ahead);
     host::choose(&request, snapshot.candidates.iter().map(AsRef::as_ref))
 }
 
@@ -173,14 +173,18 @@ pub(super) fn user_data_of(metal3_machine: &Metal3Machine, machine: &Machine) ->
 
 fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     let choice = choose_host(pass.snapshot);
-    pass.waits_for_host = !matches!(choice.outcome, HostOutcome::Chosen(_));
+    pass.awaits = match &choice.outcome {
+        HostOutcome::Chosen(_) => Awaits::Nothing,
+        HostOutcome::Wait(_) => {
+            let booking = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
+            Awaits::Booked(booking.unwrap_or_default())
+        }
+        HostOutcome::None | HostOutcome::Err(_) => Awaits::AnyHost,
+    };
     let chosen = match &choice.outcome {
         HostOutcome::Chosen(chosen) => chosen,
         HostOutcome::None => return none_available(pass, &choice),
-        HostOutcome::Wait(booked) => {
-            let booked: Vec<_> = booked.iter().map(|(host, state)| format!("{host} ({state})")).collect();
-            return hold(pass, format!("waiting for a host reserved for this owner: {}", booked.join(", ")));
-        }
+        HostOutcome::Wait(booked) => return wait_for_booked(pass, booked),
         HostOutcome::Err(error) => return hold(pass, error.to_string()),
     };
     let name = chosen.host.as_str();
@@ -204,6 +208,15 @@ fn none_available(pass: &mut Pass<'_>, choice: &HostChoice) -> End {
     let message = format!("no host is available: {}", choice.counts());
     pass.status().no_host(&message);
     End::WaitFor(message)
+}
+
+/// The states are left out of the condition: they would cost a write for each step of the operator.
+fn wait_for_booked(pass: &mut Pass<'_>, booked: &[(String, String)]) -> End {
+    let listed =
+        |words: Vec<String>| format!("waiting for a host reserved for this owner: {}", words.join(", "));
+    let names = listed(booked.iter().map(|(host, _)| host.clone()).collect());
+    pass.status().host_failed(&names);
+    End::WaitFor(listed(booked.iter().map(|(host, state)| format!("{host} ({})", or_new(state))).collect()))
 }
 
 /// Takes nothing and says why.

@@ -29,9 +29,21 @@ pub struct Decision {
     /// Writes that are worth trying after the plan, but not worth failing for.
     pub best_effort: Plan,
     /// Whether the machine waits for a host to become usable.
-    pub waits_for_host: bool,
+    pub awaits: Awaits,
     /// How far the look came.
     pub stage: Stage,
+}
+
+/// Which hosts a machine waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Awaits {
+    /// None.
+    #[default]
+    Nothing,
+    /// Any that it can use.
+    AnyHost,
+    /// One that is booked under this label and not ready yet, though others may be free.
+    Booked(String),
 }
 
 /// A Node that must be told its provider ID.
@@ -58,7 +70,7 @@ pub(super) struct Pass<'a> {
     pub(super) best_effort: Plan,
     /// Whether the status is written although the look goes on at once: what it says is not known any more later.
     pub(super) say_now: bool,
-    pub(super) waits_for_host: bool,
+    pub(super) awaits: Awaits,
     pub(super) stage: Stage,
     /// Events about what only the status tells apart from the last look: recorded when the status is written.
     pub(super) with_status: Vec<EventNote>,
@@ -79,7 +91,7 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
         ask: None,
         best_effort: Plan::done(),
         say_now: false,
-        waits_for_host: false,
+        awaits: Awaits::Nothing,
         stage: Stage::default(),
         with_status: Vec::new(),
     };
@@ -249,7 +261,7 @@ impl<'a> Pass<'a> {
             node: self.node,
             ask: None,
             best_effort: self.best_effort,
-            waits_for_host: self.waits_for_host,
+            awaits: self.awaits,
             stage: self.stage,
         }
     }

@@ -1,7 +1,8 @@
 //! Metal3Machine: from Machine to host and back.
 //!
 //! Woken by itself, by its Machine, Cluster and Metal3Cluster, by its host, its claim and its data, by the Nodes of
-//! its workload cluster and, while it has no host, in its turn by a host that became usable.
+//! its workload cluster and, while it has no host, in its turn by a host that became usable, or by one that was
+//! kept for it and cannot be had any more.
 
 mod associate;
 mod data;
@@ -10,6 +11,7 @@ mod delete;
 mod glance;
 mod host_spec;
 mod left_behind;
+mod line;
 mod live;
 mod node;
 mod observe;
@@ -29,7 +31,7 @@ use capm3_api::{neighbours::Node, v1beta2::Metal3Machine};
 use capm3_engine::{
     ActError, ApiError, Controller, ObjectKey, Outcome, Plan, Queue, Reader, ResourceKind, drive,
 };
-pub use decide::{Decision, NodeWrite, decide};
+pub use decide::{Awaits, Decision, NodeWrite, decide};
 pub use glance::{Glance, glance};
 pub use host_spec::{claim as claim_host, host_annotation};
 pub use live::{Live, Question};
@@ -56,25 +58,19 @@ pub(crate) fn controller(context: &Context) -> Controller {
             let (context, offers, told) = (context.clone(), Arc::clone(&offers), Arc::clone(&told));
             boxed(async move {
                 offers.looks(&key);
-                let mut waits_for_host = false;
-                let outcome = reconcile(&context, &key, &mut waits_for_host).await;
-                let next = offers.has_looked(&*context.caches, &key, waits_for_host);
-                next.now.into_iter().for_each(|machine| told.add(machine));
-                next.later.into_iter().for_each(|machine| told.add_after(machine, BYSTANDING));
+                let mut awaits = Awaits::Nothing;
+                let outcome = reconcile(&context, &key, &mut awaits).await;
+                offers.has_looked(&*context.caches, &key, &awaits).pass_on(&told);
                 outcome
             })
         }),
     )
 }
 
-/// After which time machines that wait on look whether their reasons are still the same: hosts that are taken one after
-/// the other are looked at once.
-const BYSTANDING: Duration = Duration::from_secs(5);
-
 /// How many questions one look may put to the server.
 const QUESTIONS: usize = 6;
 
-async fn reconcile(context: &Context, key: &ObjectKey, waits_for_host: &mut bool) -> Outcome {
+async fn reconcile(context: &Context, key: &ObjectKey, awaits: &mut Awaits) -> Outcome {
     if context.caches.get::<Metal3Machine>(key).is_none() {
         return left_behind::clean_up(context, key).await;
     }
@@ -93,7 +89,7 @@ async fn reconcile(context: &Context, key: &ObjectKey, waits_for_host: &mut bool
         let outcome = drive(&context.executor, || {
             let decision = first.take().unwrap_or_else(|| look(context, key, &live, lacks));
             (asked, best_effort) = (decision.ask, decision.best_effort);
-            *waits_for_host = decision.waits_for_host;
+            *awaits = decision.awaits;
             decision.plan
         })
         .await;

@@ -20,7 +20,7 @@ use capm3_domain::{
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
-use super::live::Live;
+use super::{line, live::Live};
 use crate::{
     indexes::{
         BOOKED_HOSTS_BY_LABEL, HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE, HOSTS_BY_UID,
@@ -56,6 +56,8 @@ pub struct Snapshot {
     pub bmc_secret_is_shared: bool,
     /// Every host of the namespace, where one must be chosen.
     pub candidates: Vec<Arc<BareMetalHost>>,
+    /// How many machines of the same owner wait for the hosts that are booked for it, and go first.
+    pub ahead: usize,
     /// The claim of this machine's name.
     pub claim: Option<Arc<Metal3DataClaim>>,
     /// The data template that the claim waits for, if there is none of that name.
@@ -125,6 +127,7 @@ pub fn observe(
 ) -> Option<Snapshot> {
     let mut snapshot = observe_all_but_candidates(reader, workload, key)?;
     snapshot.candidates = every_host(reader, &snapshot, key);
+    snapshot.ahead = ahead(reader, &snapshot, key);
     Some(snapshot)
 }
 
@@ -142,13 +145,22 @@ pub(super) fn observe_to_act(
         && snapshot.metal3_machine.metadata.has_finalizer(finalizer::MACHINE)
         && snapshot.machine.as_ref().is_some_and(|machine| machine.bootstrap_is_ready());
     if takes_a_host {
-        snapshot.candidates = match the_host_to_take(reader, &snapshot, key) {
-            Some(host) => vec![host],
+        if let Some(host) = the_host_to_take(reader, &snapshot, key) {
+            snapshot.candidates = vec![host];
+        } else {
             // Why there is none must be said of every host.
-            None => every_host(reader, &snapshot, key),
-        };
+            snapshot.candidates = every_host(reader, &snapshot, key);
+            snapshot.ahead = ahead(reader, &snapshot, key);
+        }
     }
     Some(snapshot)
+}
+
+/// How many machines go first where hosts are booked for the machine's owner.
+fn ahead(reader: &impl Reader, snapshot: &Snapshot, key: &ObjectKey) -> usize {
+    let machine = snapshot.machine.as_deref().filter(|_| snapshot.host.is_none());
+    let booking = machine.and_then(|machine| reuse_label(machine, snapshot.machine_set.as_deref()));
+    booking.map(|booking| line::ahead_of(reader, key, &booking)).unwrap_or_default()
 }
 
 fn every_host(reader: &impl Reader, snapshot: &Snapshot, key: &ObjectKey) -> Vec<Arc<BareMetalHost>> {
@@ -232,6 +244,7 @@ fn observe_all_but_candidates(
         bmc_secret,
         bmc_secret_is_shared,
         candidates: Vec::new(),
+        ahead: 0,
         missing_data_template: claim.as_deref().and_then(|claim| missing_data_template(reader, claim)),
         claim,
         held_data_templates,

@@ -3,10 +3,14 @@
 //! The longest-waiting machine that could take the host is told first, those that ask for its failure domain before
 //! all others. If it does not take the host, the next one is told. If it does, the first few of those that wait on look a
 //! little later whether the reasons for which they wait are still the same.
+//!
+//! A machine that waits for a booked host though others may be free is told when it waits in vain: when the host cannot
+//! be had any more, or when machines ahead of it need it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use capm3_api::{
@@ -17,12 +21,18 @@ use capm3_api::{
     vocabulary::{condition, label, reason},
 };
 use capm3_domain::host::{HostRequest, Standing, could_be_taken, judge, reuse_label};
-use capm3_engine::{Object, ObjectKey, Reader};
+use capm3_engine::{Object, ObjectKey, Queue, Reader};
 use parking_lot::Mutex;
+
+use super::{decide::Awaits, line};
 
 /// How many machines look again after another one has taken a host. Each may have to say something new; all of a large
 /// herd must not.
 const BYSTANDERS: usize = 4;
+
+/// After which time machines that wait on look whether their reasons are still the same: hosts that are taken one after
+/// the other are looked at once.
+const BYSTANDING: Duration = Duration::from_secs(5);
 
 /// Machines that are to look again.
 #[derive(Debug, Default)]
@@ -31,6 +41,14 @@ pub(super) struct Told {
     pub(super) now: Vec<ObjectKey>,
     /// Later: for none of them is there a host, but what they say of it may be over.
     pub(super) later: Vec<ObjectKey>,
+}
+
+impl Told {
+    /// Tells them.
+    pub(super) fn pass_on(self, queue: &Queue<ObjectKey>) {
+        self.now.into_iter().for_each(|machine| queue.add(machine));
+        self.later.into_iter().for_each(|machine| queue.add_after(machine, BYSTANDING));
+    }
 }
 
 /// Machines that wait for a host, and hosts that were offered to them.
@@ -47,6 +65,21 @@ struct State {
     open: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
     /// Machines that a host was offered to since it became usable.
     asked: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
+    /// Machines that wait for a booked host, by namespace and booking.
+    booked: BTreeMap<(String, String), BTreeSet<ObjectKey>>,
+}
+
+impl State {
+    fn note_booking(&mut self, machine: &ObjectKey, awaits: &Awaits) {
+        self.booked.retain(|_, machines| {
+            machines.remove(machine);
+            !machines.is_empty()
+        });
+        if let Awaits::Booked(booking) = awaits {
+            let place = (machine.namespace.clone(), booking.clone());
+            self.booked.entry(place).or_default().insert(machine.clone());
+        }
+    }
 }
 
 impl Offers {
@@ -57,19 +90,52 @@ impl Offers {
 
     /// A machine has looked. Gives the machines to be told of hosts that it was offered and did not take, and those
     /// before whose eyes it took one.
-    pub(super) fn has_looked(&self, reader: &impl Reader, machine: &ObjectKey, waits: bool) -> Told {
+    pub(super) fn has_looked(&self, reader: &impl Reader, machine: &ObjectKey, awaits: &Awaits) -> Told {
+        let waits = *awaits != Awaits::Nothing;
         let offered = {
             let mut state = self.state.lock();
+            state.note_booking(machine, awaits);
             if !waits {
                 state.waiting.remove(machine);
             }
             state.open.remove(machine).unwrap_or_default()
         };
         let took_one = !waits && !offered.is_empty();
-        Told {
+        let mut told = Told {
             now: offered.iter().filter_map(|host| self.next(reader, host)).collect(),
             later: if took_one { self.bystanders(reader, &machine.namespace) } else { Vec::new() },
+        };
+        if let Awaits::Booked(booking) = awaits {
+            // It may go before others in the line, and its host may have turned while it looked.
+            let (in_vain, _) = self.who_waits(reader, &machine.namespace, booking);
+            let (own, others): (Vec<_>, Vec<_>) = in_vain.into_iter().partition(|other| other == machine);
+            told.now.extend(others);
+            told.later.extend(own);
         }
+        told
+    }
+
+    /// A booked host can or cannot be had any more: whoever waits for it in vain looks at once, and the first few of
+    /// those that wait on see later whether they still name the right hosts.
+    pub(super) fn booking_turned(&self, reader: &impl Reader, namespace: &str, booking: &str) -> Told {
+        let (now, wait_on) = self.who_waits(reader, namespace, booking);
+        Told { now, later: wait_on.into_iter().take(BYSTANDERS).collect() }
+    }
+
+    /// The machines that wait for a host of this booking: those that wait in vain, and the others.
+    fn who_waits(
+        &self,
+        reader: &impl Reader,
+        namespace: &str,
+        booking: &str,
+    ) -> (Vec<ObjectKey>, Vec<ObjectKey>) {
+        let place = (namespace.to_owned(), booking.to_owned());
+        let waiting = self.state.lock().booked.get(&place).cloned().unwrap_or_default();
+        if waiting.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        let rightly: BTreeSet<ObjectKey> = line::who_waits(reader, namespace, booking).into_iter().collect();
+        waiting.into_iter().partition(|machine| !rightly.contains(machine))
     }
 
     /// The machines that have said for the longest time that no host is available.

@@ -1,6 +1,6 @@
 //! What wakes a Metal3Machine.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use capm3_api::{
     metadata::MetadataExt,
@@ -8,7 +8,10 @@ use capm3_api::{
     v1beta2::{self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3Machine, Metal3MachineTemplate},
     vocabulary::label,
 };
-use capm3_domain::{host::could_be_taken, provider_id::SomeProviderId};
+use capm3_domain::{
+    host::{booking_turned, could_be_taken},
+    provider_id::SomeProviderId,
+};
 use capm3_engine::{Object, ObjectKey, Queue, Reader, informer::Change};
 
 use super::offers::Offers;
@@ -16,7 +19,7 @@ use crate::{
     context::Context,
     indexes::{
         HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_HOSTNAME, MACHINES_BY_OWNER,
-        MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE, MACHINES_WITHOUT_HOST,
+        MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE,
     },
     watching::{Waker, changed_beside_status, subscribe},
 };
@@ -92,7 +95,8 @@ fn watch_what_many_share(context: &Context, waker: &Waker) {
     }
 }
 
-/// A host wakes its consumer and whoever has it recorded; one that became usable wakes the next machine in line.
+/// A host wakes its consumer and whoever has it recorded; one that became usable wakes the next machine in line, and one
+/// that is booked wakes whoever waits for it in vain.
 fn wake_for_host(waker: &Waker, offers: &Offers, change: &Change<BareMetalHost>) {
     for host in [&change.old, &change.new].into_iter().flatten() {
         let key = host.key();
@@ -101,17 +105,17 @@ fn wake_for_host(waker: &Waker, offers: &Offers, change: &Change<BareMetalHost>)
             waker.queue.add(ObjectKey::new(&key.namespace, name));
         }
     }
-    let booked = |host: &Option<Arc<BareMetalHost>>| {
-        host.as_ref().and_then(|host| host.metadata.label(label::NODE_REUSE).map(str::to_owned))
-    };
-    // Machines that wait for a booked host may have to take another one now.
-    if let (Some(old), true) =
-        (&change.old, booked(&change.old) != booked(&change.new) && booked(&change.old).is_some())
-    {
-        waker.by_index(&MACHINES_WITHOUT_HOST, old.metadata.namespace_str());
-        return;
+    let Some(caches) = waker.caches.upgrade() else { return };
+    if booking_turned(change.old.as_deref(), change.new.as_deref()) {
+        let hosts = [&change.old, &change.new].into_iter().flatten();
+        let bookings: BTreeSet<_> = hosts
+            .filter_map(|host| Some((host.metadata.namespace_str(), host.metadata.label(label::NODE_REUSE)?)))
+            .collect();
+        for (namespace, booking) in bookings {
+            offers.booking_turned(&*caches, namespace, booking).pass_on(&waker.queue);
+        }
     }
-    if let (Some(host), Some(caches)) = (&change.new, waker.caches.upgrade())
+    if let Some(host) = &change.new
         && became_usable(change.old.as_deref(), host)
         && let Some(machine) = offers.offer(&*caches, &host.key())
     {

@@ -82,6 +82,7 @@ fn ready_to_choose() -> Snapshot {
         bmc_secret: None,
         bmc_secret_is_shared: false,
         candidates: vec![read(host("h", json!({})))],
+        ahead: 0,
         missing_data_template: None,
         claim: None,
         held_data_templates: Default::default(),

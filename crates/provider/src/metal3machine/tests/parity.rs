@@ -309,7 +309,7 @@ fn ma31_without_a_free_host_the_machine_waits() {
     let none = Snapshot { candidates: vec![], ..ready_to_choose() };
     let decision = decide(&none, "t");
     assert!(matches!(decision.plan.end, End::WaitFor(_)));
-    assert!(decision.waits_for_host);
+    assert_eq!(decision.awaits, crate::metal3machine::Awaits::AnyHost);
     let legacy = patched(&decision, "Metal3Machine", "/status/deprecated/v1beta1");
     assert_eq!(legacy["failureReason"], Value::Null);
     assert!(legacy["conditions"].as_array().unwrap().iter().all(|c| c["severity"] != "Error"), "{legacy}");

@@ -1,9 +1,10 @@
-//! Who looks again when a host became usable.
+//! Who looks again when a host became usable, or when one that was kept cannot be had any more.
 
-use capm3_engine::ObjectKey;
+use capm3_api::neighbours::BareMetalHost;
+use capm3_engine::{ObjectKey, Reader};
 
 use super::{observing::Shelf, *};
-use crate::metal3machine::offers::Offers;
+use crate::metal3machine::{Awaits, offers::Offers};
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new("metal3", name)
@@ -35,12 +36,12 @@ fn when_a_host_is_taken_a_few_of_those_that_wait_on_look_whether_their_reasons_s
         let (shelf, offers) = (queue(size), Offers::default());
         for n in 0..size {
             offers.looks(&key(&format!("m{n}")));
-            let told = offers.has_looked(&shelf, &key(&format!("m{n}")), true);
+            let told = offers.has_looked(&shelf, &key(&format!("m{n}")), &Awaits::AnyHost);
             assert!(told.now.is_empty() && told.later.is_empty(), "nothing was offered");
         }
         assert_eq!(offers.offer(&shelf, &key("h")), Some(key("m0")));
         let taken = shelf.with("BareMetalHost", host("h", consumed_by("m0")));
-        let told = offers.has_looked(&taken, &key("m0"), false);
+        let told = offers.has_looked(&taken, &key("m0"), &Awaits::Nothing);
         assert!(told.now.is_empty(), "the host is gone");
         assert_eq!(told.later, expected.into_iter().map(key).collect::<Vec<_>>());
     }
@@ -51,6 +52,115 @@ fn a_host_that_was_not_taken_is_offered_to_the_next_and_nobody_else_looks() {
     let (shelf, offers) = (queue(3), Offers::default());
     (0..3).for_each(|n| offers.looks(&key(&format!("m{n}"))));
     assert_eq!(offers.offer(&shelf, &key("h")), Some(key("m0")));
-    let told = offers.has_looked(&shelf, &key("m0"), true);
+    let told = offers.has_looked(&shelf, &key("m0"), &Awaits::AnyHost);
     assert_eq!((told.now, told.later), (vec![key("m1")], vec![]));
+}
+
+/// Machines of one control plane without a host, the first one the oldest.
+fn line(size: usize) -> Shelf {
+    let mut shelf = queue(size).with(
+        "Machine",
+        json!({"metadata": {"namespace": "metal3", "name": "o", "labels": {"cluster.x-k8s.io/control-plane": ""},
+                "ownerReferences": [{"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane",
+                    "name": "kcp", "uid": "uid-kcp"}]},
+            "spec": {"clusterName": "c", "bootstrap": {"dataSecretName": "o"}}}),
+    );
+    for n in 0..size {
+        let mut waits =
+            serde_json::to_value(shelf.get::<Metal3Machine>(&key(&format!("m{n}"))).unwrap()).unwrap();
+        waits["metadata"]["creationTimestamp"] = json!(format!("2026-01-01T00:{:02}:{:02}Z", n / 60, n % 60));
+        shelf = shelf.with("Metal3Machine", waits);
+    }
+    shelf
+}
+
+fn kept(name: &str, extra: Value) -> Value {
+    let mut kept = host(
+        name,
+        json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "cp-kcp"}},
+            "status": {"provisioning": {"state": "preparing"}}}),
+    );
+    merge(&mut kept, &extra);
+    kept
+}
+
+fn unhealthy() -> Value {
+    json!({"metadata": {"annotations": {annotation::UNHEALTHY: ""}}})
+}
+
+/// Lets machine `n` look as the controller does.
+fn look(shelf: &Shelf, offers: &Offers, n: usize) -> (Awaits, Vec<ObjectKey>, Vec<ObjectKey>) {
+    let key = key(&format!("m{n}"));
+    offers.looks(&key);
+    let ahead = crate::metal3machine::line::ahead_of(shelf, &key, "cp-kcp");
+    let hosts: Vec<Arc<BareMetalHost>> =
+        shelf.by_index(&crate::indexes::HOSTS_BY_NAMESPACE, "metal3").into_iter().collect();
+    let snapshot = with_machine(
+        Snapshot {
+            candidates: hosts,
+            ahead,
+            machine: shelf.get(&ObjectKey::new("metal3", "o")),
+            ..ready_to_choose()
+        },
+        json!({"metadata": {"name": key.name}}),
+    );
+    let awaits = decide(&snapshot, "t").awaits;
+    let told = offers.has_looked(shelf, &key, &awaits);
+    (awaits, told.now, told.later)
+}
+
+#[test]
+fn of_a_thousand_machines_one_waits_for_the_kept_host_and_it_alone_is_told_when_that_is_lost() {
+    let taken = || host("h", consumed_by("another"));
+    let shelf = line(1000).with("BareMetalHost", kept("k", json!({}))).with("BareMetalHost", taken());
+    let offers = Offers::default();
+    let mut waiting = Vec::new();
+    for n in [0, 1, 2, 999] {
+        let (awaits, now, later) = look(&shelf, &offers, n);
+        assert!(now.is_empty() && later.is_empty(), "m{n}");
+        waiting.push(awaits);
+    }
+    assert_eq!(waiting.remove(0), Awaits::Booked("cp-kcp".into()));
+    assert!(waiting.iter().all(|awaits| *awaits == Awaits::AnyHost), "{waiting:?}");
+    let lost = shelf.with("BareMetalHost", kept("k", unhealthy()));
+    let told = offers.booking_turned(&lost, "metal3", "cp-kcp");
+    assert_eq!((told.now, told.later), (vec![key("m0")], vec![]));
+}
+
+#[test]
+fn a_kept_host_that_is_lost_is_told_to_the_last_in_line_and_the_first_look_later() {
+    let with = |shelf: Shelf, extra: Value| {
+        shelf.with("BareMetalHost", kept("k1", json!({}))).with("BareMetalHost", kept("k2", extra))
+    };
+    let (shelf, offers) = (with(line(3), json!({})), Offers::default());
+    let looks: Vec<_> = (0..3).map(|n| look(&shelf, &offers, n).0).collect();
+    let booked = Awaits::Booked("cp-kcp".into());
+    assert_eq!(looks, [booked.clone(), booked, Awaits::Nothing], "the third takes a free host");
+    let told = offers.booking_turned(&with(line(3), unhealthy()), "metal3", "cp-kcp");
+    assert_eq!((told.now, told.later), (vec![key("m1")], vec![key("m0")]));
+    assert!(offers.booking_turned(&shelf, "metal3", "cp-other").now.is_empty());
+}
+
+#[test]
+fn a_machine_that_comes_late_to_its_place_in_the_line_sends_the_others_on() {
+    let mut late = line(2);
+    let mut held = serde_json::to_value(late.get::<Metal3Machine>(&key("m0")).unwrap()).unwrap();
+    let ready = held.clone();
+    held["metadata"]["ownerReferences"] = json!([]);
+    late = late.with("Metal3Machine", held).with("BareMetalHost", kept("k", json!({})));
+    let offers = Offers::default();
+    assert_eq!(look(&late, &offers, 1).0, Awaits::Booked("cp-kcp".into()), "nobody is ahead yet");
+    let both = late.with("Metal3Machine", ready);
+    let (awaits, now, later) = look(&both, &offers, 0);
+    assert_eq!((awaits, now, later), (Awaits::Booked("cp-kcp".into()), vec![key("m1")], vec![]));
+    assert_eq!(look(&both, &offers, 1).0, Awaits::Nothing, "it takes the free host");
+}
+
+#[test]
+fn a_host_that_is_lost_while_a_machine_looks_is_not_waited_for() {
+    let shelf = line(1).with("BareMetalHost", kept("k", unhealthy()));
+    let offers = Offers::default();
+    offers.looks(&key("m0"));
+    let told = offers.has_looked(&shelf, &key("m0"), &Awaits::Booked("cp-kcp".into()));
+    assert_eq!((told.now, told.later), (vec![], vec![key("m0")]));
 }
