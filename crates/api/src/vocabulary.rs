@@ -182,6 +182,12 @@ pub mod reason {
     pub const HOST_PROVISIONING: &str = "Provisioning";
     /// The operator reports an error.
     pub const HOST_ERROR: &str = "HostError";
+    /// The host is paused, so nothing is put on it.
+    pub const HOST_PAUSED: &str = "HostPaused";
+    /// The host is detached from its operator, so nothing is put on it.
+    pub const HOST_DETACHED: &str = "HostDetached";
+    /// The host is externally provisioned, so nothing is put on it.
+    pub const HOST_EXTERNALLY_PROVISIONED: &str = "HostExternallyProvisioned";
     /// The host is being deleted.
     pub const HOST_DELETING: &str = "HostDeleting";
     /// The host is not there.

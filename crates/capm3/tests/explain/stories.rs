@@ -106,7 +106,7 @@ fn the_story_follows_the_order_of_waiting() {
         objects.0.retain(|object| object["kind"] != "BareMetalHost");
         objects
     };
-    let table: [(&str, Objects, &str, &[&str]); 21] = [
+    let table: [(&str, Objects, &str, &[&str]); 23] = [
         (
             "no owner",
             site().with("Metal3Machine", "worker-3", "/metadata/ownerReferences", json!([])),
@@ -231,6 +231,28 @@ fn the_story_follows_the_order_of_waiting() {
             ),
             "worker-3",
             &["let the operator work on host host-4 again", "baremetalhost.metal3.io/paused-"],
+        ),
+        (
+            "own host externally provisioned",
+            site().with(
+                "BareMetalHost",
+                "host-4",
+                "/status/provisioning/state",
+                json!("externally provisioned"),
+            ),
+            "worker-3",
+            &[
+                "cannot be provisioned on host host-4",
+                "host host-4 is not being provisioned: the host is externally provisioned",
+                "the platform engineer",
+                "-p '{\"spec\":{\"externallyProvisioned\":false}}' -n metal3",
+            ],
+        ),
+        (
+            "own host detached by its operator",
+            site().with("BareMetalHost", "host-4", "/status/operationalStatus", json!("detached")),
+            "worker-3",
+            &["the host is detached from its operator", "kubectl describe baremetalhost host-4"],
         ),
         (
             "no data template",

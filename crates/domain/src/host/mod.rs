@@ -7,6 +7,7 @@
 mod annotation;
 mod choose;
 mod consumer;
+mod hindrance;
 mod judge;
 mod known;
 mod label;
@@ -20,6 +21,7 @@ mod selector;
 pub use annotation::{HostAnnotationError, annotated_host};
 pub use choose::{Chosen, HostChoice, HostOutcome, QuickChoice, choose, domain_of};
 pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
+pub use hindrance::{Hindrance, hindrance};
 pub use judge::{Standing, could_be_taken, judge};
 pub use known::{is_left_of, known_host, known_host_uid};
 pub use line::{booking_turned, order_of_line, waits_for_booked};

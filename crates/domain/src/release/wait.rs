@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use capm3_api::{
-    metadata::MetadataExt,
-    neighbours::BareMetalHost,
-    vocabulary::{annotation, host_state},
-};
+use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, vocabulary::host_state};
+
+use crate::host::{self, Hindrance};
 
 /// What a release waits for, with what may keep the operator from getting there. Prints as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,22 +57,15 @@ pub fn must_wait(host: &BareMetalHost) -> bool {
     }
 }
 
+/// An operator releases hosts that are externally provisioned, too.
 fn hindrance(host: &BareMetalHost) -> Option<String> {
-    let error = host.status.error_message.as_deref().filter(|text| !text.is_empty());
-    if let Some(error) = error {
-        return Some(format!("the host reports: {error}"));
-    }
-    let annotated = |key: &str| host.metadata.annotation(key).is_some();
-    if annotated(annotation::HOST_PAUSED) {
-        return Some(format!("the host is paused by annotation {}", annotation::HOST_PAUSED));
-    }
-    let detached = host.status.operational_status.as_deref() == Some("detached");
-    (detached || annotated(annotation::HOST_DETACHED))
-        .then(|| "the host is detached from its operator".to_owned())
+    let found = host::hindrance(host).filter(|found| *found != Hindrance::ExternallyProvisioned);
+    found.map(|found| found.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use capm3_api::vocabulary::annotation;
     use serde_json::json;
 
     use super::*;

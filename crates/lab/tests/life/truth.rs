@@ -55,6 +55,33 @@ async fn both_generations_of_ready_agree_from_the_first_word_to_the_last() {
     }
 }
 
+/// A host that is paused while the image is put on it: nobody works on it, and the machine says so until it goes on.
+#[tokio::test(start_paused = true)]
+async fn a_machine_whose_host_is_paused_on_the_way_does_not_tell_of_work() {
+    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
+    lab.apply(&control_plane(1)).await.unwrap();
+    let is_written = |h: &std::sync::Arc<Value>| text(h, "/status/provisioning/state") == "provisioning";
+    let mut host = None;
+    for _ in 0..20_000 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        host = lab.objects("BareMetalHost").iter().find(|h| is_written(h)).map(|h| name(h));
+        if host.is_some() {
+            break;
+        }
+    }
+    let host = host.unwrap();
+    let paused = |by: Value| json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": by}}});
+    patch_host(&lab, &host, paused(json!("mine"))).await;
+    rest(&lab).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    assert_eq!(condition(&machine, "BareMetalHostProvisioned"), ("False".into(), "HostPaused".into()));
+    let said = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(said.contains(&format!("host {host} is not being provisioned: the host is paused")), "{said}");
+    patch_host(&lab, &host, paused(Value::Null)).await;
+    rest(&lab).await;
+    assert_eq!(ready(&machines(&lab, "my-cluster-cp")[0]), "True");
+}
+
 /// A host that is deleted under a running machine: not ready in both generations, from the first moment to the end.
 #[tokio::test(start_paused = true)]
 async fn a_machine_whose_host_is_deleted_is_not_ready_and_says_why() {

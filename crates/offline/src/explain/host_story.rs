@@ -5,7 +5,7 @@ use capm3_api::{
     neighbours::BareMetalHost,
     vocabulary::{annotation, finalizer},
 };
-use capm3_domain::host::HostOutcome;
+use capm3_domain::host::{self, Hindrance, HostOutcome};
 
 use super::{
     advice::{Actor, Advice},
@@ -129,14 +129,29 @@ pub(super) fn deletion(known: &Known<'_>) -> Story {
 /// What keeps the operator from working on a host, and the way out.
 fn hindrance(known: &Known<'_>, host: &BareMetalHost) -> Option<Advice> {
     let name = host.metadata.name_str();
-    if host.status.error_message.as_ref().is_some_and(|message| !message.is_empty()) {
-        let text = format!("repair host {name}; its operator then tries again by itself");
-        return Some(Advice::run(text, describe(known, name)));
-    }
-    let keys = [annotation::HOST_PAUSED, annotation::HOST_DETACHED];
-    let key = keys.into_iter().find(|key| host.metadata.annotation(key).is_some())?;
-    let what = format!("baremetalhost {name} {key}-");
-    Some(Advice::run(format!("let the operator work on host {name} again"), known.kubectl("annotate", &what)))
+    let annotated = |key: &&str| host.metadata.annotation(key).is_some();
+    let key = match host::hindrance(host)? {
+        Hindrance::Error(_) => {
+            let text = format!("repair host {name}; its operator then tries again by itself");
+            return Some(Advice::run(text, describe(known, name)));
+        }
+        Hindrance::ExternallyProvisioned if known.machine().metadata.is_deleting() => return None,
+        Hindrance::ExternallyProvisioned => {
+            let text =
+                format!("let the operator put the image on host {name}: what is on its disk is lost then");
+            let what = format!(
+                "baremetalhost {name} --type=merge -p '{{\"spec\":{{\"externallyProvisioned\":false}}}}'"
+            );
+            return Some(Advice::run(text, known.kubectl("patch", &what)));
+        }
+        Hindrance::Paused => annotation::HOST_PAUSED,
+        Hindrance::Detached => annotation::HOST_DETACHED,
+    };
+    let text = format!("let the operator work on host {name} again");
+    Some(match Some(key).filter(annotated) {
+        Some(key) => Advice::run(text, known.kubectl("annotate", &format!("baremetalhost {name} {key}-"))),
+        None => Advice::run(text, describe(known, name)),
+    })
 }
 
 fn describe(known: &Known<'_>, host: &str) -> String {

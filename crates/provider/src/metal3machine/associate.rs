@@ -10,9 +10,10 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::{
-        self, Consumer, HostChoice, HostOutcome, HostRequest, Ownership, Standing, is_left_of, known_host,
-        ownership,
+        self, Consumer, Hindrance, HostChoice, HostOutcome, HostRequest, Ownership, Standing, is_left_of,
+        known_host, ownership,
     },
+    pause::unpause,
     provider_id,
     release::ReleaseStep,
 };
@@ -282,13 +283,29 @@ fn judge_provisioning(pass: &mut Pass<'_>, host: &BareMetalHost) -> Step {
         pass.status().host_provisioned(reason::HOST_PROVISIONED, "");
         return Ok(());
     }
-    if let Some(problem) = host.status.error_message.as_deref().filter(|m| !m.is_empty()) {
-        let message = format!("host {name} is {}: {problem}", or_new(state));
-        pass.status().host_provisioned(reason::HOST_ERROR, &message);
+    if let Some((reason, message)) = hindered(pass.snapshot, host) {
+        pass.status().host_provisioned(reason, &message);
         return Err(End::WaitFor(message));
     }
     pass.status().host_provisioned(reason::HOST_PROVISIONING, &format!("host {name} is being provisioned"));
     Err(End::WaitFor(format!("host {name} to be provisioned; it is {}", or_new(state))))
+}
+
+/// Why nothing is put on a host, if its operator cannot do it. The end of our own pause is written in this very look.
+fn hindered(snapshot: &Snapshot, host: &BareMetalHost) -> Option<(&'static str, String)> {
+    let name = host.metadata.name_str();
+    let hindrance = host::hindrance(host)?;
+    let cluster = snapshot.cluster.as_ref().map(|cluster| cluster.metadata.name_str()).unwrap_or_default();
+    let reason = match &hindrance {
+        Hindrance::Error(problem) => {
+            return Some((reason::HOST_ERROR, format!("host {name} is {}: {problem}", or_new(host.state()))));
+        }
+        Hindrance::Paused if unpause(host, cluster).is_some() => return None,
+        Hindrance::Paused => reason::HOST_PAUSED,
+        Hindrance::Detached => reason::HOST_DETACHED,
+        Hindrance::ExternallyProvisioned => reason::HOST_EXTERNALLY_PROVISIONED,
+    };
+    Some((reason, format!("host {name} is not being provisioned: {hindrance}")))
 }
 
 fn or_new(state: &str) -> &str {

@@ -2,6 +2,46 @@
 
 use super::*;
 
+/// A condition never tells of work that nobody does.
+#[test]
+fn a_host_that_its_operator_cannot_work_on_is_told_as_what_it_is() {
+    let note = |key: &str, value: &str| json!({"metadata": {"annotations": {key: value}}});
+    let state = |state: &str| json!({"status": {"provisioning": {"state": state}}});
+    for (host, reason, words) in [
+        (state("provisioning"), "Provisioning", "host h to be provisioned; it is provisioning"),
+        (state(""), "Provisioning", "host h to be provisioned; it is new"),
+        (json!({"status": {"errorMessage": "boom"}}), "HostError", "host h is available: boom"),
+        (
+            note(annotation::HOST_PAUSED, "mine"),
+            "HostPaused",
+            "host h is not being provisioned: the host is paused by annotation baremetalhost.metal3.io/paused",
+        ),
+        (
+            note(annotation::HOST_PAUSED, annotation::HOST_PAUSED_BY_US),
+            "Provisioning",
+            "host h to be provisioned; it is available",
+        ),
+        (
+            note(annotation::HOST_DETACHED, ""),
+            "HostDetached",
+            "host h is not being provisioned: the host is detached from its operator",
+        ),
+        (
+            state("externally provisioned"),
+            "HostExternallyProvisioned",
+            "host h is not being provisioned: the host is externally provisioned, so its operator puts no image on it",
+        ),
+    ] {
+        let decision = decide(&with_host(host.clone()), "t");
+        assert_eq!(decision.plan.end, End::WaitFor(words.to_owned()), "{host}");
+        assert_eq!(
+            condition_of(&decision, condition::HOST_PROVISIONED),
+            ("False".into(), reason.into()),
+            "{host}"
+        );
+    }
+}
+
 #[test]
 fn the_node_of_a_provisioned_host_makes_the_machine_provisioned() {
     let asks = decide(&provisioned(Nodes::NotConnected), "t");
