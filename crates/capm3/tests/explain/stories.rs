@@ -106,7 +106,10 @@ fn the_story_follows_the_order_of_waiting() {
         objects.0.retain(|object| object["kind"] != "BareMetalHost");
         objects
     };
-    let table: [(&str, Objects, &str, &[&str]); 23] = [
+    let conflict = json!([{"type": "AssociateMetal3MachineMetaData", "status": "False", "reason": "CreateError",
+        "lastTransitionTime": "2026-01-01T10:40:00Z",
+        "message": "several Nodes are labelled with the uid of this host: old, new"}]);
+    let table: [(&str, Objects, &str, &[&str]); 24] = [
         (
             "no owner",
             site().with("Metal3Machine", "worker-3", "/metadata/ownerReferences", json!([])),
@@ -285,6 +288,22 @@ fn the_story_follows_the_order_of_waiting() {
             site().with("BareMetalHost", "host-4", "/status/provisioning/state", json!("provisioned")),
             "worker-3",
             &["waits for its Node", "[>] Node"],
+        ),
+        (
+            "Node of an earlier machine",
+            site().with("BareMetalHost", "host-4", "/status/provisioning/state", json!("provisioned")).with(
+                "Metal3Machine",
+                "worker-3",
+                "/status/conditions",
+                conflict,
+            ),
+            "worker-3",
+            &[
+                "cannot tell which Node it is",
+                "several Nodes are labelled with the uid of this host: old, new",
+                "the platform engineer",
+                "if an earlier machine has left one of them there, delete that Node",
+            ],
         ),
         (
             "finalizer of another",

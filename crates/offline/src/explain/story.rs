@@ -154,9 +154,16 @@ fn node(known: &Known<'_>) -> Story {
         let advice = "nothing while the node boots; if it stays so, read the console of the host: did it get its network and join?";
         return Story::new(stands, Actor::Nobody, [Advice::say(advice)]);
     }
-    let advice =
+    let look =
         Advice::run("look at the Nodes of the workload cluster", "kubectl get nodes -o wide".to_owned());
-    Story::new("cannot tell which Node it is", Actor::PlatformEngineer, [advice])
+    let is_of_nodes = said.starts_with("Node ") || said.starts_with("several Nodes ");
+    let delete = is_of_nodes.then(|| {
+        Advice::say(
+            "if an earlier machine has left one of them there, delete that Node: its provider ID cannot be changed",
+        )
+    });
+    let advice: Vec<Advice> = [look].into_iter().chain(delete).collect();
+    Story::new("cannot tell which Node it is", Actor::PlatformEngineer, advice)
 }
 
 fn ready(known: &Known<'_>) -> Story {

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use capm3_api::{
+    conditions::find,
     metadata::MetadataExt,
     v1beta2::Metal3Machine,
-    vocabulary::{finalizer, reason},
+    vocabulary::{condition, finalizer, reason},
 };
 use capm3_engine::{End, ObjectKey, Reader};
 
-use super::{Decision, Live, Nodes, Snapshot, decide, observe};
+use super::{Decision, Live, Nodes, Snapshot, Stage, decide, observe};
 use crate::{finalizers::add_finalizer, workload::Workload};
 
 /// What was seen and what follows from it.
@@ -40,14 +41,42 @@ impl Glance {
     pub fn waits_for(&self) -> Option<&str> {
         let End::WaitFor(words) = &self.decision.plan.end else { return None };
         // The Nodes are not looked at here, so of them the controller's own last word counts.
-        let is_silent = matches!(self.snapshot.nodes, Nodes::NotConnected);
+        let is_silent =
+            self.decision.stage == Stage::Node && matches!(self.snapshot.nodes, Nodes::NotConnected);
         let said = said_of_node(&self.snapshot.metal3_machine).filter(|_| is_silent);
         Some(said.unwrap_or(words))
     }
 }
 
+/// What the controller said last of the Node that it waits for, or of those among which it cannot tell.
 fn said_of_node(machine: &Metal3Machine) -> Option<&str> {
-    let mut conditions = machine.status.conditions.iter();
-    let condition = conditions.find(|condition| condition.reason == reason::WAITING_FOR_NODE)?;
-    Some(condition.message.as_str())
+    let said = find(&machine.status.conditions, condition::ASSOCIATE_META_DATA)?;
+    let is_of_node = matches!(said.reason.as_str(), reason::WAITING_FOR_NODE | reason::CREATE_ERROR);
+    (is_of_node && said.status == "False").then_some(said.message.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn waits_and_conflicts_are_the_last_word_on_the_node() {
+        let said = |type_: &str, status: &str, reason: &str| {
+            let machine: Metal3Machine = serde_json::from_value(json!({"status": {"conditions": [
+                {"type": type_, "status": status, "reason": reason, "message": "words", "lastTransitionTime": "t"}]}}))
+            .unwrap();
+            said_of_node(&machine).map(str::to_owned)
+        };
+        for (type_, status, reason, is_said) in [
+            (condition::ASSOCIATE_META_DATA, "False", reason::WAITING_FOR_NODE, true),
+            (condition::ASSOCIATE_META_DATA, "False", reason::CREATE_ERROR, true),
+            (condition::ASSOCIATE_META_DATA, "False", reason::META_DATA_FAILED, false),
+            (condition::ASSOCIATE_META_DATA, "True", reason::META_DATA_SUCCESS, false),
+            (condition::ASSOCIATE_HOST, "False", reason::CREATE_ERROR, false),
+        ] {
+            assert_eq!(said(type_, status, reason).is_some(), is_said, "{type_} {status} {reason}");
+        }
+    }
 }
