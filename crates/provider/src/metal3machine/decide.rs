@@ -103,6 +103,7 @@ fn run(pass: &mut Pass<'_>) -> Step {
     let (machine, cluster) = pass.owners()?;
     pass.stage = Stage::Pause;
     pause::run(pass, Some(cluster))?;
+    pass.status().no_failure();
     pass.stage = Stage::Infrastructure;
     pass.infrastructure(cluster)?;
     pass.hold_on()?;

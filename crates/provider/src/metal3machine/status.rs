@@ -153,6 +153,16 @@ impl Status<'_> {
         self.legacy_false(condition::LEGACY_NODE_READY, Severity::Info, reason, message);
     }
 
+    /// An earlier provider said of a Cluster that was missing or of a host that could not be paused that the machine had
+    /// failed, and never took it back. v1beta1 readers give up a machine that says so.
+    pub(super) fn no_failure(&mut self) {
+        let deprecated = self.machine.status.deprecated.as_mut();
+        if let Some(v1beta1) = deprecated.and_then(|deprecated| deprecated.v1beta1.as_mut()) {
+            v1beta1.failure_reason = None;
+            v1beta1.failure_message = None;
+        }
+    }
+
     /// The Node was found.
     pub(super) fn node_found(&mut self) {
         self.legacy_true(condition::LEGACY_NODE_READY);

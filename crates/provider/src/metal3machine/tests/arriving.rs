@@ -2,6 +2,26 @@
 
 use super::*;
 
+/// What an earlier provider said of a failure that is over is taken back, and only then is anything written for it.
+#[test]
+fn a_failure_that_is_over_is_taken_back() {
+    let failed = |reason: &str| json!({"status": {"deprecated": {"v1beta1": {"failureReason": reason, "failureMessage": reason}}}});
+    for reason in ["UpdateError", ""] {
+        let decision = decide(&with_machine(provisioned(Nodes::NotNeeded), failed(reason)), "t");
+        for field in ["failureReason", "failureMessage"] {
+            let Some(Write::Patch { patch, .. }) = decision.plan.writes.last() else { panic!("a patch") };
+            let legacy = patch.pointer("/status/deprecated/v1beta1").unwrap();
+            assert_eq!(legacy.get(field), Some(&Value::Null), "{reason:?}: {legacy}");
+        }
+    }
+    let paused = Some(read(json!({"metadata": {"name": "c"}, "spec": {"paused": true}})));
+    let rests = with_machine(Snapshot { cluster: paused, ..ready_to_choose() }, failed("UpdateError"));
+    assert!(
+        !decide(&rests, "t").plan.to_string().contains("failureReason"),
+        "a paused machine is left alone"
+    );
+}
+
 /// A condition never tells of work that nobody does.
 #[test]
 fn a_host_that_its_operator_cannot_work_on_is_told_as_what_it_is() {
