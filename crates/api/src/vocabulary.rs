@@ -128,6 +128,10 @@ pub mod reason {
     pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
     /// Deletion has begun.
     pub const DELETING: &str = "Deleting";
+    /// The Cluster that owns the object is not there.
+    pub const OWNER_CLUSTER_NOT_FOUND: &str = "FailedToGetOwnerCluster";
+    /// The same in older conditions, spelled as they spell it.
+    pub const LEGACY_INTERNAL_FAILURE: &str = "InternalFailureOccured";
     /// No owner Machine yet.
     pub const WAITING_FOR_OWNER: &str = "WaitingForMetal3MachineOwnerRef";
     /// Older form of [`WAITING_FOR_OWNER`].

@@ -11,6 +11,7 @@ use super::Snapshot;
 use crate::{
     conditions::{self, Severity, Stamp},
     finalizers::{add_finalizer, remove_finalizer},
+    patience::still_patient,
 };
 
 /// Decides; `now` is written where something changes.
@@ -42,7 +43,7 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
             return End::WaitFor("an owner reference to a Cluster".to_owned());
         };
         if snapshot.cluster.is_none() {
-            return End::WaitFor(format!("Cluster {owner}"));
+            return without_owner(new, owner, now);
         }
     }
     let causes = pause_causes(new, snapshot.cluster.as_ref().is_some_and(|cluster| cluster.is_paused()));
@@ -66,6 +67,28 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
     let end = judge_endpoint(new, stamp);
     summarise(new, stamp);
     end
+}
+
+/// The Cluster that the owner reference names is not there. It may come in a moment: only a wait that lasts is said.
+fn without_owner(new: &mut Metal3Cluster, owner: &str, now: &str) -> End {
+    if let Some(rest) = still_patient(&new.metadata, new.status.last_updated.as_deref(), now) {
+        return End::After(rest);
+    }
+    let stamp = Stamp { now, generation: new.metadata.generation };
+    let message = format!("Cluster {owner}, which the owner reference names, is not there");
+    let (type_, status) = (condition::INFRASTRUCTURE_READY, &mut new.status);
+    conditions::set_legacy_false(
+        conditions::legacy(&mut status.deprecated),
+        now,
+        type_,
+        Severity::Error,
+        reason::LEGACY_INTERNAL_FAILURE,
+        message.clone(),
+    );
+    conditions::set(&mut status.conditions, stamp, type_, false, reason::OWNER_CLUSTER_NOT_FOUND, message);
+    set_failure(new, Some("Unable to get owner cluster"));
+    summarise(new, stamp);
+    End::WaitFor(format!("Cluster {owner}"))
 }
 
 fn pause_causes(object: &Metal3Cluster, cluster_paused: bool) -> Vec<&'static str> {

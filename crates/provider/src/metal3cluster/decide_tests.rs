@@ -123,6 +123,40 @@ fn cl3_without_owner_only_the_failure_domains_are_copied() {
     assert!(matches!(plan.end, End::WaitFor(_)));
 }
 
+/// An owner Cluster that is named and not there is told in both generations of conditions and as a failure; a cluster that
+/// is new waits in silence first, and all of it goes when the Cluster comes.
+#[test]
+fn an_owner_that_is_named_and_not_there_is_told_until_it_comes() {
+    let mut object = good();
+    object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let early = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:00:02Z");
+    assert_eq!(patched(&early, "/status/conditions"), Value::Null, "it may come yet");
+    assert_eq!(early.end, End::After(std::time::Duration::from_secs(3)));
+    let told = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:01:00Z");
+    assert_eq!(told.end, End::WaitFor("Cluster c".into()));
+    let said = condition_of(&told, condition::INFRASTRUCTURE_READY);
+    assert_eq!(
+        (said["status"].as_str(), said["reason"].as_str()),
+        (Some("False"), Some("FailedToGetOwnerCluster"))
+    );
+    assert_eq!(said["message"], "Cluster c, which the owner reference names, is not there");
+    assert_eq!(condition_of(&told, "Ready")["status"], "False");
+    let legacy = patched(&told, "/status/deprecated/v1beta1");
+    assert_eq!(legacy["failureReason"], "InvalidConfiguration");
+    assert_eq!(legacy["failureMessage"], "Unable to get owner cluster");
+    let old = legacy["conditions"].as_array().unwrap().iter();
+    let old: Vec<_> = old.filter(|c| c["reason"] == "InternalFailureOccured").collect();
+    assert_eq!(old.len(), 2, "the condition and its summary: {legacy}");
+    assert_eq!(old[0]["severity"], "Error");
+    let mute = applied(object, &told);
+    assert!(decide(&snapshot(mute.clone(), None, 0), "2026-01-01T00:02:00Z").is_quiet(), "said once");
+    let healed = decide(&snapshot(mute.clone(), Some(json!({})), 0), "2026-01-01T00:03:00Z");
+    let healed = applied(mute, &healed);
+    assert_eq!(healed.pointer("/status/deprecated/v1beta1/failureReason"), None);
+    assert_eq!(healed.pointer("/status/initialization/provisioned"), Some(&json!(true)));
+    assert!(!healed.to_string().contains("FailedToGetOwnerCluster"), "{healed}");
+}
+
 /// The finalizer is stored before provisioned is reported.
 #[test]
 fn cl4_the_finalizer_comes_before_provisioned() {
