@@ -244,6 +244,8 @@ pub mod event {
     pub const HOST_BOOKED: &str = "HostBooked";
     /// The booking of a host has ended.
     pub const BOOKING_ENDED: &str = "BookingEnded";
+    /// A host is given back to all, though it was to be kept for the next machine of the same owner.
+    pub const HOST_NOT_KEPT: &str = "HostNotKept";
     /// Metadata and network data are rendered.
     pub const DATA_READY: &str = "DataReady";
     /// The provider ID was set.

@@ -57,6 +57,26 @@ pub fn booking(
     })
 }
 
+/// Whether a released host is lost to its owner: it was to be kept, and nobody can tell for whom. Worth a word, because
+/// the data on it was meant to be used again.
+///
+/// ```
+/// use capm3_domain::release::is_booking_lost;
+///
+/// let cluster = serde_json::from_str(r#"{"metadata": {"name": "c", "namespace": "ns"}}"#).unwrap();
+/// let template = serde_json::from_str(r#"{"spec": {"nodeReuse": true}}"#).unwrap();
+/// assert!(is_booking_lost(Some(&cluster), Some(&template), None));
+/// assert!(!is_booking_lost(Some(&cluster), Some(&template), Some("cp-kcp")));
+/// ```
+pub fn is_booking_lost(
+    cluster: Option<&Cluster>,
+    template: Option<&Metal3MachineTemplate>,
+    reuse_label: Option<&str>,
+) -> bool {
+    // With any label at all, is there a booking?
+    reuse_label.is_none() && booking(cluster, template, Some(String::new())).is_some()
+}
+
 /// The merge patch that ends a booking because its owner is gone; none if the host is not booked. A consumer other than
 /// a Cluster is left alone, whatever the label says.
 ///
@@ -114,6 +134,9 @@ mod tests {
         ];
         for (cluster, template, label, booked) in table {
             assert_eq!(booking(cluster, template, label.map(str::to_owned)).is_some(), booked);
+            let is_lost = is_booking_lost(cluster, template, label);
+            let is_wanted = cluster == Some(&stays) && template == Some(&on);
+            assert_eq!(is_lost, is_wanted && label.is_none());
         }
     }
 

@@ -24,7 +24,7 @@ mod wait;
 use capm3_api::{neighbours::BareMetalHost, v1beta2::Metal3Machine};
 use serde_json::Value;
 
-pub use booking::{Booking, booking, unbook};
+pub use booking::{Booking, booking, is_booking_lost, unbook};
 pub use clear::{clear, online_at_release};
 pub use let_go::{let_go, owners_without_machines};
 pub use wait::{HostWait, must_wait, wait};

@@ -10,7 +10,7 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::{Ownership, consumer_ref, is_left_of, known_host, ownership, reuse_label},
-    release::{Booking, ReleaseRequest, ReleaseStep, booking, release_step},
+    release::{Booking, ReleaseRequest, ReleaseStep, booking, is_booking_lost, release_step},
 };
 use capm3_engine::{End, Object, Plan, ResourceKind, Write};
 use serde_json::{Value, json};
@@ -89,7 +89,10 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
                         event::HOST_BOOKED,
                         format!("host {name} is given back and kept for the next machine of the same owner"),
                     ),
-                    false => pass.event(event::HOST_RELEASED, format!("host {name} is given back")),
+                    false => {
+                        pass.event(event::HOST_RELEASED, format!("host {name} is given back"));
+                        warn_of_lost_booking(pass, host);
+                    }
                 }
             }
         }
@@ -104,6 +107,23 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
             Err(End::WaitFor(wait.to_string()))
         }
         None => Ok(()),
+    }
+}
+
+/// Says that a host which `nodeReuse` asks to keep is given back to all.
+fn warn_of_lost_booking(pass: &mut Pass<'_>, host: &BareMetalHost) {
+    let snapshot = pass.snapshot;
+    let machine = snapshot.machine.as_deref();
+    let label = machine.and_then(|machine| reuse_label(machine, snapshot.machine_set.as_deref()));
+    let (cluster, template) = (snapshot.cluster.as_deref(), snapshot.template.as_deref());
+    let in_use = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
+    if in_use && is_booking_lost(cluster, template, label.as_deref()) {
+        let message = format!(
+            "host {} is not kept for a next machine, though nodeReuse is on: the Machine belongs to no control plane \
+             and to no MachineDeployment that could be found",
+            host.metadata.name_str()
+        );
+        pass.warning(event::HOST_NOT_KEPT, message);
     }
 }
 
