@@ -240,6 +240,8 @@ pub mod event {
     pub const HOST_REFUSED: &str = "HostRefused";
     /// The host under a running node is being wiped or deleted, or is gone.
     pub const HOST_LOST: &str = "HostLost";
+    /// The host that a machine knows as its own names somebody else.
+    pub const HOST_DISPUTED: &str = "HostDisputed";
     /// A host was booked for the next machine of the same owner.
     pub const HOST_BOOKED: &str = "HostBooked";
     /// The booking of a host has ended.

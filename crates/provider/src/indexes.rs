@@ -14,7 +14,7 @@ use capm3_api::{
     vocabulary::{annotation, label},
 };
 use capm3_domain::{
-    host::{annotated_host, could_be_taken, deployment_label, domain_of},
+    host::{annotated_host, could_be_taken, deployment_label, domain_of, known_host, known_host_uid},
     index::{space_of_data, space_of_template},
 };
 use capm3_engine::{Caches, Index};
@@ -29,12 +29,15 @@ pub const MACHINES_WITHOUT_HOST: Index<Metal3Machine> = Index {
     },
 };
 
-/// Metal3Machines by the host that they have recorded.
+/// Metal3Machines by the hosts that they have recorded or that their provider IDs name; by uid where the ID is of the
+/// older form.
 pub const MACHINES_BY_HOST: Index<Metal3Machine> = Index {
     name: "by-host",
-    values: |machine| match annotated_host(machine) {
-        Ok(Some(host)) => vec![in_namespace(&machine.metadata, host)],
-        _ => Vec::new(),
+    values: |machine| {
+        let recorded = annotated_host(machine).ok().flatten().map(str::to_owned);
+        let known = known_host(machine).ok().flatten().filter(|host| recorded.as_ref() != Some(host));
+        let names = recorded.into_iter().chain(known).map(|host| in_namespace(&machine.metadata, &host));
+        names.chain(known_host_uid(machine)).collect()
     },
 };
 

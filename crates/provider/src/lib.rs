@@ -5,6 +5,7 @@
 
 pub mod baremetalhost;
 mod batch;
+mod belonging;
 mod conditions;
 mod context;
 mod departures;

@@ -38,6 +38,15 @@ impl fmt::Display for Consumer {
 }
 
 impl Consumer {
+    /// The machine of that name.
+    pub fn machine(namespace: &str, name: &str) -> Self {
+        Self {
+            kind: Metal3Machine::API.kind.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
     /// Whether a host's consumer is this machine: kind, group, namespace and name are equal, in any API version.
     ///
     /// ```

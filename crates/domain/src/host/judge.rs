@@ -70,7 +70,8 @@ pub(super) fn is_available(host: &BareMetalHost) -> bool {
 
 pub(super) fn is_own(request: &HostRequest<'_>, host: &BareMetalHost) -> bool {
     let consumer = host.spec.consumer_ref.as_ref();
-    consumer.is_some_and(|consumer| Consumer::is_machine(consumer, request.machine))
+    request.other_owner(host.metadata.name_str()).is_none()
+        && consumer.is_some_and(|consumer| Consumer::is_machine(consumer, request.machine))
 }
 
 /// A selector that cannot be used matches nothing here; the choice reports it before any host is judged.
@@ -91,6 +92,9 @@ fn mismatch(request: &HostRequest<'_>, host: &BareMetalHost) -> Option<Rejection
 /// Whether somebody else has or books the host. A booking comes with the Cluster as consumer; any other consumer
 /// keeps what it has, whatever the label says.
 fn claimed(request: &HostRequest<'_>, host: &BareMetalHost) -> Option<Rejection> {
+    if let Some(owner) = request.other_owner(host.metadata.name_str()) {
+        return Some(Rejection::ConsumedBy(Consumer::machine(host.metadata.namespace_str(), owner)));
+    }
     let booked = host.metadata.label(label::NODE_REUSE);
     if let Some(booking) = booked
         && (booking.is_empty() || request.reuse_label.as_deref() != Some(booking))
@@ -236,6 +240,26 @@ mod tests {
                 matches!(found, Standing::Rejected(Rejection::ConsumedBy(_))),
                 "{kind} {name}: {found:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_host_that_another_machine_knows_as_its_own_is_rejected_whomever_it_names() {
+        let of_others = [("h".to_owned(), "w".to_owned())].into();
+        let machine: Metal3Machine =
+            serde_json::from_value(serde_json::json!({"metadata": {"name": "m", "namespace": "ns"}}))
+                .unwrap();
+        let capi = Machine::default();
+        let request = HostRequest::new(&machine, &capi, None).sparing(&of_others);
+        let own = super::super::consumer_ref(&machine);
+        for consumer in [None, Some(own)] {
+            for (name, is_rejected) in [("h", true), ("other", false)] {
+                let host = serde_json::json!({"metadata": {"name": name, "namespace": "ns"},
+                    "spec": {"consumerRef": consumer}});
+                let found = judge(&request, &serde_json::from_value(with(host, "available")).unwrap());
+                let rejected = Standing::Rejected(Rejection::ConsumedBy(Consumer::machine("ns", "w")));
+                assert_eq!(found == rejected, is_rejected, "{name} {consumer:?}: {found:?}");
+            }
         }
     }
 

@@ -47,6 +47,17 @@ pub(super) fn is_identified(machine: &Metal3Machine, host: &BareMetalHost) -> bo
     }
 }
 
+/// Whether the machine has a provider ID of its own that names a host.
+pub(super) fn is_identified_by_name(machine: &Metal3Machine) -> bool {
+    matches!(provider_id(machine), Some(SomeProviderId::Current(id)) if is_its_own(machine, &id))
+}
+
+/// Whether the user data on a host is what the machine has said to be its own.
+pub(super) fn has_user_data_of(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
+    let own = machine.status.user_data.as_ref().map(SecretRef::name_str).filter(|name| !name.is_empty());
+    own.is_some() && own == host.spec.user_data.as_ref().map(SecretRef::name_str)
+}
+
 /// Whether a host that nobody consumes carries what this machine has put there, so that it may be claimed again, or
 /// wiped and given back: the machine knows it as its own, no Secret on it is of somebody else, and the Node came up on
 /// it, or a Secret on it is the machine's, or there is none and the image is.

@@ -5,6 +5,7 @@
 //! hosts, so retries and replicas agree. Must not claim anything: the claim is a compare-and-swap of the caller.
 
 mod annotation;
+mod belonging;
 mod choose;
 mod consumer;
 mod hindrance;
@@ -19,6 +20,7 @@ mod request;
 mod selector;
 
 pub use annotation::{HostAnnotationError, annotated_host};
+pub use belonging::{Bond, Holdings, bond, holdings, rightful_other};
 pub use choose::{Chosen, HostChoice, HostOutcome, QuickChoice, choose, domain_of};
 pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
 pub use hindrance::{Hindrance, hindrance};

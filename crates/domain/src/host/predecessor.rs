@@ -8,7 +8,11 @@ use capm3_api::{
     vocabulary::{condition, host_state},
 };
 
-use super::{annotated_host, judge::has_image, known::is_identified};
+use super::{
+    annotated_host,
+    judge::has_image,
+    known::{has_user_data_of, is_identified},
+};
 
 /// Whether a host that names this machine was really used by an earlier machine of that name: the consumer reference
 /// has no uid, but what is on the disk tells. This machine writes its record of the host before it puts anything
@@ -30,11 +34,15 @@ fn in_use(host: &BareMetalHost) -> bool {
     has_image(host) || states.contains(&host.state())
 }
 
-/// Record, provider ID or status: a machine that was made anew has none of them, a moved one has the first two.
+/// Record, provider ID or status: a machine that was made anew has none of them, a moved one has the first two. The
+/// condition is false during a pause or while the machine holds; the user data that it has named stays.
 fn is_known(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
     let name = host.metadata.name_str();
     let recorded = annotated_host(machine).is_ok_and(|recorded| recorded == Some(name));
-    recorded || is_identified(machine, host) || is_true(&machine.status.conditions, condition::ASSOCIATE_HOST)
+    recorded
+        || is_identified(machine, host)
+        || has_user_data_of(machine, host)
+        || is_true(&machine.status.conditions, condition::ASSOCIATE_HOST)
 }
 
 #[cfg(test)]
@@ -55,6 +63,10 @@ mod tests {
     fn a_host_in_use_that_the_machine_knows_nothing_of_is_its_predecessors() {
         let used = json!({"spec": {"image": {"url": "http://i"}}});
         let cleaning = json!({"status": {"provisioning": {"state": "deprovisioning"}}});
+        let filled = json!({"spec": {"image": {"url": "http://i"}, "userData": {"name": "boot"}}});
+        let told = |name: &str| json!({"status": {"userData": {"name": name}}});
+        assert!(!judged(told("boot"), filled.clone()), "whatever the conditions say during a pause");
+        assert!(judged(told("other"), filled));
         let fresh = json!({"status": {"provisioning": {"state": "available"}}});
         let new = json!({"metadata": {"name": "m"}});
         assert!(judged(new.clone(), used.clone()));

@@ -1,5 +1,7 @@
 //! What a machine asks of a host.
 
+use std::collections::BTreeMap;
+
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::{CAPI_GROUP, CONTROL_PLANE_GROUP, Machine, MachineSet},
@@ -36,6 +38,8 @@ pub struct HostRequest<'a> {
     pub selector: Result<Selector, SelectorError>,
     /// How many machines of the same owner wait for hosts that are booked for it, and go first.
     pub ahead: usize,
+    /// Hosts that belong to other machines whatever they say, and these machines.
+    pub of_others: Option<&'a BTreeMap<String, String>>,
 }
 
 impl<'a> HostRequest<'a> {
@@ -47,6 +51,7 @@ impl<'a> HostRequest<'a> {
             reuse_label,
             selector: Selector::compile(machine.spec.host_selector.as_ref()),
             ahead: 0,
+            of_others: None,
         }
     }
 
@@ -54,6 +59,16 @@ impl<'a> HostRequest<'a> {
     #[must_use]
     pub fn behind(self, ahead: usize) -> Self {
         Self { ahead, ..self }
+    }
+
+    /// The same that leaves these hosts to the machines they belong to.
+    pub fn sparing(self, of_others: &'a BTreeMap<String, String>) -> Self {
+        Self { of_others: Some(of_others), ..self }
+    }
+
+    /// The machine that a host belongs to before it belongs to the one that asks.
+    pub(super) fn other_owner(&self, host: &str) -> Option<&'a str> {
+        self.of_others?.get(host).map(String::as_str)
     }
 
     /// The failure domain asked for.

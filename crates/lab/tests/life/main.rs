@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod belonging;
 mod bookings;
 mod capacity;
 mod events;

@@ -2,7 +2,7 @@
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, vocabulary::label};
 use capm3_domain::host::{
-    HostChoice, HostOutcome, HostRequest, Ownership, Standing, annotated_host, judge, ownership, reuse_label,
+    HostChoice, HostOutcome, HostRequest, Ownership, Standing, annotated_host, judge, reuse_label,
 };
 use capm3_engine::{Object, Reader};
 use capm3_provider::{
@@ -92,7 +92,7 @@ fn own(glance: &Glance, host: &BareMetalHost) -> Option<Judgement> {
         return Some((Taken::No, "Surplus", message.to_owned()));
     }
     let is_used = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
-    is_used.then(|| match ownership(&snapshot.metal3_machine, host) {
+    is_used.then(|| match snapshot.ownership(host) {
         Ownership::Ours => (Taken::Yes, "Taken", "the host of this machine".to_owned()),
         Ownership::Nobody => (Taken::No, "Recorded", "recorded by this machine, but not claimed".to_owned()),
         Ownership::Other(other) => {
@@ -124,7 +124,7 @@ fn judged(glance: &Glance, host: &BareMetalHost) -> Judgement {
     let snapshot = &glance.snapshot;
     let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
     let reuse = reuse_label(&machine, snapshot.machine_set.as_deref());
-    let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse);
+    let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse).sparing(&snapshot.of_others);
     match judge(&request, host) {
         Standing::Rejected(rejection) => (Taken::No, rejection.word(), rejection.to_string()),
         Standing::ReservedLater(state) => (Taken::No, "NotAvailable", format!("not available: {state}")),

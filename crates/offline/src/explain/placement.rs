@@ -5,7 +5,7 @@ use capm3_api::{
     neighbours::BareMetalHost,
     vocabulary::{annotation, label},
 };
-use capm3_domain::host::{Ownership, ownership};
+use capm3_domain::host::Ownership;
 use capm3_provider::metal3machine::{Snapshot, Stage};
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub(super) fn remarks(snapshot: &Snapshot, stage: Stage) -> Vec<String> {
 
 fn own_host(snapshot: &Snapshot) -> Option<&BareMetalHost> {
     let host = snapshot.host.as_deref()?;
-    (ownership(&snapshot.metal3_machine, host) == Ownership::Ours).then_some(host)
+    (snapshot.ownership(host) == Ownership::Ours).then_some(host)
 }
 
 fn elsewhere(placement: &Placement, host: &str) -> Option<String> {

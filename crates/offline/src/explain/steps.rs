@@ -4,7 +4,7 @@ use capm3_api::{
     metadata::MetadataExt,
     vocabulary::{annotation, finalizer, host_state, label},
 };
-use capm3_domain::host::{Ownership, ownership};
+use capm3_domain::host::Ownership;
 use capm3_provider::metal3machine::{Snapshot, Stage};
 use serde::Serialize;
 
@@ -97,7 +97,7 @@ fn bootstrap(snapshot: &Snapshot) -> Option<String> {
 
 fn host(snapshot: &Snapshot) -> Option<String> {
     let host = snapshot.host.as_ref()?;
-    let is_ours = ownership(&snapshot.metal3_machine, host) == Ownership::Ours;
+    let is_ours = snapshot.ownership(host) == Ownership::Ours;
     let domain = host.metadata.label(label::FAILURE_DOMAIN);
     let domain = domain.map(|domain| format!(" in {domain}")).unwrap_or_default();
     is_ours.then(|| format!("{}{domain}", host.metadata.name_str()))

@@ -3,7 +3,6 @@
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::BareMetalHost,
-    v1beta2::Metal3Machine,
     vocabulary::{annotation, event, label},
 };
 use capm3_domain::release::{ReleaseRequest, ReleaseStep, release_step, unbook};
@@ -11,6 +10,7 @@ use capm3_engine::{End, EventNote, Object, ObjectKey, Plan, ResourceKind, Write}
 use serde_json::{Value, json};
 
 use super::{Absent, Snapshot};
+use crate::belonging::stand_in;
 
 /// Decides. An owner that is not there counts only if `owner_is_gone`: the caller has asked the server and waited.
 /// A host that is being moved or deleted is left alone.
@@ -34,11 +34,8 @@ pub fn decide(snapshot: &Snapshot, owner_is_gone: bool, fast_track: bool) -> Pla
 
 /// A host whose machine is gone without having given it back.
 fn give_back(host: &BareMetalHost, machine: &ObjectKey, fast_track: bool) -> Plan {
-    let mut stand_in = Metal3Machine::default();
-    stand_in.metadata.name = Some(machine.name.clone());
-    stand_in.metadata.namespace = Some(machine.namespace.clone());
     let request = ReleaseRequest {
-        machine: &stand_in,
+        machine: &stand_in(machine),
         cluster_name: host.metadata.label(label::CLUSTER_NAME),
         fast_track,
         booking: None,

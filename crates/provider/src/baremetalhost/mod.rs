@@ -27,6 +27,7 @@ use standing::{Standing, standing};
 use tokio::time::Instant;
 
 use crate::{
+    belonging::hosts_left,
     context::{Context, boxed},
     indexes::{BOOKED_HOSTS_BY_CLUSTER, BOOKED_HOSTS_BY_LABEL, HOSTS_BY_CONSUMER, PAUSED_HOSTS_BY_CLUSTER},
     watching::{Waker, came_or_went},
@@ -136,6 +137,7 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     if let Some(store) = context.caches.store::<Metal3Machine>() {
         let w = waker.clone();
         store.subscribe(move |change| {
+            hosts_left(change).into_iter().for_each(|host| w.queue.add(host));
             if let Some(machine) = came_or_went(change) {
                 w.by_index(&HOSTS_BY_CONSUMER, &machine.key().to_string());
             }

@@ -11,14 +11,14 @@ use capm3_api::{
 use capm3_domain::host::{control_plane_label, deployment_of_label};
 use capm3_engine::{ObjectKey, Reader};
 
-use crate::indexes::DEPLOYMENTS_BY_BOOKING;
+use crate::{belonging::of_another_than, indexes::DEPLOYMENTS_BY_BOOKING};
 
 /// A host and who should look after it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The host.
     pub host: Arc<BareMetalHost>,
-    /// The owner that the host names and that is not there.
+    /// The owner that the host names and that is not there, unless the host belongs to another machine.
     pub absent: Option<Absent>,
     /// Whether the owner of the host's booking is there but will not use it any more.
     pub booking_is_over: bool,
@@ -97,7 +97,10 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         (group_of(consumer.api_version.as_deref().unwrap_or_default()), ObjectKey::new(&key.namespace, name));
     Some(match (group, consumer.kind.as_deref().unwrap_or_default()) {
         (v1beta2::GROUP, "Metal3Machine") => {
-            let absent = reader.get::<Metal3Machine>(&owner).is_none().then_some(Absent::Machine(owner));
+            // Who is named there does not matter on a host that a living machine knows as its own.
+            let is_absent = reader.get::<Metal3Machine>(&owner).is_none()
+                && of_another_than(reader, &owner, &host).is_none();
+            let absent = is_absent.then_some(Absent::Machine(owner));
             Snapshot { absent, ..nobody }
         }
         (CAPI_GROUP, "Cluster") => match reader.get::<Cluster>(&owner) {

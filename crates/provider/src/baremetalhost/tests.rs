@@ -106,3 +106,33 @@ fn only_a_pause_of_ours_ends_with_that_of_the_cluster() {
         assert_eq!(observe(&caches, &ObjectKey::new("ns", "h")).unwrap().rests, expected, "{what}");
     }
 }
+
+#[test]
+fn a_host_that_a_living_machine_knows_is_looked_after_whomever_it_names() {
+    let known = |note: Value, id: Option<&str>| {
+        let mut machine = named("w");
+        machine["metadata"]["annotations"] = note;
+        machine["spec"] = json!({"image": {"url": "http://i"}, "providerID": id});
+        machine
+    };
+    let mut goes = known(json!({annotation::HOST: "ns/h"}), None);
+    goes["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    for (what, machine, expected) in [
+        ("recorded", known(json!({annotation::HOST: "ns/h"}), None), None),
+        ("identified", known(json!({}), Some("metal3://ns/h/w")), None),
+        ("identified by uid", known(json!({}), Some("metal3://uid-h")), None),
+        ("another host", known(json!({annotation::HOST: "ns/other"}), None), Some("Metal3Machine ns/gone")),
+        ("on its way out", goes, Some("Metal3Machine ns/gone")),
+    ] {
+        let mut caches = Caches::default();
+        indexes::register(&mut caches);
+        put::<Metal3Machine>(&caches, machine);
+        let mut host = named("h");
+        host["metadata"]["uid"] = json!("uid-h");
+        host["spec"] = json!({"consumerRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+            "kind": "Metal3Machine", "name": "gone", "namespace": "ns"}});
+        put::<BareMetalHost>(&caches, host);
+        let absent = observe(&caches, &ObjectKey::new("ns", "h")).unwrap().absent;
+        assert_eq!(absent.map(|absent| absent.to_string()).as_deref(), expected, "{what}");
+    }
+}

@@ -11,13 +11,13 @@ use capm3_api::{
 use capm3_domain::{
     host::{
         self, Consumer, Hindrance, HostChoice, HostOutcome, HostRequest, Ownership, Standing, is_left_of,
-        known_host, ownership,
+        known_host,
     },
     pause::unpause,
     provider_id,
     release::ReleaseStep,
 };
-use capm3_engine::{End, Object, ResourceKind, Write};
+use capm3_engine::{End, EventNote, Object, ResourceKind, Write};
 
 use super::{
     Snapshot, Stage, data,
@@ -29,7 +29,9 @@ use super::{
 pub fn choose_host(snapshot: &Snapshot) -> HostChoice {
     let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
     let reuse = host::reuse_label(&machine, snapshot.machine_set.as_deref());
-    let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse).behind(snapshot.ahead);
+    let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse)
+        .behind(snapshot.ahead)
+        .sparing(&snapshot.of_others);
     host::choose(&request, snapshot.candidates.iter().map(AsRef::as_ref))
 }
 
@@ -45,7 +47,7 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
             Err(error) => Err(hold(pass, error.to_string())),
         };
     };
-    match ownership(&pass.new, &host) {
+    match pass.snapshot.ownership(&host) {
         Ownership::Ours => {}
         Ownership::Nobody => return Err(claim_recorded(pass, &host, machine)),
         Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
@@ -83,7 +85,7 @@ pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
             Err(error) => Err(hold(pass, error.to_string())),
         };
     };
-    match ownership(&pass.new, &host) {
+    match pass.snapshot.ownership(&host) {
         Ownership::Ours => record_host(pass, &host),
         Ownership::Nobody => return Err(claim_recorded(pass, &host, machine)),
         Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
@@ -100,9 +102,23 @@ pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     data
 }
 
+/// A host in other hands is left alone, which is said on the machine and on the host. What its operator does to it is
+/// told all the same.
 fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consumer) -> End {
+    if let Some((reason, message)) = leaving(host) {
+        host_lost(pass, reason, message);
+    }
     let name = host.metadata.name_str();
-    hold(pass, format!("host {name} is consumed by {consumer}; it is never taken away"))
+    let message = format!("host {name} is consumed by {consumer}; it is never taken away");
+    if pass.status().said_of_host() != message {
+        let (namespace, machine) = (pass.namespace(), pass.new.metadata.name_str());
+        let said = format!(
+            "Metal3Machine {namespace}/{machine} knows this host as its own, but it is consumed by {consumer}; \
+             correct spec.consumerRef, or delete the Machine that is not to have the host"
+        );
+        pass.with_status.push(EventNote::warning(host, event::HOST_DISPUTED, said));
+    }
+    hold(pass, message)
 }
 
 /// Claims the recorded host again, if it could be taken at all or what is on it is this machine's: whoever took the
@@ -328,7 +344,7 @@ pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
     let Some(host) = pass.snapshot.host.clone() else {
         return Ok(());
     };
-    if ownership(&pass.new, &host) != Ownership::Ours {
+    if pass.snapshot.ownership(&host) != Ownership::Ours {
         return Ok(());
     }
     if let Some(field) = dropped(pass, &host) {

@@ -9,7 +9,7 @@ use capm3_api::{
     vocabulary::{annotation, event, finalizer, label, reason},
 };
 use capm3_domain::{
-    host::{Ownership, consumer_ref, is_left_of, known_host, ownership, reuse_label},
+    host::{Ownership, consumer_ref, is_left_of, known_host, reuse_label},
     release::{Booking, ReleaseRequest, ReleaseStep, booking, is_booking_lost, release_step},
 };
 use capm3_engine::{End, Object, Plan, ResourceKind, Write};
@@ -54,7 +54,7 @@ fn pause_first(pass: &mut Pass<'_>) -> Step {
 /// Only the server itself can say that no host is held: a cache may not have seen the claim yet.
 fn confirm_that_no_host_is_held(pass: &mut Pass<'_>) -> Step {
     let snapshot = pass.snapshot;
-    let held = |host: &&Arc<BareMetalHost>| ownership(&snapshot.metal3_machine, host) == Ownership::Ours;
+    let held = |host: &&Arc<BareMetalHost>| snapshot.ownership(host) == Ownership::Ours;
     if snapshot.host.iter().chain(&snapshot.surplus).any(|host| held(&host)) {
         return Ok(());
     }
@@ -129,6 +129,9 @@ fn warn_of_lost_booking(pass: &mut Pass<'_>, host: &BareMetalHost) {
 
 /// The next step in giving the host in use back: it may be booked for the next machine of the same owner.
 fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
+    if snapshot.of_others.contains_key(host.metadata.name_str()) {
+        return ReleaseStep::NotOurs;
+    }
     let machine = snapshot.machine.as_deref();
     let label = machine.and_then(|machine| reuse_label(machine, snapshot.machine_set.as_deref()));
     let booking = booking(snapshot.cluster.as_deref(), snapshot.template.as_deref(), label);

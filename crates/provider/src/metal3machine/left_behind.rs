@@ -9,7 +9,9 @@ use capm3_api::{
 };
 use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
 
-use crate::{context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER};
+use crate::{
+    belonging::of_another_than, context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER,
+};
 
 /// Releases the claim of a machine that is gone, once no host names the machine any more.
 pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
@@ -26,7 +28,8 @@ pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
 fn abandoned_claim(context: &Context, key: &ObjectKey) -> Option<Metal3DataClaim> {
     let reader = &*context.caches;
     let is_gone = reader.get::<Metal3Machine>(key).is_none();
-    let hosts_are_free = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string()).is_empty();
+    let hosts = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string());
+    let hosts_are_free = hosts.iter().all(|host| of_another_than(reader, key, host).is_some());
     let claim = reader.get::<Metal3DataClaim>(key).filter(|_| is_gone && hosts_are_free)?;
     claim.metadata.has_finalizer(finalizer::MACHINE).then(|| claim.as_ref().clone())
 }

@@ -1,6 +1,9 @@
 //! What a decision about a Metal3Machine needs to know.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use capm3_api::{
     metadata::MetadataExt,
@@ -16,12 +19,16 @@ use capm3_api::{
 };
 use capm3_domain::{
     data_template::machine_template_name,
-    host::{HostRequest, QuickChoice, is_of_predecessor, known_host, known_host_uid, reuse_label},
+    host::{
+        Consumer, Holdings, HostRequest, Ownership, QuickChoice, could_be_taken, holdings, known_host,
+        known_host_uid, ownership, reuse_label,
+    },
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
 use super::{line, live::Live};
 use crate::{
+    belonging::of_another,
     indexes::{
         BOOKED_HOSTS_BY_LABEL, HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE, HOSTS_BY_UID,
         USABLE_HOSTS,
@@ -50,6 +57,9 @@ pub struct Snapshot {
     pub host: Option<Arc<BareMetalHost>>,
     /// Further hosts that name this machine as their consumer, and hosts of an earlier machine of its name.
     pub surplus: Vec<Arc<BareMetalHost>>,
+    /// Hosts that this machine could take, has recorded or is named by, and that belong to another machine: their names,
+    /// and its.
+    pub of_others: BTreeMap<String, String>,
     /// The Secret with the credentials of the host's management controller, if it is there.
     pub bmc_secret: Option<Arc<SecretMetadata>>,
     /// Whether another host of the same cluster uses that Secret too; looked at only when the machine goes.
@@ -78,6 +88,16 @@ pub struct Snapshot {
     pub fast_track: bool,
     /// What was read from the server itself during this look.
     pub live: Live,
+}
+
+impl Snapshot {
+    /// Whose a host is, seen from this machine. Who is named on a host that belongs to another machine has it not.
+    pub fn ownership(&self, host: &BareMetalHost) -> Ownership {
+        match self.of_others.get(host.metadata.name_str()) {
+            Some(other) => Ownership::Other(Consumer::machine(host.metadata.namespace_str(), other)),
+            None => ownership(&self.metal3_machine, host),
+        }
+    }
 }
 
 /// What is known of the Nodes that may be this machine's.
@@ -126,7 +146,7 @@ pub fn observe(
     key: &ObjectKey,
 ) -> Option<Snapshot> {
     let mut snapshot = observe_all_but_candidates(reader, workload, key)?;
-    snapshot.candidates = every_host(reader, &snapshot, key);
+    offer_every_host(reader, &mut snapshot, key);
     snapshot.ahead = ahead(reader, &snapshot, key);
     Some(snapshot)
 }
@@ -145,12 +165,13 @@ pub(super) fn observe_to_act(
         && snapshot.metal3_machine.metadata.has_finalizer(finalizer::MACHINE)
         && snapshot.machine.as_ref().is_some_and(|machine| machine.bootstrap_is_ready());
     if takes_a_host {
-        if let Some(host) = the_host_to_take(reader, &snapshot, key) {
-            snapshot.candidates = vec![host];
-        } else {
+        match the_host_to_take(reader, &snapshot, key) {
+            Some(host) => snapshot.candidates = vec![host],
             // Why there is none must be said of every host.
-            snapshot.candidates = every_host(reader, &snapshot, key);
-            snapshot.ahead = ahead(reader, &snapshot, key);
+            None => {
+                offer_every_host(reader, &mut snapshot, key);
+                snapshot.ahead = ahead(reader, &snapshot, key);
+            }
         }
     }
     Some(snapshot)
@@ -163,13 +184,19 @@ fn ahead(reader: &impl Reader, snapshot: &Snapshot, key: &ObjectKey) -> usize {
     booking.map(|booking| line::ahead_of(reader, key, &booking)).unwrap_or_default()
 }
 
-fn every_host(reader: &impl Reader, snapshot: &Snapshot, key: &ObjectKey) -> Vec<Arc<BareMetalHost>> {
+/// Of hosts that somebody consumes nothing else has to be known.
+fn offer_every_host(reader: &impl Reader, snapshot: &mut Snapshot, key: &ObjectKey) {
     if snapshot.host.is_some() {
-        return Vec::new();
+        return;
     }
     let mut hosts = reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace);
     hosts.retain(|host| !snapshot.surplus.iter().any(|other| other.key() == host.key()));
-    hosts
+    for host in hosts.iter().filter(|host| could_be_taken(host)) {
+        if let Some(other) = of_another(reader, &snapshot.metal3_machine, host) {
+            snapshot.of_others.insert(host.metadata.name_str().to_owned(), other);
+        }
+    }
+    snapshot.candidates = hosts;
 }
 
 /// The host that is chosen among all, found among those that are usable. Hosts that are booked for the machine's owner
@@ -194,7 +221,9 @@ fn the_host_to_take(
         choice.best()
     };
     let in_domain = request.failure_domain().map(|domain| format!("{}/{domain}", key.namespace));
-    in_domain.and_then(|place| best_of(&place)).or_else(|| best_of(&key.namespace))
+    let best = in_domain.and_then(|place| best_of(&place)).or_else(|| best_of(&key.namespace))?;
+    // Rare enough: then every host is looked at.
+    of_another(reader, &snapshot.metal3_machine, &best).is_none().then_some(best)
 }
 
 fn observe_all_but_candidates(
@@ -215,7 +244,7 @@ fn observe_all_but_candidates(
         .as_ref()
         .and_then(|c| c.spec.infrastructure_ref.as_ref()?.name.clone())
         .and_then(|name| reader.get::<Metal3Cluster>(&here(&name)));
-    let (host, surplus) = find_hosts(reader, &metal3_machine, key);
+    let Holdings { host, surplus, of_others } = find_hosts(reader, &metal3_machine, key);
     let bmc_secret = host.as_ref().and_then(|host| host.spec.bmc.credentials_name.as_deref());
     let bmc_secret: Option<Arc<SecretMetadata>> =
         bmc_secret.filter(|name| !name.is_empty()).and_then(|name| reader.get(&here(name)));
@@ -241,6 +270,7 @@ fn observe_all_but_candidates(
         template,
         host,
         surplus,
+        of_others,
         bmc_secret,
         bmc_secret_is_shared,
         candidates: Vec::new(),
@@ -293,28 +323,18 @@ fn stays_behind(secret: &SecretMetadata) -> bool {
     !owned && labels.iter().all(|label| secret.metadata.label(label).is_none())
 }
 
-/// The host in use and those beyond it. The claim on the host is the record; among several, the one that the
-/// machine knows is in use, else one that has an image already. What an earlier machine of this name left in use is
-/// beyond it: it must be wiped before anybody takes it.
+/// The host in use, those beyond it, and those that belong to other machines.
 fn find_hosts(
     reader: &impl Reader,
     machine: &Metal3Machine,
     key: &ObjectKey,
-) -> (Option<Arc<BareMetalHost>>, Vec<Arc<BareMetalHost>>) {
+) -> Holdings<Arc<BareMetalHost>> {
     let consumed = reader.by_index(&HOSTS_BY_CONSUMER, &key.to_string());
-    let (mut surplus, mut consumed): (Vec<_>, Vec<_>) =
-        consumed.into_iter().partition(|host| is_of_predecessor(machine, host));
-    let known = known_host(machine).ok().flatten();
-    let is_known = |host: &BareMetalHost| known.as_deref() == Some(host.metadata.name_str());
-    consumed.sort_by_key(|host| (!is_known(host), host.spec.image.is_none()));
-    if consumed.is_empty() {
-        return (find_known_host(reader, machine, known, key), surplus);
-    }
-    surplus.extend(consumed.split_off(1));
-    (consumed.pop(), surplus)
+    let known = find_known_host(reader, machine, known_host(machine).ok().flatten(), key);
+    holdings(machine, consumed, known, |host| of_another(reader, machine, host))
 }
 
-/// The host that the machine knows as its own though no host names the machine.
+/// The host that the machine knows as its own, if it is there.
 fn find_known_host(
     reader: &impl Reader,
     machine: &Metal3Machine,

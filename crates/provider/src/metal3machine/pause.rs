@@ -8,7 +8,7 @@ use capm3_api::{
     vocabulary::{annotation, condition, reason},
 };
 use capm3_domain::{
-    host::{Ownership, annotated_host, ownership},
+    host::{Ownership, annotated_host},
     pause::{pause, unpause},
 };
 use capm3_engine::{End, Object, ResourceKind, Write};
@@ -65,7 +65,7 @@ fn cause(machine: &Metal3Machine, cluster: Option<&Cluster>) -> Option<&'static 
 
 fn own_host<'a>(pass: &Pass<'a>) -> Option<&'a BareMetalHost> {
     let host = pass.snapshot.host.as_deref()?;
-    (ownership(&pass.new, host) == Ownership::Ours).then_some(host)
+    (pass.snapshot.ownership(host) == Ownership::Ours).then_some(host)
 }
 
 /// The host is paused with its whole status beside it, which only the server has.

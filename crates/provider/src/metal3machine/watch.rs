@@ -16,6 +16,7 @@ use capm3_engine::{Object, ObjectKey, Queue, Reader, informer::Change};
 
 use super::offers::Offers;
 use crate::{
+    belonging::hosts_left,
     context::Context,
     indexes::{
         HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_HOSTNAME, MACHINES_BY_OWNER,
@@ -28,6 +29,7 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>, offers: &A
     let waker = Waker::new(context, queue);
     let own = waker.clone();
     subscribe::<Metal3Machine>(context, move |machine| own.queue.add(machine.key()));
+    wake_for_what_machines_leave(context, &waker, offers);
     let w = waker.clone();
     subscribe::<Machine>(context, move |machine| w.by_index(&MACHINES_BY_OWNER, &machine.key().to_string()));
     let w = waker.clone();
@@ -50,6 +52,22 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>, offers: &A
     context
         .workloads
         .subscribe_to_nodes(move |cluster, node| wake_for_node(&waker, &cluster.namespace, node));
+}
+
+/// A host that its machine does not know any more is for the machine that it names, or for the next in line.
+fn wake_for_what_machines_leave(context: &Context, waker: &Waker, offers: &Arc<Offers>) {
+    let Some(machines) = context.caches.store::<Metal3Machine>() else { return };
+    let (waker, offers) = (waker.clone(), Arc::clone(offers));
+    machines.subscribe(move |change| {
+        let Some(caches) = waker.caches.upgrade() else { return };
+        let hosts = hosts_left(change).into_iter().filter_map(|host| caches.get::<BareMetalHost>(&host));
+        for host in hosts {
+            let consumer = host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref());
+            let named = consumer.map(|name| ObjectKey::new(host.metadata.namespace_str(), name));
+            let in_line = could_be_taken(&host).then(|| offers.offer(&*caches, &host.key())).flatten();
+            named.into_iter().chain(in_line).for_each(|machine| waker.queue.add(machine));
+        }
+    });
 }
 
 /// Clusters and templates have many machines: only what machines look at wakes them.

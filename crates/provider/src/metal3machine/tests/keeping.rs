@@ -195,3 +195,46 @@ fn nothing_is_put_on_a_host_that_is_being_deleted() {
     assert!(!kinds(&decision).iter().any(|write| write.contains("BareMetalHost")), "{}", decision.plan);
     assert_eq!(condition_of(&decision, condition::HOST_PROVISIONED).1, "HostDeleting");
 }
+
+/// A host that names this machine, or nobody, and that another machine knows as its own.
+#[test]
+fn the_host_of_another_machine_is_neither_taken_nor_wiped_whomever_it_names() {
+    let blank = json!({"spec": {"image": null, "userData": null}, "status": {"provisioning": {"state": "available"}}});
+    let mut named = blank.clone();
+    merge(&mut named, &consumed_by("m"));
+    let knows = |name: &str, extra: Value| {
+        let mut other = machine();
+        other["metadata"]["name"] = json!(name);
+        merge(&mut other, &extra);
+        other
+    };
+    let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
+    let identified = json!({"spec": {"providerID": "metal3://metal3/h/w"}});
+    let identified_by_uid = json!({"spec": {"providerID": "metal3://uid-h"}});
+    for other in [recorded, identified, identified_by_uid] {
+        for host in [blank.clone(), named.clone(), consumed_by("m")] {
+            let shelf = |machine: Value| {
+                around(machine, host.clone()).with("Metal3Machine", knows("w", other.clone()))
+            };
+            let looks = decide(&shelf(json!({})).snapshot(), "t");
+            // Machines may share their user data: that on the host makes no difference.
+            assert!(!kinds(&looks).iter().any(|write| write.contains("BareMetalHost")), "{}", looks.plan);
+            let End::WaitFor(said) = &looks.plan.end else { panic!("waits") };
+            assert_eq!(said, "no host is available: 1 host: 1 consumed");
+            let leaves = decide(&shelf(going(json!({}))).snapshot(), "t");
+            assert_eq!(kinds(&leaves), ["patch Metal3Machine m"]);
+            let mut goes = other.clone();
+            merge(&mut goes, &going(json!({})));
+            let shelf = around(json!({}), host.clone()).with("Metal3Machine", knows("w", goes));
+            let takes = decide(&shelf.snapshot(), "t");
+            let named = host.pointer("/spec/consumerRef").is_some();
+            let record = if named { json!("metal3/h") } else { Value::Null };
+            assert_eq!(patched(&takes, "Metal3Machine", RECORD), record, "who goes has no say");
+            assert_eq!(
+                kinds(&takes).contains(&"patch BareMetalHost h".to_owned()),
+                host.pointer("/spec/image").is_some(),
+                "a blank one is claimed or filled"
+            );
+        }
+    }
+}

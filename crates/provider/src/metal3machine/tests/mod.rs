@@ -79,6 +79,7 @@ fn ready_to_choose() -> Snapshot {
         template: None,
         host: None,
         surplus: vec![],
+        of_others: Default::default(),
         bmc_secret: None,
         bmc_secret_is_shared: false,
         candidates: vec![read(host("h", json!({})))],
