@@ -5,10 +5,10 @@ use capm3_api::{
     neighbours::BareMetalHost,
     reference::SecretRef,
     v1beta2::Metal3Machine,
-    vocabulary::{META_DATA_SUFFIX, NETWORK_DATA_SUFFIX},
+    vocabulary::{META_DATA_SUFFIX, NETWORK_DATA_SUFFIX, label},
 };
 
-use super::{HostAnnotationError, annotated_host, judge::has_image};
+use super::{Bond, HostAnnotationError, annotated_host, bond, judge::has_image, predecessor::in_use};
 use crate::provider_id::SomeProviderId;
 
 /// Name of the host that the machine knows as its own: the one that its provider ID names, else the recorded one. The ID
@@ -53,7 +53,7 @@ pub(super) fn is_identified_by_name(machine: &Metal3Machine) -> bool {
 }
 
 /// Whether the user data on a host is what the machine has said to be its own.
-pub(super) fn has_user_data_of(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
+pub fn has_user_data_of(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
     let own = machine.status.user_data.as_ref().map(SecretRef::name_str).filter(|name| !name.is_empty());
     own.is_some() && own == host.spec.user_data.as_ref().map(SecretRef::name_str)
 }
@@ -85,6 +85,17 @@ pub fn is_left_of(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
                 || of_data(&spec.network_data, &status.network_data, NETWORK_DATA_SUFFIX)
         }
     }
+}
+
+/// Whether a host that nobody consumes and that has no image any more is still being cleaned of what this machine had
+/// there, or carries the label of its cluster yet: it lost the reference before the machine has let it go.
+pub fn is_on_its_way_back(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
+    let cluster = machine.metadata.label(label::CLUSTER_NAME);
+    let labelled = cluster.is_some() && host.metadata.label(label::CLUSTER_NAME) == cluster;
+    host.spec.consumer_ref.is_none()
+        && !has_image(host)
+        && (in_use(host) || labelled)
+        && bond(machine, host) > Bond::None
 }
 
 fn has_image_of(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
@@ -134,6 +145,31 @@ mod tests {
         }
         assert_eq!(known_host_uid(&machine(None, Some("metal3://uid"), json!({}))), Some("uid".to_owned()));
         assert!(known_host(&machine(Some("a/b/c"), None, json!({}))).is_err());
+    }
+
+    #[test]
+    fn a_host_that_lost_its_consumer_on_the_way_back_is_let_go_by_its_machine() {
+        let mut known = machine(Some("ns/h"), None, json!({}));
+        known.metadata.labels = Some([(label::CLUSTER_NAME.to_owned(), "c".to_owned())].into());
+        let stranger = machine(Some("ns/other"), None, json!({}));
+        let consumed = json!({"consumerRef": {"kind": "Metal3Machine", "name": "other"}});
+        for (what, machine, spec, state, cluster, expected) in [
+            ("being cleaned", &known, json!({}), "deprovisioning", "", true),
+            ("labelled", &known, json!({}), "available", "c", true),
+            ("free", &known, json!({}), "available", "", false),
+            ("labelled by another cluster", &known, json!({}), "available", "other", false),
+            ("not known", &stranger, json!({}), "deprovisioning", "c", false),
+            ("consumed", &known, consumed, "deprovisioning", "c", false),
+            ("filled", &known, json!({"image": {"url": "http://i"}}), "provisioned", "c", false),
+        ] {
+            let host = json!({"metadata": {"name": "h", "namespace": "ns", "labels": {label::CLUSTER_NAME: cluster}},
+                "spec": spec, "status": {"provisioning": {"state": state}}});
+            assert_eq!(
+                is_on_its_way_back(machine, &serde_json::from_value(host).unwrap()),
+                expected,
+                "{what}"
+            );
+        }
     }
 
     #[test]

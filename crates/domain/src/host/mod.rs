@@ -25,7 +25,7 @@ pub use choose::{Chosen, HostChoice, HostOutcome, QuickChoice, choose, domain_of
 pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
 pub use hindrance::{Hindrance, hindrance};
 pub use judge::{Standing, could_be_taken, judge};
-pub use known::{is_left_of, known_host, known_host_uid};
+pub use known::{has_user_data_of, is_left_of, is_on_its_way_back, known_host, known_host_uid};
 pub use line::{booking_turned, order_of_line, waits_for_booked};
 pub use predecessor::is_of_predecessor;
 pub use rejection::{HostCounts, HostVerdict, Rejection};

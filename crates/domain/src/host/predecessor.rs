@@ -29,7 +29,7 @@ pub fn is_of_predecessor(machine: &Metal3Machine, host: &BareMetalHost) -> bool 
     in_use(host) && !is_known(machine, host)
 }
 
-fn in_use(host: &BareMetalHost) -> bool {
+pub(super) fn in_use(host: &BareMetalHost) -> bool {
     let states = [host_state::PROVISIONING, host_state::PROVISIONED, host_state::DEPROVISIONING];
     has_image(host) || states.contains(&host.state())
 }

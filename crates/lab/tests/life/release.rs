@@ -1,5 +1,7 @@
 //! What a host looks like when a machine has given it back.
 
+use capm3_lab::{Lab, Options};
+use capm3_world::Profile;
 use serde_json::{Value, json};
 
 use crate::{common::*, support::*};
@@ -177,4 +179,56 @@ async fn a_machine_that_cannot_go_says_what_holds_up_its_host() {
         .await;
     rest(&lab).await;
     assert!(lab.object("Metal3Machine", &name).is_none());
+}
+
+/// A host that loses its consumer while it is cleaned is held until it is clean: only then do index and address go.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_loses_its_consumer_while_it_is_cleaned_is_awaited() {
+    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
+    lab.apply(&control_plane(1)).await.unwrap();
+    rest(&lab).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    let (name, host) = (name(&machine), host_of(&machine));
+    let state = |lab: &Lab| text(&get(lab, "BareMetalHost", &host), "/status/provisioning/state");
+    delete_cluster(&lab).await;
+    let until = async |lab: &Lab, wanted: &str| {
+        for _ in 0..20_000 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            let is_there = lab.object("Metal3DataClaim", &name).is_some();
+            assert!(is_there || state(lab) == "available", "the address is free before the host is clean");
+            if state(lab) == wanted {
+                return;
+            }
+        }
+        panic!("never {wanted}");
+    };
+    until(&lab, "deprovisioning").await;
+    patch_host(&lab, &host, json!({"spec": {"consumerRef": null}})).await;
+    until(&lab, "available").await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name).is_none());
+    let given = get(&lab, "BareMetalHost", &host);
+    assert_eq!(text(&given, "/metadata/labels/cluster.x-k8s.io~1cluster-name"), "", "{given}");
+    assert_eq!(events(&lab, "HostReleased").len(), 1);
+}
+
+/// A host in other hands: the machine goes without it and says so, and the host holds up no move.
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_goes_without_its_host_says_so() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    let (name, host) = (name(&machine), host_of(&machine));
+    patch_host(&lab, &host, json!({"spec": {"consumerRef": {"namespace": "elsewhere"}}})).await;
+    rest(&lab).await;
+    delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name).await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name).is_none());
+    let lost = events(&lab, "HostLost");
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    assert!(
+        lost[0].starts_with(&format!("{name}: host {host} is consumed by Metal3Machine elsewhere/{name}"))
+    );
+    let left = get(&lab, "BareMetalHost", &host);
+    assert!(!text(&left, "/spec/image/url").is_empty(), "never taken away");
+    assert_eq!(left.pointer("/metadata/annotations/clusterctl.cluster.x-k8s.io~1block-move"), None);
 }

@@ -28,7 +28,8 @@ pub fn decide(snapshot: &Snapshot, owner_is_gone: bool, fast_track: bool) -> Pla
         }
         Some(_) => Plan::done(),
         None if snapshot.booking_is_over => end_booking(host, "its owner is gone"),
-        None => unblock(host),
+        None if snapshot.is_nobodys => unblock(host),
+        None => Plan::done(),
     }
 }
 
@@ -62,9 +63,7 @@ fn end_booking(host: &BareMetalHost, why: &str) -> Plan {
 
 /// A free host must not hold up a move: older releases left their mark on every host that was ever used.
 fn unblock(host: &BareMetalHost) -> Plan {
-    let stale =
-        host.metadata.annotation(annotation::BLOCK_MOVE) == Some("") && host.spec.consumer_ref.is_none();
-    if !stale {
+    if host.metadata.annotation(annotation::BLOCK_MOVE) != Some("") {
         return Plan::done();
     }
     patched(host, json!({"metadata": {"annotations": {annotation::BLOCK_MOVE: null}}}))
@@ -94,6 +93,7 @@ mod tests {
             absent,
             booking_is_over,
             rests: false,
+            is_nobodys: true,
         }
     }
 

@@ -24,6 +24,9 @@ pub struct Snapshot {
     pub booking_is_over: bool,
     /// Whether the host is paused and must be left alone.
     pub rests: bool,
+    /// Whether nobody can have the host: it names nobody, or a machine of another namespace, which reaches no host here,
+    /// and no living machine knows it.
+    pub is_nobodys: bool,
 }
 
 /// An owner that a host names and that is not there as far as the reader can tell: it shows no control plane of a kind
@@ -89,10 +92,19 @@ impl fmt::Display for Absent {
 pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let host = reader.get::<BareMetalHost>(key)?;
     let rests = rests(reader, &host);
-    let nobody = Snapshot { host: Arc::clone(&host), absent: None, booking_is_over: false, rests };
-    let Some(consumer) = &host.spec.consumer_ref else { return Some(nobody) };
+    let nobody =
+        Snapshot { host: Arc::clone(&host), absent: None, booking_is_over: false, rests, is_nobodys: false };
+    let Some(consumer) = &host.spec.consumer_ref else {
+        return Some(Snapshot { is_nobodys: true, ..nobody });
+    };
     let home = consumer.namespace.as_deref() == Some(key.namespace.as_str());
-    let Some(name) = consumer.name.as_deref().filter(|_| home) else { return Some(nobody) };
+    let Some(name) = consumer.name.as_deref().filter(|_| home) else {
+        let elsewhere = ObjectKey::new(consumer.namespace.clone().unwrap_or_default(), "");
+        let is_machine = group_of(consumer.api_version.as_deref().unwrap_or_default()) == v1beta2::GROUP
+            && consumer.kind.as_deref() == Some("Metal3Machine");
+        let is_nobodys = is_machine && of_another_than(reader, &elsewhere, &host).is_none();
+        return Some(Snapshot { is_nobodys, ..nobody });
+    };
     let (group, owner) =
         (group_of(consumer.api_version.as_deref().unwrap_or_default()), ObjectKey::new(&key.namespace, name));
     Some(match (group, consumer.kind.as_deref().unwrap_or_default()) {

@@ -108,6 +108,32 @@ fn only_a_pause_of_ours_ends_with_that_of_the_cluster() {
 }
 
 #[test]
+fn only_a_host_that_nobody_can_have_is_freed_of_the_block_on_moving() {
+    let reference = |kind: &str, namespace: &str| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind, "name": "w", "namespace": namespace});
+    for (what, consumer, knows, expected) in [
+        ("nobody", Value::Null, false, true),
+        ("a machine elsewhere", reference("Metal3Machine", "other"), false, true),
+        ("a machine elsewhere, but one here knows it", reference("Metal3Machine", "other"), true, false),
+        ("its machine", reference("Metal3Machine", "ns"), true, false),
+        ("a machine that is not there", reference("Metal3Machine", "ns"), false, false),
+        ("another kind elsewhere", reference("HostClaim", "other"), false, false),
+    ] {
+        let mut caches = Caches::default();
+        indexes::register(&mut caches);
+        if knows {
+            let mut machine = named("w");
+            machine["metadata"]["annotations"] = json!({annotation::HOST: "ns/h"});
+            machine["spec"] = json!({"image": {"url": "http://i"}});
+            put::<Metal3Machine>(&caches, machine);
+        }
+        let mut host = named("h");
+        host["spec"] = json!({"consumerRef": consumer});
+        put::<BareMetalHost>(&caches, host);
+        assert_eq!(observe(&caches, &ObjectKey::new("ns", "h")).unwrap().is_nobodys, expected, "{what}");
+    }
+}
+
+#[test]
 fn a_host_that_a_living_machine_knows_is_looked_after_whomever_it_names() {
     let known = |note: Value, id: Option<&str>| {
         let mut machine = named("w");

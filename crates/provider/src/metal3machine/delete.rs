@@ -6,10 +6,13 @@ use std::sync::Arc;
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::{BareMetalHost, Cluster},
+    v1beta2::Metal3Machine,
     vocabulary::{annotation, event, finalizer, label, reason},
 };
 use capm3_domain::{
-    host::{Ownership, consumer_ref, is_left_of, known_host, reuse_label},
+    host::{
+        Ownership, consumer_ref, has_user_data_of, is_left_of, is_on_its_way_back, known_host, reuse_label,
+    },
     release::{Booking, ReleaseRequest, ReleaseStep, booking, is_booking_lost, release_step},
 };
 use capm3_engine::{End, Object, Plan, ResourceKind, Write};
@@ -71,10 +74,10 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
     let snapshot = pass.snapshot;
     unlabel_bmc_secret(pass);
     let mut again = false;
-    let mut waits = None;
+    let (mut waits, mut lost) = (None, None);
     for host in snapshot.host.iter().chain(&snapshot.surplus) {
         match release_step_of(snapshot, host) {
-            ReleaseStep::NotOurs => {}
+            ReleaseStep::NotOurs => lost = lost.or_else(|| why_it_stays(snapshot, host)),
             ReleaseStep::Clear(patch) => {
                 push(&mut pass.others, host, patch);
                 again = true;
@@ -106,7 +109,12 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
             pass.status().deleting(reason::DEPROVISIONING, &said);
             Err(End::WaitFor(wait.to_string()))
         }
-        None => Ok(()),
+        None => {
+            if let Some(lost) = lost {
+                pass.warning(event::HOST_LOST, lost);
+            }
+            Ok(())
+        }
     }
 }
 
@@ -127,6 +135,18 @@ fn warn_of_lost_booking(pass: &mut Pass<'_>, host: &BareMetalHost) {
     }
 }
 
+/// What is to be said of a host in other hands on which there is still what this machine has put there.
+fn why_it_stays(snapshot: &Snapshot, host: &BareMetalHost) -> Option<String> {
+    let Ownership::Other(consumer) = snapshot.ownership(host) else { return None };
+    let name = host.metadata.name_str();
+    has_user_data_of(&with_user_data(snapshot), host).then(|| {
+        format!(
+            "host {name} is consumed by {consumer} and cannot be given back; the machine goes without it, and what \
+             this machine has put on the host runs on until somebody wipes it"
+        )
+    })
+}
+
 /// The next step in giving the host in use back: it may be booked for the next machine of the same owner.
 fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
     if snapshot.of_others.contains_key(host.metadata.name_str()) {
@@ -143,14 +163,19 @@ fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
     }
 }
 
-/// Whether the machine is still on a host that lost the reference to it. User data that was not said in the status yet is
-/// looked up where it came from.
+/// Whether the machine is still on a host that lost the reference to it, or has not seen it clean yet.
 fn is_left_behind(snapshot: &Snapshot, host: &BareMetalHost) -> bool {
+    let machine = with_user_data(snapshot);
+    is_left_of(&machine, host) || is_on_its_way_back(&machine, host)
+}
+
+/// The machine with its user data: what was not said in the status yet is looked up where it came from.
+fn with_user_data(snapshot: &Snapshot) -> Metal3Machine {
     let mut machine = snapshot.metal3_machine.as_ref().clone();
     if let (None, Some(capi)) = (&machine.status.user_data, snapshot.machine.as_deref()) {
         machine.status.user_data = associate::user_data_of(&machine, capi);
     }
-    is_left_of(&machine, host)
+    machine
 }
 
 /// The host is claimed again in the patch that clears it: without what is on it nothing else would tell, until it is
@@ -159,13 +184,27 @@ fn step_of_left_behind(snapshot: &Snapshot, host: &BareMetalHost, booking: Optio
     let mut claimed = host.clone();
     let consumer = consumer_ref(&snapshot.metal3_machine);
     claimed.spec.consumer_ref = Some(consumer.clone());
-    let mut step = step(snapshot, &claimed, booking);
-    if let ReleaseStep::Clear(patch) = &mut step
-        && let Some(spec) = patch.get_mut("spec").and_then(Value::as_object_mut)
-    {
-        spec.insert("consumerRef".to_owned(), json!(consumer));
+    let claim = json!({"spec": {"consumerRef": consumer}});
+    match step(snapshot, &claimed, booking) {
+        ReleaseStep::Clear(mut patch) => {
+            merge(&mut patch, claim);
+            ReleaseStep::Clear(patch)
+        }
+        ReleaseStep::Wait(_) => ReleaseStep::Clear(claim),
+        done => done,
     }
-    step
+}
+
+/// Adds the members of one patch to another that has none of them.
+fn merge(patch: &mut Value, more: Value) {
+    match (patch, more) {
+        (Value::Object(patch), Value::Object(more)) => {
+            for (member, value) in more {
+                merge(patch.entry(member).or_insert(Value::Null), value);
+            }
+        }
+        (patch, more) => *patch = more,
+    }
 }
 
 /// The next step in giving a host back that the machine does not use.

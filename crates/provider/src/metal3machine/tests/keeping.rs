@@ -139,6 +139,38 @@ fn a_host_that_lost_its_consumer_while_it_is_provisioned_is_claimed_again() {
     assert!(!kinds(&holds).iter().any(|write| write.contains("BareMetalHost")), "{}", holds.plan);
 }
 
+/// A host that lost its consumer reference on its way back.
+#[test]
+fn a_host_that_lost_its_consumer_while_it_is_cleaned_is_claimed_until_it_is_clean() {
+    let wiped = |state: &str, labels: Value| {
+        json!({"metadata": {"labels": labels}, "spec": {"image": null, "userData": null, "online": false},
+            "status": {"provisioning": {"state": state}}})
+    };
+    let leaves = |host: Value| decide(&around(going(running(None)), host).snapshot(), "t");
+    let claims = leaves(wiped("deprovisioning", json!({})));
+    assert_eq!(kinds(&claims), ["patch BareMetalHost h"]);
+    assert_eq!(patched(&claims, "BareMetalHost", "/spec"), consumed_by("m")["spec"]);
+    assert_eq!(claims.plan.end, End::Again);
+    let frees = leaves(wiped("available", json!({})));
+    assert_eq!(kinds(&frees), ["patch BareMetalHost h", "patch Metal3Machine m"], "its label goes too");
+    let without = leaves(wiped("available", json!({"cluster.x-k8s.io/cluster-name": "other"})));
+    assert_eq!(kinds(&without), ["patch Metal3Machine m"]);
+}
+
+/// Only what is really this machine's on a host in other hands is worth a warning.
+#[test]
+fn a_machine_that_goes_without_its_host_warns_of_what_runs_on() {
+    let of_another = json!({"spec": {"userData": {"name": "of-another"}}});
+    for (what, extra, warned) in [("its own", json!({}), 1), ("of another", of_another, 0)] {
+        let mut host = consumed_by("another");
+        merge(&mut host, &extra);
+        let leaves = decide(&around(going(running(None)), host).snapshot(), "t");
+        assert_eq!(kinds(&leaves), ["patch Metal3Machine m"], "{what}");
+        let lost = leaves.plan.events.iter().filter(|event| event.warning && event.reason == "HostLost");
+        assert_eq!(lost.count(), warned, "{what}");
+    }
+}
+
 /// The host under a running node goes: told as what it is, with one warning.
 #[test]
 fn a_host_that_goes_under_a_running_machine_is_told_truly() {
