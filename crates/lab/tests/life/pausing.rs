@@ -55,6 +55,42 @@ async fn a_machine_deleted_during_a_pause_goes_after_it() {
     assert_free(&lab, &host_of(&machine));
 }
 
+/// A machine on its way whose record is taken off during a pause goes on with the host that it has.
+#[tokio::test(start_paused = true)]
+async fn a_machine_whose_record_is_stripped_during_a_pause_keeps_the_host_that_is_provisioned_for_it() {
+    for patience in [0, 30] {
+        let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
+        lab.apply(&control_plane(1)).await.unwrap();
+        let found = async |lab: &Lab| {
+            for _ in 0..20_000 {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                let machine = machines(lab, "my-cluster-cp").first().cloned();
+                if let Some(machine) = machine.filter(|machine| !host_of(machine).is_empty())
+                    && text(&host(lab, &machine), "/status/provisioning/state") == "provisioning"
+                {
+                    return machine;
+                }
+            }
+            panic!("never provisioned");
+        };
+        let machine = found(&lab).await;
+        let (name, host) = (name(&machine), host_of(&machine));
+        assert_eq!(text(&machine, "/spec/providerID"), "");
+        tokio::time::sleep(std::time::Duration::from_secs(patience)).await;
+        pause_cluster(&lab, true).await;
+        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+        let strip = json!({"metadata": {"annotations": {"metal3.io/BareMetalHost": null}}});
+        patch_machine(&lab, &name, strip).await;
+        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+        pause_cluster(&lab, false).await;
+        rest(&lab).await;
+        let machine = get(&lab, "Metal3Machine", &name);
+        assert_eq!((host_of(&machine), condition(&machine, "Ready").0), (host, "True".into()));
+        assert_eq!(events(&lab, "HostReleased"), [""; 0]);
+        assert_eq!(events(&lab, "HostClaimed").len(), 1);
+    }
+}
+
 /// The host of a machine that was taken away by hand during a pause is left alone while the pause lasts, and given back
 /// with the end of the pause.
 #[tokio::test(start_paused = true)]

@@ -171,6 +171,15 @@ fn missing(pass: &mut Pass<'_>, name: Option<&str>) -> End {
     host_lost(pass, reason::HOST_MISSING, message)
 }
 
+/// A pause takes the condition back by which the machine knows that it has its host. If the record is lost meanwhile, the
+/// user data on the host is all that tells it from that of an earlier machine of this name.
+pub(super) fn remember_user_data(pass: &mut Pass<'_>) {
+    let machine = pass.snapshot.machine.clone().filter(|machine| machine.bootstrap_is_ready());
+    if let Some(machine) = machine {
+        take_user_data(pass, &machine);
+    }
+}
+
 fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
     if pass.new.status.user_data.is_none() {
         pass.new.status.user_data = user_data_of(&pass.new, machine);

@@ -15,6 +15,7 @@ use capm3_engine::{End, Object, ResourceKind, Write};
 use serde_json::{Map, Value, json};
 
 use super::{
+    associate,
     decide::{Pass, Step},
     live::Question,
 };
@@ -27,6 +28,9 @@ pub(super) fn run(pass: &mut Pass<'_>, cluster: Option<&Cluster>) -> Step {
         let message = error.to_string();
         pass.status().pause_failed(cluster_rests, &message);
         return Err(End::WaitFor(message));
+    }
+    if cause.is_some() && own_host(pass).is_some() {
+        associate::remember_user_data(pass);
     }
     if cluster_rests {
         rest_host(pass)?;

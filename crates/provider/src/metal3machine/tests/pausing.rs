@@ -144,3 +144,17 @@ fn a_deletion_does_not_go_on_telling_of_a_pause_that_is_over() {
     assert_eq!(condition_of(&decision, condition::PAUSED), ("False".into(), "NotPaused".into()));
     assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).0, "True", "the host is held still");
 }
+
+/// A machine that has said nothing yet is paused: afterwards its status still tells what it has put on its host.
+#[test]
+fn a_pause_keeps_in_mind_what_the_machine_has_put_on_its_host() {
+    let paused =
+        |snapshot: Snapshot| Snapshot { live: answered_with(whole_host()), ..with_cluster(snapshot, true) };
+    let decision = decide(&paused(with_host(json!({}))), "t");
+    assert_eq!(patched(&decision, "Metal3Machine", "/status/userData/name"), "m");
+    let of_another = Snapshot { host: Some(read(host("h", consumed_by("x")))), ..ready_to_choose() };
+    for snapshot in [ready_to_choose(), of_another] {
+        let decision = decide(&paused(snapshot), "t");
+        assert_eq!(patched(&decision, "Metal3Machine", "/status/userData"), Value::Null);
+    }
+}
