@@ -10,12 +10,13 @@ use capm3_api::{
     v1beta2::Metal3Machine,
 };
 use capm3_domain::host::deployment_label;
-use capm3_engine::{Object, ObjectKey, ResourceKind};
+use capm3_engine::{Caches, Object, ObjectKey, Reader, ResourceKind};
 use parking_lot::Mutex;
 
-use crate::context::Context;
+use crate::{context::Context, indexes::HOSTS_BY_CONSUMER};
 
-/// Objects that were there and are gone, until one of that name is there again.
+/// Objects that were there and are gone, until one of that name is there again; machines only as long as a host names
+/// them. Who comes to be named later, by an old manifest, was not seen to leave that host.
 #[derive(Debug, Default)]
 pub(crate) struct Departures {
     gone: Mutex<BTreeSet<(ResourceKind, ObjectKey)>>,
@@ -26,6 +27,7 @@ impl Departures {
     /// hosts are booked for them: where a name is long, a booking has no more than that.
     pub(crate) fn watch(self: &Arc<Self>, context: &Context) {
         self.watch_kind::<Metal3Machine>(context, Object::key);
+        self.forget_machines(context);
         self.watch_kind::<Cluster>(context, Object::key);
         self.watch_kind::<KubeadmControlPlane>(context, Object::key);
         self.watch_kind::<MachineDeployment>(context, |deployment| {
@@ -48,8 +50,52 @@ impl Departures {
         });
     }
 
+    /// Whenever a machine goes, those that no host names are forgotten: one that gave its host back at once.
+    fn forget_machines(self: &Arc<Self>, context: &Context) {
+        let Some(store) = context.caches.store::<Metal3Machine>() else { return };
+        let (departures, caches) = (Arc::clone(self), Arc::downgrade(&context.caches));
+        store.subscribe(move |change| {
+            if let (None, Some(caches)) = (&change.new, caches.upgrade()) {
+                departures.keep_named(&caches);
+            }
+        });
+    }
+
+    fn keep_named(&self, caches: &Caches) {
+        let machines = ResourceKind::of::<Metal3Machine>();
+        let is_named = |key: &ObjectKey| caches.count(&HOSTS_BY_CONSUMER, &key.to_string()) > 0;
+        self.gone.lock().retain(|(kind, key)| *kind != machines || is_named(key));
+    }
+
     /// Whether the object was seen to go.
     pub(crate) fn has_seen<K: Object>(&self, key: &ObjectKey) -> bool {
         self.gone.lock().contains(&(ResourceKind::of::<K>(), key.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capm3_api::neighbours::BareMetalHost;
+    use serde_json::json;
+
+    use super::*;
+    use crate::indexes;
+
+    #[test]
+    fn a_machine_that_no_host_names_is_forgotten() {
+        let mut caches = Caches::default();
+        indexes::register(&mut caches);
+        let host = json!({"metadata": {"name": "h", "namespace": "ns", "resourceVersion": "1"}, "spec": {"consumerRef": {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": "held", "namespace": "ns"}}});
+        caches.store::<BareMetalHost>().unwrap().apply(serde_json::from_value(host).unwrap());
+        let (machines, clusters) = (ResourceKind::of::<Metal3Machine>(), ResourceKind::of::<Cluster>());
+        let departures = Departures::default();
+        for (kind, name) in [(&machines, "held"), (&machines, "free"), (&clusters, "free")] {
+            departures.gone.lock().insert((kind.clone(), ObjectKey::new("ns", name)));
+        }
+        departures.keep_named(&caches);
+        assert!(departures.has_seen::<Metal3Machine>(&ObjectKey::new("ns", "held")));
+        assert!(!departures.has_seen::<Metal3Machine>(&ObjectKey::new("ns", "free")));
+        assert!(departures.has_seen::<Cluster>(&ObjectKey::new("ns", "free")), "bookings may come later");
     }
 }

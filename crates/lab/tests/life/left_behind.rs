@@ -101,3 +101,22 @@ async fn a_machine_made_anew_under_the_same_name_never_takes_the_used_host_as_it
     hosts.retain(|h| text(h, "/spec/consumerRef/name") == machine);
     assert_eq!(hosts.len(), 1);
 }
+
+/// An old manifest that names a machine of long ago: nobody saw that machine leave this host.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_comes_to_name_a_machine_of_long_ago_is_given_the_same_grace() {
+    let lab = settled(&three_racks()).await;
+    let machine = machines(&lab, "my-cluster-workers")[0].clone();
+    let consumer = host(&lab, &machine)["spec"]["consumerRef"].clone();
+    scale_workers(&lab, 2).await;
+    delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name(&machine)).await;
+    rest(&lab).await;
+    assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
+    let hosts = lab.objects("BareMetalHost");
+    let free = name(hosts.iter().find(|host| is_free(host)).unwrap());
+    patch_host(&lab, &free, json!({"spec": {"consumerRef": consumer}})).await;
+    tokio::time::sleep(std::time::Duration::from_secs(300)).await;
+    assert!(!is_free(&get(&lab, "BareMetalHost", &free)));
+    rest(&lab).await;
+    assert!(is_free(&get(&lab, "BareMetalHost", &free)));
+}
