@@ -1,7 +1,7 @@
 //! Conditions in both generations: set, order and summarise them without touching what did not change.
 
 use capm3_api::{
-    conditions::{Condition, Deprecated, DeprecatedV1Beta1, LegacyCondition},
+    conditions::{Condition, Deprecated, LegacyCondition},
     vocabulary::{condition, reason},
 };
 
@@ -136,7 +136,7 @@ impl Severity {
 /// The older conditions of an object, made on first use.
 pub(crate) fn legacy(deprecated: &mut Option<Deprecated>) -> &mut Vec<LegacyCondition> {
     let v1beta1 = &mut deprecated.get_or_insert_default().v1beta1;
-    &mut v1beta1.get_or_insert_with(DeprecatedV1Beta1::default).conditions
+    &mut v1beta1.get_or_insert_default().conditions
 }
 
 /// Sets an older condition to `True`.

@@ -43,7 +43,7 @@ pub struct MachineSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct Bootstrap {
     /// The bootstrap object.
-    pub config_ref: Option<ContractRef>,
+    pub config_ref: Option<Box<ContractRef>>,
     /// The Secret with the user data.
     pub data_secret_name: Option<String>,
 }
