@@ -23,7 +23,7 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 11] = [
+const PARTS: [(&str, &str); 12] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("replicas and storms", "test --release --package capm3-lab --locked --test faults"),
@@ -31,6 +31,7 @@ const PARTS: [(&str, &str); 11] = [
     ("sweep, seed 2", "run --release --quiet --package xtask -- sweep --seed 2"),
     ("10,000 documents", "run --release --quiet --package xtask -- bench render --size 10000"),
     ("10,000 indexes and addresses", "run --release --quiet --package xtask -- bench allocate"),
+    ("caches of 10,000 machines", "run --release --quiet --package xtask -- bench memory --size 10000"),
     ("100 machines", "run --release --quiet --package xtask -- bench machines --size 100 --json"),
     (
         "1,000 machines",

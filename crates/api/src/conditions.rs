@@ -68,7 +68,8 @@ pub struct LegacyCondition {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Deprecated {
-    /// What v1beta1 readers still look at. Apart, because many objects have none.
+    /// What v1beta1 readers still look at.
+    // Apart, because many objects have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub v1beta1: Option<Box<DeprecatedV1Beta1>>,
 }
