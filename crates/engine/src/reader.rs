@@ -17,7 +17,8 @@ pub trait Reader {
         self.by_index(index, value).len()
     }
 
-    /// Shows the objects with that value in an index, by key, without making a list of them. `look` must not come back to the reader.
+    /// Shows the objects with that value in an index, by key, without making a list of them. `look` must
+    /// not come back to the reader.
     fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
         self.by_index(index, value).iter().for_each(look);
     }

@@ -13,69 +13,58 @@ use crate::Object;
 pub(super) type Values<K> = fn(&K) -> Vec<String>;
 
 /// The groups of one index.
-pub(super) struct Groups(HashTable<Group>);
-
-/// Slots in the order of their objects' keys, never none, and the hash of their value. Sixteen bytes: there is one for
-/// most values of most objects.
-enum Group {
-    One {
-        hash: HalfHash,
-        slot: Slot,
-    },
-    Many {
-        hash: HalfHash,
-        #[expect(clippy::box_collection, reason = "a group of one, the usual case, stays small")]
-        slots: Box<Vec<Slot>>,
-    },
+#[derive(Default)]
+pub(super) struct Groups {
+    table: HashTable<Group>,
+    lists: Lists,
 }
 
-/// As much of a hash as is kept, to find a new place when the table grows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct HalfHash(u32);
+/// A value, known by its hash, and whose it is. Sixteen bytes: there is one for most values of most objects.
+struct Group {
+    hash: u64,
+    members: Members,
+}
 
-impl HalfHash {
-    fn of(value: &str) -> Self {
-        // The other half is dropped on purpose.
-        #[expect(clippy::cast_possible_truncation, reason = "half of the hash is kept")]
-        Self(hash_of(value) as u32)
-    }
+/// The slots of a group, never none.
+enum Members {
+    One(Slot),
+    /// The number of a list.
+    Many(u32),
+}
 
-    /// Spread over all bits again, because tables look at the first and at the last ones.
-    fn whole(self) -> u64 {
-        u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    }
+/// Slots in the order of their objects' keys, for groups of several.
+#[derive(Default)]
+struct Lists {
+    lists: Vec<Vec<Slot>>,
+    free: Vec<u32>,
 }
 
 impl Groups {
-    pub(super) fn new() -> Self {
-        Self(HashTable::new())
-    }
-
     /// The slots of the objects with that value, by key.
     pub(super) fn get<K: Object>(&self, slots: &Slots<K>, values: Values<K>, value: &str) -> &[Slot] {
-        let hash = HalfHash::of(value);
-        let group = self.0.find(hash.whole(), |group| group.is_of(hash, slots, values, value));
-        group.map(Group::members).unwrap_or_default()
+        let hash = hash_of(value);
+        let group = self.table.find(hash, |group| group.is_of(hash, &self.lists, slots, values, value));
+        group.map(|group| self.lists.members(&group.members)).unwrap_or_default()
     }
 
     /// Adds an object that stands in its slot under one of its values.
     pub(super) fn insert<K: Object>(&mut self, slots: &Slots<K>, values: Values<K>, value: &str, slot: Slot) {
-        let hash = HalfHash::of(value);
-        match self.0.find_mut(hash.whole(), |group| group.is_of(hash, slots, values, value)) {
-            Some(group) => group.insert(slots, slot),
+        let hash = hash_of(value);
+        match self.table.find_mut(hash, |group| group.is_of(hash, &self.lists, slots, values, value)) {
+            Some(group) => self.lists.insert(&mut group.members, slots, slot),
             None => {
-                let group = Group::One { hash, slot };
-                self.0.insert_unique(hash.whole(), group, |group| group.hash().whole());
+                let group = Group { hash, members: Members::One(slot) };
+                self.table.insert_unique(hash, group, |group| group.hash);
             }
         }
     }
 
     /// Takes an object that still stands in its slot out from under one of its values.
     pub(super) fn remove<K: Object>(&mut self, slots: &Slots<K>, values: Values<K>, value: &str, slot: Slot) {
-        let hash = HalfHash::of(value);
-        let found = self.0.find_entry(hash.whole(), |group| group.is_of(hash, slots, values, value));
-        if let Ok(mut entry) = found
-            && entry.get_mut().remove(slots, slot)
+        let hash = hash_of(value);
+        let found = self.table.find_entry(hash, |group| group.is_of(hash, &self.lists, slots, values, value));
+        if let Ok(entry) = found
+            && self.lists.remove(&entry.get().members, slots, slot)
         {
             entry.remove();
         }
@@ -83,47 +72,68 @@ impl Groups {
 }
 
 impl Group {
-    fn hash(&self) -> HalfHash {
-        match self {
-            Self::One { hash, .. } | Self::Many { hash, .. } => *hash,
+    /// Whether this is the group of that value. Different objects may have different values of one hash; that one object
+    /// has two of them is as good as impossible, and would mix these two values up.
+    fn is_of<K: Object>(
+        &self,
+        hash: u64,
+        lists: &Lists,
+        slots: &Slots<K>,
+        values: Values<K>,
+        value: &str,
+    ) -> bool {
+        let first = || lists.members(&self.members).first().and_then(|slot| slots.get(*slot));
+        self.hash == hash && first().is_some_and(|object| values(object).iter().any(|it| it == value))
+    }
+}
+
+impl Lists {
+    fn members<'a>(&'a self, members: &'a Members) -> &'a [Slot] {
+        match members {
+            Members::One(slot) => std::slice::from_ref(slot),
+            Members::Many(list) => self.lists.get(*list as usize).map(Vec::as_slice).unwrap_or_default(),
         }
     }
 
-    fn members(&self) -> &[Slot] {
-        match self {
-            Self::One { slot, .. } => std::slice::from_ref(slot),
-            Self::Many { slots, .. } => slots,
-        }
-    }
-
-    /// Whether this is the group of that value. Different values may have one hash.
-    fn is_of<K: Object>(&self, hash: HalfHash, slots: &Slots<K>, values: Values<K>, value: &str) -> bool {
-        let first = || self.members().first().and_then(|slot| slots.get(*slot));
-        self.hash() == hash && first().is_some_and(|object| values(object).iter().any(|it| it == value))
-    }
-
-    fn insert<K: Object>(&mut self, objects: &Slots<K>, new: Slot) {
-        let Err(position) = search(self.members(), objects, new) else { return };
-        match self {
-            Self::Many { slots, .. } => slots.insert(position, new),
-            Self::One { hash, slot } => {
+    fn insert<K: Object>(&mut self, members: &mut Members, objects: &Slots<K>, new: Slot) {
+        let Err(position) = search(self.members(members), objects, new) else { return };
+        match members {
+            Members::One(slot) => {
                 let mut slots = vec![*slot];
                 slots.insert(position, new);
-                *self = Self::Many { hash: *hash, slots: Box::new(slots) };
+                *members = Members::Many(self.add(slots));
+            }
+            Members::Many(list) => {
+                if let Some(slots) = self.lists.get_mut(*list as usize) {
+                    slots.insert(position, new);
+                }
             }
         }
     }
 
-    /// `true` if none is left.
-    fn remove<K: Object>(&mut self, objects: &Slots<K>, old: Slot) -> bool {
-        let Ok(position) = search(self.members(), objects, old) else { return false };
-        match self {
-            Self::One { .. } => true,
-            Self::Many { slots, .. } => {
-                slots.remove(position);
-                slots.is_empty()
-            }
+    fn add(&mut self, slots: Vec<Slot>) -> u32 {
+        let Some(list) = self.free.pop() else {
+            self.lists.push(slots);
+            return u32::try_from(self.lists.len() - 1).expect("an index has fewer than 2^32 values");
+        };
+        if let Some(place) = self.lists.get_mut(list as usize) {
+            *place = slots;
         }
+        list
+    }
+
+    /// `true` if none is left; the list is free then.
+    fn remove<K: Object>(&mut self, members: &Members, objects: &Slots<K>, old: Slot) -> bool {
+        let Ok(position) = search(self.members(members), objects, old) else { return false };
+        let Members::Many(list) = members else { return true };
+        let Some(slots) = self.lists.get_mut(*list as usize) else { return true };
+        slots.remove(position);
+        let is_empty = slots.is_empty();
+        if is_empty {
+            *slots = Vec::new();
+            self.free.push(*list);
+        }
+        is_empty
     }
 }
 
@@ -165,7 +175,7 @@ mod tests {
         fn it_is_a_map_of_ordered_maps(
             steps in prop::collection::vec((any::<bool>(), 0..12_u8, (0..4_u8, 0..4_u8)), 0..60),
         ) {
-            let (mut slots, mut groups) = (Slots::<ConfigMap>::new(), Groups::new());
+            let (mut slots, mut groups) = (Slots::<ConfigMap>::new(), Groups::default());
             let mut expected = BTreeMap::<String, Arc<ConfigMap>>::new();
             for (comes, name, values) in steps {
                 let key = crate::ObjectKey::new("", name.to_string());
@@ -210,11 +220,12 @@ mod tests {
         let mut slots = Slots::new();
         let (one, two) =
             (slots.insert(Arc::new(object(1, (1, 1)))), slots.insert(Arc::new(object(2, (2, 2)))));
-        let mut groups = Groups::new();
+        let mut groups = Groups::default();
         // Both groups under the hash of "1", as if "2" had the same.
-        let hash = HalfHash::of("1");
+        let hash = hash_of("1");
         for slot in [two, one] {
-            groups.0.insert_unique(hash.whole(), Group::One { hash, slot }, |group| group.hash().whole());
+            let group = Group { hash, members: Members::One(slot) };
+            groups.table.insert_unique(hash, group, |group| group.hash);
         }
         assert_eq!(groups.get(&slots, VALUES, "1"), [one]);
         groups.remove(&slots, VALUES, "1", one);

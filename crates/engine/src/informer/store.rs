@@ -81,7 +81,7 @@ impl<K: Object> Store<K> {
         Self {
             inner: RwLock::new(Inner {
                 objects: Slots::new(),
-                groups: indexes.iter().map(|_| Groups::new()).collect(),
+                groups: indexes.iter().map(|_| Groups::default()).collect(),
                 deleted: BTreeMap::new(),
                 told: 0,
             }),
