@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use capm3_api::{
-    neighbours::{Cluster, KubeadmControlPlane, MachineDeployment},
+    neighbours::{BareMetalHost, Cluster, KubeadmControlPlane, MachineDeployment},
     v1beta2::Metal3Machine,
 };
 use capm3_domain::host::deployment_label;
@@ -27,7 +27,7 @@ impl Departures {
     /// hosts are booked for them: where a name is long, a booking has no more than that.
     pub(crate) fn watch(self: &Arc<Self>, context: &Context) {
         self.watch_kind::<Metal3Machine>(context, Object::key);
-        self.forget_machines(context);
+        self.forget_machines(&context.caches);
         self.watch_kind::<Cluster>(context, Object::key);
         self.watch_kind::<KubeadmControlPlane>(context, Object::key);
         self.watch_kind::<MachineDeployment>(context, |deployment| {
@@ -50,18 +50,36 @@ impl Departures {
         });
     }
 
-    /// Whenever a machine goes, those that no host names are forgotten: one that gave its host back at once.
-    fn forget_machines(self: &Arc<Self>, context: &Context) {
-        let Some(store) = context.caches.store::<Metal3Machine>() else { return };
-        let (departures, caches) = (Arc::clone(self), Arc::downgrade(&context.caches));
-        store.subscribe(move |change| {
-            if let (None, Some(caches)) = (&change.new, caches.upgrade()) {
-                departures.keep_named(&caches);
-            }
-        });
+    /// Whenever a machine goes or a host ceases to name one, those that no host names are forgotten: one that gave its
+    /// host back at once, and one whose host went or was given back. A backup may bring both again, in any order.
+    fn forget_machines(self: &Arc<Self>, caches: &Arc<Caches>) {
+        if let Some(store) = caches.store::<Metal3Machine>() {
+            let (departures, caches) = (Arc::clone(self), Arc::downgrade(caches));
+            store.subscribe(move |change| {
+                if let (None, Some(caches)) = (&change.new, caches.upgrade()) {
+                    departures.keep_named(&caches);
+                }
+            });
+        }
+        if let Some(store) = caches.store::<BareMetalHost>() {
+            let (departures, caches) = (Arc::clone(self), Arc::downgrade(caches));
+            store.subscribe(move |change| {
+                let named = |host: &Option<Arc<BareMetalHost>>| {
+                    host.as_deref().map(HOSTS_BY_CONSUMER.values).unwrap_or_default()
+                };
+                let before = named(&change.old);
+                let ceased = !before.is_empty() && before != named(&change.new);
+                if let (true, Some(caches)) = (ceased, caches.upgrade()) {
+                    departures.keep_named(&caches);
+                }
+            });
+        }
     }
 
     fn keep_named(&self, caches: &Caches) {
+        if self.gone.lock().is_empty() {
+            return;
+        }
         let machines = ResourceKind::of::<Metal3Machine>();
         let is_named = |key: &ObjectKey| caches.count(&HOSTS_BY_CONSUMER, &key.to_string()) > 0;
         self.gone.lock().retain(|(kind, key)| *kind != machines || is_named(key));
@@ -75,19 +93,35 @@ impl Departures {
 
 #[cfg(test)]
 mod tests {
-    use capm3_api::neighbours::BareMetalHost;
     use serde_json::json;
 
     use super::*;
     use crate::indexes;
 
-    #[test]
-    fn a_machine_that_no_host_names_is_forgotten() {
+    fn caches_with_a_host_of(machine: &str) -> Caches {
         let mut caches = Caches::default();
         indexes::register(&mut caches);
         let host = json!({"metadata": {"name": "h", "namespace": "ns", "resourceVersion": "1"}, "spec": {"consumerRef": {
-            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": "held", "namespace": "ns"}}});
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": machine, "namespace": "ns"}}});
         caches.store::<BareMetalHost>().unwrap().apply(serde_json::from_value(host).unwrap());
+        caches
+    }
+
+    /// A backup brings hosts and machines again in any order: nobody may be sure then that a machine is gone for good.
+    #[test]
+    fn a_machine_is_forgotten_with_the_last_host_that_names_it() {
+        let caches = Arc::new(caches_with_a_host_of("m"));
+        let (departures, machine) = (Arc::new(Departures::default()), ObjectKey::new("ns", "m"));
+        departures.forget_machines(&caches);
+        departures.gone.lock().insert((ResourceKind::of::<Metal3Machine>(), machine.clone()));
+        assert!(departures.has_seen::<Metal3Machine>(&machine));
+        caches.store::<BareMetalHost>().unwrap().remove(&ObjectKey::new("ns", "h"), 2);
+        assert!(!departures.has_seen::<Metal3Machine>(&machine));
+    }
+
+    #[test]
+    fn a_machine_that_no_host_names_is_forgotten() {
+        let caches = caches_with_a_host_of("held");
         let (machines, clusters) = (ResourceKind::of::<Metal3Machine>(), ResourceKind::of::<Cluster>());
         let departures = Departures::default();
         for (kind, name) in [(&machines, "held"), (&machines, "free"), (&clusters, "free")] {
