@@ -112,6 +112,14 @@ pub fn holdings<H: AsRef<BareMetalHost>>(
     // What an earlier machine of this name left in use must be wiped before anybody takes it.
     let (mut surplus, mut used): (Vec<H>, Vec<H>) =
         mine.into_iter().partition(|host| is_of_predecessor(machine, host.as_ref()));
+    if known.is_none() && is_identified_by_name(machine) {
+        // The host of its Node is not there. Another one would get a second Node of the same identity, unless what is on
+        // it shows that it is the same computer under another name.
+        let is_same = |host: &H| has_user_data_of(machine, host.as_ref());
+        let (same, blank): (Vec<H>, Vec<H>) = used.into_iter().partition(is_same);
+        surplus.extend(blank);
+        used = same;
+    }
     used.sort_by_key(|host| (Reverse(bond(machine, host.as_ref())), host.as_ref().spec.image.is_none()));
     let stays = known.as_ref().is_some_and(|known| stays_with(machine, known.as_ref(), &used));
     let host = if used.is_empty() || stays {

@@ -135,6 +135,7 @@ fn a_machine_uses_gives_back_and_leaves_alone() {
             ["k", "", "k"],
         ),
         ("its own is gone", ready(), vec![filled("a")], None, vec![], ["a", "", ""]),
+        ("its own is gone, a blank one comes", ready(), vec![named("a")], None, vec![], ["", "a", ""]),
     ] {
         assert_eq!(sorted(&machine, &consumed, known, &others), expected, "{what}");
     }
