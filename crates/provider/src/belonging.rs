@@ -9,7 +9,7 @@ use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal
 use capm3_domain::host::rightful_other;
 use capm3_engine::{Object, ObjectKey, Reader, informer::Change};
 
-use crate::indexes::MACHINES_BY_HOST;
+use crate::indexes::{HOSTS_BY_UID, MACHINES_BY_HOST};
 
 /// Name of the machine that a host belongs to before it belongs to `machine`, if there is one.
 pub(crate) fn of_another(
@@ -43,13 +43,17 @@ pub(crate) fn stand_in(machine: &ObjectKey) -> Metal3Machine {
 }
 
 /// The hosts that a machine knew as its own while it lived, and does not any more: others may have them now.
-pub(crate) fn hosts_left(change: &Change<Metal3Machine>) -> Vec<ObjectKey> {
+pub(crate) fn hosts_left(reader: &impl Reader, change: &Change<Metal3Machine>) -> Vec<ObjectKey> {
     let known = |machine: &Option<Arc<Metal3Machine>>| {
         let living = machine.as_deref().filter(|machine| !machine.metadata.is_deleting());
         living.map(|machine| (MACHINES_BY_HOST.values)(machine)).unwrap_or_default()
     };
     let now = known(&change.new);
     let left = known(&change.old).into_iter().filter(|host| !now.contains(host));
-    left.filter_map(|host| host.split_once('/').map(|(namespace, name)| ObjectKey::new(namespace, name)))
-        .collect()
+    left.flat_map(|host| match host.split_once('/') {
+        Some((namespace, name)) => vec![ObjectKey::new(namespace, name)],
+        // A provider ID of the older form names the uid.
+        None => reader.by_index(&HOSTS_BY_UID, &host).iter().map(|host| host.key()).collect(),
+    })
+    .collect()
 }

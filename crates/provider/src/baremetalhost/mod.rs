@@ -137,7 +137,8 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     if let Some(store) = context.caches.store::<Metal3Machine>() {
         let w = waker.clone();
         store.subscribe(move |change| {
-            hosts_left(change).into_iter().for_each(|host| w.queue.add(host));
+            let left = w.caches.upgrade().map(|caches| hosts_left(&*caches, change));
+            left.into_iter().flatten().for_each(|host| w.queue.add(host));
             if let Some(machine) = came_or_went(change) {
                 w.by_index(&HOSTS_BY_CONSUMER, &machine.key().to_string());
             }

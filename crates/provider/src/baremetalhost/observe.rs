@@ -24,8 +24,8 @@ pub struct Snapshot {
     pub booking_is_over: bool,
     /// Whether the host is paused and must be left alone.
     pub rests: bool,
-    /// Whether nobody can have the host: it names nobody, or a machine of another namespace, which reaches no host here,
-    /// and no living machine knows it.
+    /// Whether nobody can have the host: it names nobody, or it names a machine of another namespace, which reaches no
+    /// host here, and no living machine knows it.
     pub is_nobodys: bool,
 }
 

@@ -31,7 +31,8 @@ pub(super) fn choose_template(pass: &mut Pass<'_>) -> Step {
     Ok(())
 }
 
-/// The same for a machine that runs: what it claimed stands, whatever others wrote over its spec. Where it claimed
+/// The same for a machine that runs, where its template maps failure domains: what it claimed stands, whatever others
+/// wrote over its spec. Where it claimed
 /// nothing there is nothing to keep, and it is too late to choose.
 pub(super) fn keep_template(pass: &mut Pass<'_>) {
     if own_claim(pass).is_some() {

@@ -184,7 +184,7 @@ fn ahead(reader: &impl Reader, snapshot: &Snapshot, key: &ObjectKey) -> usize {
     booking.map(|booking| line::ahead_of(reader, key, &booking)).unwrap_or_default()
 }
 
-/// Of hosts that somebody consumes nothing else has to be known.
+/// Makes every host of the namespace a candidate, and notes which of those that nobody consumes belong to others.
 fn offer_every_host(reader: &impl Reader, snapshot: &mut Snapshot, key: &ObjectKey) {
     if snapshot.host.is_some() {
         return;

@@ -108,9 +108,13 @@ impl Offers {
         if let Awaits::Booked(booking) = awaits {
             // It may go before others in the line, and its host may have turned while it looked.
             let (in_vain, _) = self.who_waits(reader, &machine.namespace, booking);
-            let (own, others): (Vec<_>, Vec<_>) = in_vain.into_iter().partition(|other| other == machine);
-            told.now.extend(others);
-            told.later.extend(own);
+            if in_vain.contains(machine) {
+                // It waits beside the line, such as one whose predecessor's host is still being wiped. Two of them must not
+                // wake each other without a pause.
+                told.later.extend(in_vain);
+            } else {
+                told.now.extend(in_vain);
+            }
         }
         told
     }

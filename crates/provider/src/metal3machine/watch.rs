@@ -60,7 +60,8 @@ fn wake_for_what_machines_leave(context: &Context, waker: &Waker, offers: &Arc<O
     let (waker, offers) = (waker.clone(), Arc::clone(offers));
     machines.subscribe(move |change| {
         let Some(caches) = waker.caches.upgrade() else { return };
-        let hosts = hosts_left(change).into_iter().filter_map(|host| caches.get::<BareMetalHost>(&host));
+        let hosts =
+            hosts_left(&*caches, change).into_iter().filter_map(|host| caches.get::<BareMetalHost>(&host));
         for host in hosts {
             let consumer = host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref());
             let named = consumer.map(|name| ObjectKey::new(host.metadata.namespace_str(), name));
@@ -119,6 +120,9 @@ fn wake_for_host(waker: &Waker, offers: &Offers, change: &Change<BareMetalHost>)
     for host in [&change.old, &change.new].into_iter().flatten() {
         let key = host.key();
         waker.by_index(&MACHINES_BY_HOST, &key.to_string());
+        if let Some(uid) = &host.metadata.uid {
+            waker.by_index(&MACHINES_BY_HOST, uid);
+        }
         if let Some(name) = host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref()) {
             waker.queue.add(ObjectKey::new(&key.namespace, name));
         }

@@ -164,3 +164,16 @@ fn a_host_that_is_lost_while_a_machine_looks_is_not_waited_for() {
     let told = offers.has_looked(&shelf, &key("m0"), &Awaits::Booked("cp-kcp".into()));
     assert_eq!((told.now, told.later), (vec![], vec![key("m0")]));
 }
+
+/// Machines that a host names, such as one that their predecessors used and that is being wiped, are in no line.
+#[test]
+fn machines_that_wait_beside_the_line_do_not_wake_each_other_at_once() {
+    let mut shelf = line(2).with("BareMetalHost", kept("k", json!({})));
+    for (wiped, machine) in [("a", "m0"), ("b", "m1")] {
+        shelf = shelf.with("BareMetalHost", host(wiped, consumed_by(machine)));
+    }
+    let (offers, booked) = (Offers::default(), Awaits::Booked("cp-kcp".into()));
+    let _first = offers.has_looked(&shelf, &key("m0"), &booked);
+    let told = offers.has_looked(&shelf, &key("m1"), &booked);
+    assert_eq!((told.now, told.later), (vec![], vec![key("m0"), key("m1")]));
+}
