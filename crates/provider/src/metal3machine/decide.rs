@@ -291,7 +291,7 @@ impl<'a> Pass<'a> {
         if let Some(rest) = silence(old, &self.new, self.now).filter(|_| !self.say_now) {
             return End::After(rest);
         }
-        self.new.status.last_updated = Some(self.now.to_owned());
+        self.new.status.last_updated = Some(self.now.into());
         plan.update_status(old, &self.new);
         plan.events.append(&mut self.with_status);
         end

@@ -107,7 +107,7 @@ mod tests {
         let fails = machine(&[(condition::ASSOCIATE_HOST, "False", reason::ASSOCIATE_HOST_FAILED)]);
         assert_eq!(silence(&machine(&[]), &waits, "2026-01-01T00:00:24Z"), None);
         let mut spoke = machine(&[]);
-        spoke.status.last_updated = Some(NOW.to_owned());
+        spoke.status.last_updated = Some(NOW.into());
         assert_eq!(silence(&spoke, &fails, NOW), Some(STATUS_PACE));
         assert_eq!(silence(&spoke, &waits, NOW), Some(Duration::from_secs(5)));
         assert_eq!(silence(&spoke, &fails, "2026-01-01T00:00:21Z"), None);
