@@ -10,7 +10,7 @@ use crate::{
     env::Env,
     ids::Ids,
     resource::{Resource, ResourceKey, Version},
-    store::{Store, table::Table},
+    store::Store,
     write::{Origin, Place, WriteOptions, Writer},
 };
 
@@ -85,8 +85,8 @@ impl Cluster {
     /// Every stored object of the resources that are wanted, ordered by resource, namespace and name.
     pub(crate) fn objects(&self, wanted: impl Fn(&Resource) -> bool) -> Vec<Arc<Value>> {
         self.with(|state| {
-            let values = |table| Table::iter(table, None).map(|(_, _, object)| Arc::new(object.value()));
-            state.store.tables().filter(|table| wanted(&table.resource)).flat_map(values).collect()
+            let tables = state.store.tables().filter(|table| wanted(&table.resource));
+            tables.flat_map(|table| table.objects.iter(None)).map(|(_, _, it)| Arc::new(it.value())).collect()
         })
     }
 

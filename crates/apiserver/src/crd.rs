@@ -240,7 +240,10 @@ fn close(writer: &mut Writer<'_>, crd: &ObjectKey, object: &Value) {
         let first_time = !std::mem::replace(&mut table.closing, true);
         if first_time {
             objects.extend(
-                table.iter(None).map(|(namespace, name, _)| ObjectKey::new(&resource, namespace, name)),
+                table
+                    .objects
+                    .iter(None)
+                    .map(|(namespace, name, _)| ObjectKey::new(&resource, namespace, name)),
             );
         }
     }
@@ -252,7 +255,7 @@ fn close(writer: &mut Writer<'_>, crd: &ObjectKey, object: &Value) {
 
 /// Lets the definition go once its table is empty.
 fn release(writer: &mut Writer<'_>, crd: &ObjectKey, resource: &ResourceKey) {
-    if writer.store().table(resource).is_some_and(|table| !table.is_empty()) {
+    if writer.store().table(resource).is_some_and(|table| !table.objects.is_empty()) {
         return;
     }
     writer.rewrite(crd, |crd| {

@@ -74,6 +74,7 @@ fn empty(writer: &mut Writer<'_>, namespace: &str) {
         .tables()
         .flat_map(|table| {
             table
+                .objects
                 .iter(Some(namespace))
                 .map(|(namespace, name, _)| ObjectKey::new(&table.resource.key, namespace, name))
         })
@@ -84,7 +85,7 @@ fn empty(writer: &mut Writer<'_>, namespace: &str) {
 }
 
 fn finish(writer: &mut Writer<'_>, key: &ObjectKey) {
-    if writer.store().tables().any(|table| table.has_namespace(&key.name)) {
+    if writer.store().tables().any(|table| table.objects.has_namespace(&key.name)) {
         return;
     }
     writer.rewrite(key, |namespace| {

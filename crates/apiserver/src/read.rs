@@ -43,9 +43,16 @@ impl Filter {
     /// The wanted objects in key order.
     pub(crate) fn objects<'t>(&'t self, table: &'t Table) -> Vec<Arc<Stored>> {
         if let (Some(namespace), Some(name)) = (self.namespace.as_deref(), self.fields.exact_name()) {
-            return table.get(namespace, name).filter(|it| self.selects(it)).cloned().into_iter().collect();
+            return table
+                .objects
+                .get(namespace, name)
+                .filter(|it| self.selects(it))
+                .cloned()
+                .into_iter()
+                .collect();
         }
-        let wanted = table.iter(self.namespace.as_deref()).filter(|(_, _, object)| self.selects(object));
+        let wanted =
+            table.objects.iter(self.namespace.as_deref()).filter(|(_, _, object)| self.selects(object));
         wanted.map(|(_, _, object)| Arc::clone(object)).collect()
     }
 }
@@ -159,7 +166,7 @@ fn as_of(table: &Table, revision: u64, filter: &Filter) -> ApiResult<Vec<Arc<Sto
         let (namespace, name) = key(object);
         (namespace.to_owned(), name.to_owned())
     };
-    for (_, _, object) in table.iter(filter.namespace.as_deref()) {
+    for (_, _, object) in table.objects.iter(filter.namespace.as_deref()) {
         objects.insert(owned(object), Arc::clone(object));
     }
     let events: Vec<_> = events.collect();

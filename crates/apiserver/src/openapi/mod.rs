@@ -87,7 +87,7 @@ fn component(resource: &Resource, version: &str) -> String {
 fn custom(store: &Store, resource: &Resource, version: &str) -> Value {
     let name = format!("{}.{}", resource.plural, resource.group);
     let definitions = store.table(&ResourceKey::new(CRD_GROUP, CRD_PLURAL));
-    let Some(definition) = definitions.and_then(|table| table.get("", &name)) else {
+    let Some(definition) = definitions.and_then(|table| table.objects.get("", &name)) else {
         return json!({"type": "object"});
     };
     let definition = definition.value();

@@ -96,7 +96,7 @@ impl Store {
     }
 
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<&Arc<Stored>> {
-        self.tables.get(&key.resource)?.get(&key.namespace, &key.name)
+        self.tables.get(&key.resource)?.objects.get(&key.namespace, &key.name)
     }
 
     /// Stores an object, new or changed. `None` only if the resource is not served.
@@ -104,7 +104,7 @@ impl Store {
         let table = self.tables.get_mut(&key.resource)?;
         self.revision += 1;
         let object = Arc::new(Stored::new(value, self.revision));
-        let previous = table.put(&key.namespace, &key.name, Arc::clone(&object));
+        let previous = table.objects.put(&key.namespace, &key.name, Arc::clone(&object));
         let kind = if previous.is_some() { EventKind::Modified } else { EventKind::Added };
         let event = Event { kind, object: Arc::clone(&object), previous: previous.clone() };
         table.announce(&key.namespace, event, &mut self.woken);
@@ -115,7 +115,7 @@ impl Store {
     /// Removes an object; `last` replaces its stored state in the event, for a write that took its last finalizer.
     pub(crate) fn remove(&mut self, key: &ObjectKey, last: Option<Value>) -> Option<Arc<Stored>> {
         let table = self.tables.get_mut(&key.resource)?;
-        let previous = table.take(&key.namespace, &key.name)?;
+        let previous = table.objects.take(&key.namespace, &key.name)?;
         self.revision += 1;
         let last = last.unwrap_or_else(|| previous.value());
         let object = Arc::new(Stored::new(last, self.revision));

@@ -15,7 +15,7 @@ use super::object::Stored;
 
 /// Objects by namespace and name.
 #[derive(Default)]
-pub(super) struct Shelf {
+pub(crate) struct Shelf {
     objects: HashTable<Place>,
     order: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
 }
@@ -42,21 +42,21 @@ fn hash_of(namespace: &str, name: &str) -> u64 {
 }
 
 impl Shelf {
-    pub(super) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Stored>> {
+    pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Stored>> {
         let place = self.objects.find(hash_of(namespace, name), |place| place.is_of(namespace, name));
         place.map(|place| &place.object)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
 
-    pub(super) fn has_namespace(&self, namespace: &str) -> bool {
+    pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
         self.order.contains_key(namespace)
     }
 
     /// All objects, or those of one namespace, ordered by namespace and name.
-    pub(super) fn iter(
+    pub(crate) fn iter(
         &self,
         namespace: Option<&str>,
     ) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, &Arc<Stored>)> {

@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, sync::Arc, task::Waker};
 
 use super::{
     log::{Event, Log},
-    object::Stored,
     shelf::Shelf,
 };
 use crate::resource::Resource;
@@ -27,7 +26,8 @@ pub(crate) struct Table {
     /// Whether the CRD is going away and no new objects are taken.
     pub(crate) closing: bool,
     pub(crate) log: Log,
-    objects: Shelf,
+    /// Changed by the store alone, which logs every change.
+    pub(crate) objects: Shelf,
     sleepers: BTreeMap<WatcherId, Sleeper>,
 }
 
@@ -35,39 +35,6 @@ impl Table {
     pub(crate) fn new(resource: Arc<Resource>, epoch: u64, capacity: usize) -> Self {
         let (objects, sleepers) = (Shelf::default(), BTreeMap::new());
         Self { resource, epoch, closing: false, log: Log::new(capacity), objects, sleepers }
-    }
-
-    pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Stored>> {
-        self.objects.get(namespace, name)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-    }
-
-    pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
-        self.objects.has_namespace(namespace)
-    }
-
-    /// All objects, or those of one namespace, ordered by namespace and name.
-    pub(crate) fn iter(
-        &self,
-        namespace: Option<&str>,
-    ) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, &Arc<Stored>)> {
-        self.objects.iter(namespace)
-    }
-
-    pub(super) fn put(
-        &mut self,
-        namespace: &Arc<str>,
-        name: &Arc<str>,
-        object: Arc<Stored>,
-    ) -> Option<Arc<Stored>> {
-        self.objects.put(namespace, name, object)
-    }
-
-    pub(super) fn take(&mut self, namespace: &str, name: &str) -> Option<Arc<Stored>> {
-        self.objects.take(namespace, name)
     }
 
     /// Logs an event and gives the wakers of those who watch its namespace.

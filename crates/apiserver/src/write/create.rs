@@ -67,7 +67,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let namespaces = self.store().table(&ResourceKey::new("", "namespaces"));
-        let Some(namespace) = namespaces.and_then(|table| table.get("", &place.namespace)) else {
+        let Some(namespace) = namespaces.and_then(|table| table.objects.get("", &place.namespace)) else {
             let subject = crate::status::Subject::new("", "namespaces", &place.namespace);
             return Err(ApiError::NotFound(Box::new(subject)));
         };
