@@ -9,3 +9,4 @@ mod hosts;
 mod live;
 mod objects;
 mod stories;
+mod usage;

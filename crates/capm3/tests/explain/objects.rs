@@ -10,6 +10,11 @@ use crate::common::{Run, capm3, is_expected, repository};
 /// Objects of one namespace, with a machine in each of a few situations.
 pub const SITE: &str = "examples/explain/namespace.yaml";
 
+/// Explains a machine of the site as it is.
+pub fn from_files(machine: &str, more: &[&str]) -> Run {
+    capm3(&[&["explain", machine, "-f", SITE], more].concat(), "")
+}
+
 /// Every object of the site, to be changed.
 pub struct Objects(pub Vec<Value>);
 
