@@ -88,20 +88,37 @@ async fn a_control_plane_that_was_not_seen_to_go_is_waited_for() {
     );
 }
 
-/// A control plane that comes late, as after a restore, finds the host that was kept for it.
-#[tokio::test(start_paused = true)]
-async fn a_control_plane_that_comes_late_finds_its_booking() {
-    let mut manifests = keeping(one_at_a_time());
-    manifests.retain(|m| m.kind() != "MachineDeployment");
-    book(&mut manifests, "rack1-host-4");
-    let is_late = |m: &Manifest| m.kind() == "KubeadmControlPlane";
-    let (late, early): (Vec<_>, Vec<_>) = manifests.into_iter().partition(is_late);
+/// Applies everything but `kind`, whose machines have a host kept, and that five minutes later, as a restore may.
+async fn finds_its_booking(
+    mut manifests: Vec<Manifest>,
+    kind: &str,
+    host: &str,
+    label: &str,
+    machines: &str,
+) {
+    book_as(&mut manifests, host, label);
+    let (late, early): (Vec<_>, Vec<_>) = manifests.into_iter().partition(|m| m.kind() == kind);
     let lab = started(&early).await;
     tokio::time::sleep(Duration::from_secs(300)).await;
     lab.apply(&late).await.unwrap();
     rest(&lab).await;
-    assert!(hosts_of(&lab, "my-cluster-cp").contains("rack1-host-4"));
+    assert!(hosts_of(&lab, machines).contains(host));
     assert_eq!(events(&lab, "BookingEnded"), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_control_plane_that_comes_late_finds_its_booking() {
+    let mut manifests = keeping(one_at_a_time());
+    manifests.retain(|m| m.kind() != "MachineDeployment");
+    let (kind, host) = ("KubeadmControlPlane", "rack1-host-4");
+    finds_its_booking(manifests, kind, host, "cp-my-cluster-cp", "my-cluster-cp").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deployment_that_comes_late_finds_its_booking() {
+    let (kind, host) = ("MachineDeployment", "rack3-host-3");
+    let manifests = keeping(one_at_a_time());
+    finds_its_booking(manifests, kind, host, "md-my-cluster-workers", "my-cluster-workers").await;
 }
 
 /// The same for a MachineDeployment, also for one whose name is too long for the label.
@@ -122,21 +139,6 @@ async fn a_deployment_that_was_not_seen_to_go_is_waited_for() {
         let told = format!("rack1-host-2: the host is free again: {owner} is gone");
         assert_eq!(events(&lab, "BookingEnded"), [told]);
     }
-}
-
-/// A MachineDeployment that comes late, as after a restore, finds the host that was kept for it.
-#[tokio::test(start_paused = true)]
-async fn a_deployment_that_comes_late_finds_its_booking() {
-    let mut manifests = keeping(one_at_a_time());
-    book_as(&mut manifests, "rack3-host-3", "md-my-cluster-workers");
-    let is_late = |m: &Manifest| m.kind() == "MachineDeployment";
-    let (late, early): (Vec<_>, Vec<_>) = manifests.into_iter().partition(is_late);
-    let lab = started(&early).await;
-    tokio::time::sleep(Duration::from_secs(300)).await;
-    lab.apply(&late).await.unwrap();
-    rest(&lab).await;
-    assert!(hosts_of(&lab, "my-cluster-workers").contains("rack3-host-3"));
-    assert_eq!(events(&lab, "BookingEnded"), Vec::<String>::new());
 }
 
 /// A MachineDeployment keeps its bookings while it is there and no longer, however long its name is.
