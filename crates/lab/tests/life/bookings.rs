@@ -160,6 +160,23 @@ async fn a_deployment_that_is_gone_takes_its_bookings_along() {
     }
 }
 
+/// A MachineDeployment on its way out makes no machine any more, however long something holds it back.
+#[tokio::test(start_paused = true)]
+async fn a_booking_of_a_deployment_ends_as_soon_as_that_goes() {
+    let mut manifests = racks_without_machines();
+    manifests.extend(three_racks().into_iter().filter(|m| m.kind() == "MachineDeployment"));
+    let idle = json!({"metadata": {"finalizers": ["example.com/hold"]}, "spec": {"replicas": 0}});
+    change(&mut manifests, "MachineDeployment", "my-cluster-workers", &idle);
+    book_as(&mut manifests, "rack1-host-2", "md-my-cluster-workers");
+    let lab = started(&manifests).await;
+    rest(&lab).await;
+    assert_eq!(booked(&lab), ["rack1-host-2"], "the deployment is there");
+    delete(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "my-cluster-workers").await;
+    rest(&lab).await;
+    assert!(lab.object("MachineDeployment", "my-cluster-workers").is_some(), "held back");
+    assert_eq!(booked(&lab), Vec::<String>::new());
+}
+
 /// Puts a host into a state as its operator does.
 async fn put_into(lab: &Lab, host: &str, state: &str) {
     let manifest = Manifest {

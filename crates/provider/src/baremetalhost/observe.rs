@@ -167,8 +167,10 @@ fn booking(reader: &impl Reader, host: &BareMetalHost, cluster: &Cluster) -> Boo
         Some(("cp", _)) => booking_of_control_plane(reader, label, cluster),
         Some(("md", _)) => {
             let booking = ObjectKey::new(host.metadata.namespace_str(), label);
-            match reader.count(&DEPLOYMENTS_BY_BOOKING, &booking.to_string()) {
-                0 => Booking::WithoutOwner(Absent::Deployment(booking)),
+            let known = reader.by_index(&DEPLOYMENTS_BY_BOOKING, &booking.to_string());
+            match known.as_slice() {
+                [] => Booking::WithoutOwner(Absent::Deployment(booking)),
+                known if known.iter().all(|it| it.metadata.is_deleting()) => Booking::IsOver,
                 _ => Booking::Stands,
             }
         }
@@ -176,7 +178,7 @@ fn booking(reader: &impl Reader, host: &BareMetalHost, cluster: &Cluster) -> Boo
     }
 }
 
-/// A control plane that is being deleted makes no machine any more. A Cluster that names no control plane may have one
+/// Like a MachineDeployment, a control plane that is being deleted makes no machine any more. A Cluster that names no control plane may have one
 /// all the same.
 fn booking_of_control_plane(reader: &impl Reader, label: &str, cluster: &Cluster) -> Booking {
     let Some(owner) = ControlPlane::of(cluster) else { return Booking::Stands };
