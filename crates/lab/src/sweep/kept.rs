@@ -1,10 +1,11 @@
-//! What a story that changes nothing must leave as it was: which machine has which host, index and address, and when
-//! each host was provisioned.
+//! What a story must leave as it was: which hosts are in use, or which machine has which host, index and address, and
+//! when each host was provisioned.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::scenario::Keeps;
 use crate::{
     Lab,
     report::{MachineRow, report},
@@ -28,8 +29,28 @@ impl Kept {
         Self { machines, provisioned: provisioned.collect() }
     }
 
-    /// What is no longer as it was.
-    pub(super) fn lost(&self, now: &Self) -> Vec<String> {
+    /// What is no longer as it was, of what is to be kept.
+    pub(super) fn lost(&self, now: &Self, keeps: Keeps) -> Vec<String> {
+        match keeps {
+            Keeps::Nothing => Vec::new(),
+            Keeps::Hosts => self.other_hosts(now),
+            Keeps::Everything => self.moved(now),
+        }
+    }
+
+    fn hosts(&self) -> BTreeSet<&str> {
+        self.machines.values().filter_map(|machine| machine.host.as_deref()).collect()
+    }
+
+    fn other_hosts(&self, now: &Self) -> Vec<String> {
+        let (before, after) = (self.hosts(), now.hosts());
+        let given_up = before.difference(&after).map(|host| format!("{host} was in use and is not kept"));
+        given_up
+            .chain(after.difference(&before).map(|host| format!("{host} was to spare and is taken")))
+            .collect()
+    }
+
+    fn moved(&self, now: &Self) -> Vec<String> {
         let mut lost = Vec::new();
         for (name, before) in &self.machines {
             match now.machines.get(name) {
@@ -76,12 +97,24 @@ mod tests {
     }
 
     #[test]
+    fn a_new_machine_on_the_same_host_keeps_hosts_and_one_on_another_does_not() {
+        let before = kept("m", "10.0.0.1", "then");
+        assert_eq!(before.lost(&kept("n", "10.0.0.2", "now"), Keeps::Hosts), Vec::<String>::new());
+        let mut elsewhere = kept("n", "10.0.0.1", "then");
+        elsewhere.machines.values_mut().for_each(|row| row.host = Some("spare".to_owned()));
+        let lost = ["h was in use and is not kept", "spare was to spare and is taken"];
+        assert_eq!(before.lost(&elsewhere, Keeps::Hosts), lost);
+        assert_eq!(before.lost(&elsewhere, Keeps::Nothing), Vec::<String>::new());
+    }
+
+    #[test]
     fn another_address_another_machine_and_a_host_provisioned_anew_are_told() {
         let before = kept("m", "10.0.0.1", "then");
-        assert_eq!(before.lost(&kept("m", "10.0.0.1", "then")), Vec::<String>::new());
-        assert_eq!(before.lost(&kept("m", "10.0.0.2", "then")).len(), 1);
-        assert_eq!(before.lost(&kept("n", "10.0.0.1", "then")), ["m is gone", "n was not there before"]);
-        let anew = before.lost(&kept("m", "10.0.0.1", "now"));
+        let lost = |machine, address, start| before.lost(&kept(machine, address, start), Keeps::Everything);
+        assert_eq!(lost("m", "10.0.0.1", "then"), Vec::<String>::new());
+        assert_eq!(lost("m", "10.0.0.2", "then").len(), 1);
+        assert_eq!(lost("n", "10.0.0.1", "then"), ["m is gone", "n was not there before"]);
+        let anew = lost("m", "10.0.0.1", "now");
         assert_eq!(anew, ["h was provisioned at \"then\" and anew at \"now\""]);
     }
 }

@@ -140,7 +140,7 @@ impl Sweep {
             lab.apply(&manifests).await?;
             violations.extend(self.rest(&mut lab, &cut, point).await);
         }
-        let kept = self.scenario.keeps_everything().then(|| Kept::of(&lab));
+        let before = Kept::of(&lab);
         cut.arm();
         for step in self.scenario.steps() {
             violations.extend(self.scenario.take(*step, &mut lab, &options).await?);
@@ -148,7 +148,7 @@ impl Sweep {
         }
         let writes = cut.writes();
         violations.extend(self.scenario.missing(&lab));
-        violations.extend(kept.into_iter().flat_map(|kept| kept.lost(&Kept::of(&lab))));
+        violations.extend(before.lost(&Kept::of(&lab), self.scenario.keeps()));
         violations.extend(noise(&lab).await);
         violations.extend(mix_ups(lab.server()));
         let given: BTreeSet<String> =

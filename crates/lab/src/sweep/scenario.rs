@@ -98,9 +98,13 @@ impl Scenario {
         }
     }
 
-    /// Whether everything at the end must be where it was, and nothing provisioned anew.
-    pub(super) fn keeps_everything(self) -> bool {
-        self == Self::PauseMoveUnpause
+    /// What at the end must be as it was.
+    pub(super) fn keeps(self) -> Keeps {
+        match self {
+            Self::ThreeRacksUp | Self::DeleteCluster => Keeps::Nothing,
+            Self::RollingUpgrade => Keeps::Hosts,
+            Self::PauseMoveUnpause => Keeps::Everything,
+        }
     }
 
     /// Takes one step in a lab that was started with `options`. A move ends in another lab; gives what must not have
@@ -131,6 +135,17 @@ impl Scenario {
         }
         Ok(Vec::new())
     }
+}
+
+/// What a story must leave as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeps {
+    /// It makes or ends everything.
+    Nothing,
+    /// The machines are new ones on the hosts of the old; hosts to spare are never touched.
+    Hosts,
+    /// Everything is where it was, and nothing is provisioned anew.
+    Everything,
 }
 
 /// Something that people do.
