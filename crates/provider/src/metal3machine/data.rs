@@ -22,12 +22,6 @@ use crate::{finalizers::remove_finalizer, owners::controlled_by};
 pub(super) fn choose_template(pass: &mut Pass<'_>) -> Step {
     confirm_that_there_is_no_mapping(pass)?;
     correct_template(pass);
-    let namespace = pass.namespace().to_owned();
-    if let Some(template) = &mut pass.new.spec.data_template
-        && template.namespace.as_deref().unwrap_or_default().is_empty()
-    {
-        template.namespace = Some(namespace.into());
-    }
     Ok(())
 }
 
@@ -120,10 +114,14 @@ fn let_claim_go(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
     End::WaitFor(what)
 }
 
-/// If the controller of the template holds it, its finalizer is on the claim from the start: it would put it there
+/// A template without a namespace is one of the machine's own; that is said in the claim, while the machine's spec holds
+/// only what its user asked for. If the controller of the template holds it, its finalizer is on the claim from the start: it would put it there
 /// first thing, so this saves a write.
-fn new_claim(pass: &Pass<'_>, template: ObjectRef) -> Metal3DataClaim {
+fn new_claim(pass: &Pass<'_>, mut template: ObjectRef) -> Metal3DataClaim {
     let machine = pass.snapshot.metal3_machine.as_ref();
+    if template.namespace.as_deref().unwrap_or_default().is_empty() {
+        template.namespace = Some(pass.namespace().into());
+    }
     let is_held = pass.snapshot.held_data_templates.contains(template.name_str());
     let finalizers = [finalizer::MACHINE].into_iter().chain(is_held.then_some(finalizer::DATA_CLAIM));
     Metal3DataClaim {
