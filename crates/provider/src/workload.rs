@@ -252,7 +252,7 @@ impl Workloads {
     }
 
     async fn kubeconfig(&self, cluster: &ObjectKey) -> Result<Vec<u8>, NoKubeconfig> {
-        let key = ObjectKey::new(&cluster.namespace, format!("{}{KUBECONFIG_SUFFIX}", cluster.name));
+        let key = kubeconfig_secret(cluster);
         let unusable =
             |problem: &str| NoKubeconfig::Unusable(ConnectError(format!("Secret {key} {problem}")));
         let secret = self.client.get_object::<Secret>(&key).await;
@@ -262,6 +262,11 @@ impl Workloads {
         let value = secret.data.get("value").cloned().ok_or_else(|| unusable("has no key `value`"))?;
         BASE64_STANDARD.decode(value).map_err(|_| unusable("is not base64"))
     }
+}
+
+/// The Secret with the kubeconfig of a cluster.
+fn kubeconfig_secret(cluster: &ObjectKey) -> ObjectKey {
+    ObjectKey::new(&cluster.namespace, format!("{}{KUBECONFIG_SUFFIX}", cluster.name))
 }
 
 /// Whether a change of a Node tells something about whose it is.
@@ -287,10 +292,13 @@ async fn run(
             Err(NoKubeconfig::Unusable(error)) => (Err(error), SAFETY_NET),
             Err(NoKubeconfig::NotRead(error)) => (Err(error), RETRY),
         };
-        let client = match &kubeconfig {
-            Ok(kubeconfig) => this.connect.connect(kubeconfig).await,
-            Err(error) => Err(ConnectError(error.0.clone())),
-        };
+        let client =
+            match &kubeconfig {
+                Ok(kubeconfig) => this.connect.connect(kubeconfig).await.map_err(|error| {
+                    ConnectError(format!("Secret {}: {error}", kubeconfig_secret(&cluster)))
+                }),
+                Err(error) => Err(ConnectError(error.0.clone())),
+            };
         match (client, kubeconfig) {
             (Ok(client), Ok(kubeconfig)) => {
                 drop(this);

@@ -1,6 +1,6 @@
 //! Workload clusters over the network.
 
-use capm3_engine::{ApiClient, client::over_network};
+use capm3_engine::{ApiClient, client::over_network_by_secret};
 use capm3_provider::workload::{Connect, ConnectError};
 use futures::{FutureExt, future::BoxFuture};
 
@@ -11,7 +11,7 @@ impl Connect for ConnectOverNetwork {
     fn connect<'a>(&'a self, kubeconfig: &'a [u8]) -> BoxFuture<'a, Result<ApiClient, ConnectError>> {
         async move {
             let text = std::str::from_utf8(kubeconfig).map_err(|e| ConnectError(e.to_string()))?;
-            over_network(text, None, super::USER_AGENT).await.map_err(|e| ConnectError(e.to_string()))
+            over_network_by_secret(text, super::USER_AGENT).await.map_err(|e| ConnectError(e.to_string()))
         }
         .boxed()
     }

@@ -4,6 +4,7 @@
 //! Takes kinds, keys and JSON; gives the server's answer or an [`ApiError`] that says whether trying again helps.
 
 mod error;
+mod kubeconfig;
 mod network;
 mod watch;
 
@@ -17,7 +18,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 pub use error::ApiError;
-pub use network::{NetworkError, over_network};
+pub use kubeconfig::KubeconfigProblem;
+pub use network::{NetworkError, over_network, over_network_by_secret};
 pub use watch::{WatchEvent, WatchStream};
 
 use crate::{Object, ObjectKey, ResourceKind};

@@ -16,7 +16,10 @@ use thiserror::Error;
 use tower::ServiceBuilder;
 use tracing::info;
 
-use super::ApiClient;
+use super::{
+    ApiClient,
+    kubeconfig::{KubeconfigProblem, read, read_foreign},
+};
 
 const CONNECT: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
@@ -26,7 +29,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 pub enum NetworkError {
     /// The kubeconfig cannot be used.
     #[error("the kubeconfig cannot be used: {0}")]
-    Kubeconfig(#[from] kube::config::KubeconfigError),
+    Kubeconfig(#[from] KubeconfigProblem),
     /// Its certificates or credentials cannot be used.
     #[error("its certificates or credentials cannot be used: {0}")]
     Credentials(#[from] kube::Error),
@@ -40,7 +43,21 @@ pub async fn over_network(
     user_agent: &str,
 ) -> Result<ApiClient, NetworkError> {
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-    let config = Config::from_custom_kubeconfig(Kubeconfig::from_yaml(kubeconfig)?, &options).await?;
+    client(read(kubeconfig)?, options, user_agent).await
+}
+
+/// The same for a kubeconfig that was found in a Secret: it may name no commands and no files of ours.
+pub async fn over_network_by_secret(kubeconfig: &str, user_agent: &str) -> Result<ApiClient, NetworkError> {
+    client(read_foreign(kubeconfig)?, KubeConfigOptions::default(), user_agent).await
+}
+
+async fn client(
+    kubeconfig: Kubeconfig,
+    options: KubeConfigOptions,
+    user_agent: &str,
+) -> Result<ApiClient, NetworkError> {
+    let config =
+        Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(KubeconfigProblem::from)?;
     info!(server = %config.cluster_url, "connecting");
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
