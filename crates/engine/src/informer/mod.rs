@@ -16,6 +16,7 @@ use std::{
 use futures::FutureExt;
 
 use serde_json::value::RawValue;
+use store::went_back;
 pub use store::{Change, Index, Store};
 use tracing::{debug, error, warn};
 
@@ -102,7 +103,7 @@ impl<K: Object> Informer<K> {
             Err(error) => {
                 // A kind that is not installed has no objects; it may come later.
                 if matches!(error, ApiError::NotFound { .. }) {
-                    self.store.replace(Vec::new(), 0);
+                    self.store.replace(Vec::new(), 0, 0);
                 }
                 return error;
             }
@@ -132,6 +133,7 @@ impl<K: Object> Informer<K> {
     }
 
     async fn list(&self, kind: &ResourceKind) -> Result<String, ApiError> {
+        let known = self.store.newest();
         let mut objects = Vec::new();
         let mut token: Option<String> = None;
         let version = loop {
@@ -148,7 +150,11 @@ impl<K: Object> Informer<K> {
                 None => break page.metadata.resource_version.unwrap_or_default(),
             }
         };
-        self.store.replace(objects, version.parse().unwrap_or(0));
+        let at = version.parse().unwrap_or(0);
+        if went_back(at, known) {
+            warn!(kind = %kind, known, now = at, "the server went back to an earlier state; only its list counts now");
+        }
+        self.store.replace(objects, at, known);
         self.store.forget_failures();
         Ok(version)
     }

@@ -65,6 +65,20 @@ pub struct Store<K: Object> {
 /// So many failures in a row, with growing pauses between them, are seconds without an answer.
 const TOO_MANY_FAILURES: u32 = 5;
 
+/// A horizon beyond which nothing is known.
+const EVERYTHING: u64 = u64::MAX;
+
+/// Whether a list shows that the server was put back to an earlier state, as by a restored backup. A list without a version
+/// says nothing.
+pub(super) fn went_back(version: u64, known: u64) -> bool {
+    0 < version && version < known
+}
+
+/// Whether a copy replaces the one that is known: it is newer, or it comes from a list that knows better.
+fn is_news(version: u64, known: u64, horizon: u64) -> bool {
+    version > known || horizon == EVERYTHING || (known <= horizon && version != known)
+}
+
 struct Inner<K> {
     objects: Slots<K>,
     /// One for each index of the store.
@@ -179,19 +193,24 @@ impl<K: Object> Store<K> {
 
     /// Takes in an object if it is newer than what is known; `true` if it was.
     pub fn apply(&self, object: K) -> bool {
+        self.take(object, 0)
+    }
+
+    /// The same for an object of a list: of what is known up to `horizon`, the list knows better.
+    fn take(&self, object: K, horizon: u64) -> bool {
         if object.is_gone() {
-            return self.remove(&object.key(), object.version());
+            return self.remove(&object.key(), object.version().max(horizon));
         }
         let change = {
             let mut inner = self.inner.write();
             let key = object.key();
             let version = object.version();
-            if inner.deleted.get(&key).is_some_and(|at| version <= *at) {
+            if inner.deleted.get(&key).is_some_and(|at| version <= *at && *at > horizon) {
                 return false;
             }
             let slot = inner.objects.find(&key);
             let old = slot.and_then(|slot| inner.objects.get(slot)).cloned();
-            if old.as_ref().is_some_and(|old| version <= old.version()) {
+            if old.as_ref().is_some_and(|old| !is_news(version, old.version(), horizon)) {
                 return false;
             }
             inner.deleted.remove(&key);
@@ -225,20 +244,34 @@ impl<K: Object> Store<K> {
         true
     }
 
-    /// Takes in a whole list made at `version`: what is not in it and not newer than it is deleted.
-    pub fn replace(&self, objects: Vec<K>, version: u64) {
+    /// The newest version that was heard of.
+    pub fn newest(&self) -> u64 {
+        let inner = self.inner.read();
+        let versions = inner.objects.iter().map(|object| object.version());
+        versions.chain(inner.deleted.values().copied()).chain([inner.told]).max().unwrap_or_default()
+    }
+
+    /// Takes in a whole list made at `version`: what is not in it and not newer than it is deleted, and what it has otherwise
+    /// than known up to then is taken from it. `known` is the newest version that was heard of before the list was asked
+    /// for. Lists are never older than that, unless the server was put back to an earlier state: then nothing counts but
+    /// the list.
+    pub fn replace(&self, objects: Vec<K>, version: u64, known: u64) {
+        let horizon = if went_back(version, known) { EVERYTHING } else { version };
         let listed: BTreeSet<ObjectKey> = objects.iter().map(Object::key).collect();
         let missing: BTreeSet<ObjectKey> = {
             let inner = self.inner.read();
             inner.objects.iter().map(|object| object.key()).filter(|key| !listed.contains(key)).collect()
         };
         for key in missing {
-            self.remove(&key, version);
+            self.remove(&key, horizon);
         }
         for object in objects {
-            self.apply(object);
+            self.take(object, horizon);
         }
-        self.inner.write().deleted.retain(|_, at| *at > version);
+        let mut inner = self.inner.write();
+        inner.deleted.retain(|_, at| *at > horizon);
+        inner.told = inner.told.min(version);
+        drop(inner);
         self.synced.send_replace(true);
     }
 
@@ -390,10 +423,40 @@ mod tests {
         store.apply(object("a", 1, "x"));
         store.apply(object("b", 2, "x"));
         store.apply(object("own-write", 12, "x"));
-        store.replace(vec![object("b", 2, "x"), object("c", 8, "y")], 10);
+        store.replace(vec![object("b", 2, "x"), object("c", 8, "y")], 10, 2);
         assert_eq!(*log.lock(), ["->1", "->2", "->12", "1>-", "->8"]);
         assert!(store.get(&ObjectKey::new("n", "own-write")).is_some(), "newer than the list: stays");
         assert!(store.is_synced());
+    }
+
+    /// A restored backup: the list is older than what was heard of before it was asked for.
+    #[test]
+    fn a_server_that_went_back_is_believed() {
+        let store = Store::new(&[BY_APP]);
+        for (name, version) in [("changed", 50), ("later", 60), ("same", 5), ("gone", 20)] {
+            store.apply(object(name, version, "x"));
+        }
+        store.remove(&ObjectKey::new("n", "gone"), 70);
+        assert_eq!(store.newest(), 70);
+        let log = recording(&store);
+        let restored = vec![object("changed", 10, "y"), object("same", 5, "x"), object("gone", 20, "x")];
+        store.replace(restored, 40, store.newest());
+        assert_eq!(*log.lock(), ["60>-", "50>10", "5>5", "->20"]);
+        assert_eq!((store.count(&BY_APP, "x"), store.count(&BY_APP, "y")), (2, 1));
+        assert!(store.apply(object("later", 41, "y")), "what comes then counts as new");
+        assert!(store.newest() < 50);
+    }
+
+    /// The server went back and on again before it was asked: no version tells, but the list is the newer word.
+    #[test]
+    fn a_list_knows_better_than_anything_older() {
+        let store = Store::new(&[BY_APP]);
+        store.apply(object("a", 50, "x"));
+        store.apply(object("own-write", 90, "x"));
+        store.replace(vec![object("a", 10, "y"), object("own-write", 70, "y")], 80, 60);
+        let version = |name: &str| store.get(&ObjectKey::new("n", name)).unwrap().version();
+        assert_eq!(version("a"), 10);
+        assert_eq!(version("own-write"), 90, "written while the list was under way");
     }
 
     #[test]
