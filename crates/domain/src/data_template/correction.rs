@@ -10,6 +10,7 @@ use capm3_api::{
 };
 
 use super::{data_template_for, domain_key, maps_domains};
+use crate::host::has_image;
 
 /// A new value for `spec.dataTemplate`. Prints as a sentence for the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl fmt::Display for Correction {
 
 /// Whether the machine's `spec.dataTemplate` has to be rewritten before the next step.
 ///
-/// Until a claim exists, the rack decides ([`data_template_for`]). From then on the claim does: a rewrite of the
+/// Until a claim exists or the host was told what to run, the rack decides ([`data_template_for`]). From then on the claim does: a rewrite of the
 /// machine by others is put right, and changes of mapping, domain or host have no effect. A machine whose template
 /// maps no domains is left alone throughout.
 ///
@@ -69,6 +70,8 @@ pub fn correction(
         Some(claim) => (Some(claim.spec.template.clone()?), None),
         // Rendered data without a claim in sight: the claim is being moved or deleted, so nothing may shift now.
         None if machine.status.rendered_data.is_some() => return None,
+        // A host that was told what to run does not read its data again.
+        None if host.is_some_and(has_image) => return None,
         None => {
             (data_template_for(machine, host, Some(template)), domain_key(machine, host).map(str::to_owned))
         }
@@ -164,6 +167,24 @@ mod tests {
         let mut machine = machine("rack1", json!({"name": "dt"}));
         machine.status.rendered_data = Some(ObjectRef::new("ns", "dt-0"));
         assert_eq!(correction(&machine, None, Some(&template()), None), None);
+    }
+
+    /// It would get an index and addresses that its node never hears of.
+    #[test]
+    fn a_machine_whose_host_was_told_what_to_run_stays_as_it_is() {
+        for payload in
+            [json!({"image": {"url": "http://image"}}), json!({"customDeploy": {"method": "install"}})]
+        {
+            let host: BareMetalHost = serde_json::from_value(
+                json!({"metadata": {"labels": {label::FAILURE_DOMAIN: "rack1"}}, "spec": payload}),
+            )
+            .unwrap();
+            let machine = machine("", serde_json::Value::Null);
+            assert_eq!(correction(&machine, Some(&host), Some(&template()), None), None, "{payload}");
+            let mut blank = host.clone();
+            (blank.spec.image, blank.spec.custom_deploy) = (None, None);
+            assert!(correction(&machine, Some(&blank), Some(&template()), None).is_some());
+        }
     }
 
     #[test]

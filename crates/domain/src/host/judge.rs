@@ -144,7 +144,7 @@ fn error_of(host: &BareMetalHost) -> Option<String> {
 }
 
 /// Whether something is to be put on the disk.
-pub(super) fn has_image(host: &BareMetalHost) -> bool {
+pub fn has_image(host: &BareMetalHost) -> bool {
     let filled = |text: &Option<Box<str>>| text.as_ref().is_some_and(|text| !text.is_empty());
     let image = host.spec.image.as_ref().is_some_and(|image| filled(&image.url));
     let deploy = host.spec.custom_deploy.as_ref();

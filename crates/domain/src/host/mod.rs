@@ -24,7 +24,7 @@ pub use belonging::{Bond, Holdings, bond, holdings, rightful_other};
 pub use choose::{Chosen, HostChoice, HostOutcome, QuickChoice, choose, domain_of};
 pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
 pub use hindrance::{Hindrance, hindrance};
-pub use judge::{Standing, could_be_taken, judge};
+pub use judge::{Standing, could_be_taken, has_image, judge};
 pub use known::{has_user_data_of, is_left_of, is_on_its_way_back, known_host, known_host_uid};
 pub use line::{booking_turned, order_of_line, waits_for_booked};
 pub use predecessor::is_of_predecessor;
