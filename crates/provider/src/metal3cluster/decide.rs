@@ -151,14 +151,12 @@ fn delete(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
     }
     let stamp = Stamp { now, generation: new.metadata.generation };
     // The count is left out of the message: it would cost a write for each Machine that goes.
-    conditions::set(
-        &mut new.status.conditions,
-        stamp,
-        condition::READY,
-        false,
-        reason::DELETING,
-        "waiting for the Machines of the Cluster to be gone",
-    );
+    let message = "waiting for the Machines of the Cluster to be gone";
+    let (type_, why, status) = (condition::READY, reason::DELETING, &mut new.status);
+    let legacy = conditions::legacy(&mut status.deprecated);
+    conditions::set_legacy_false(legacy, now, type_, Severity::Info, why, message);
+    conditions::set(&mut status.conditions, stamp, type_, false, why, message);
+    conditions::set(&mut status.conditions, stamp, condition::PAUSED, false, reason::NOT_PAUSED, "");
     End::WaitFor(format!("{} Machines to be gone", snapshot.machines))
 }
 

@@ -217,6 +217,21 @@ fn legacy(plan: &Plan) -> Vec<(String, String)> {
     conditions.as_array().unwrap().iter().map(|c| (text(c, "type"), text(c, "status"))).collect()
 }
 
+/// While it waits for Machines, it does not tell of a pause that is over, and both generations say that it goes.
+#[test]
+fn a_cluster_that_goes_says_so_in_both_generations() {
+    let mut object = deleting();
+    object["metadata"]["annotations"] = json!({annotation::PAUSED: ""});
+    let paused = applied(object.clone(), &decide(&snapshot(object, None, 2), "t"));
+    let mut woken = paused;
+    woken["metadata"]["annotations"] = json!({});
+    let plan = decide(&snapshot(woken, None, 2), "t2");
+    assert_eq!(condition_of(&plan, condition::PAUSED)["status"], "False");
+    let legacy = patched(&plan, "/status/deprecated/v1beta1/conditions");
+    let ready = legacy.as_array().unwrap().iter().find(|c| c["type"] == "Ready").unwrap();
+    assert_eq!((&ready["status"], &ready["reason"]), (&json!("False"), &json!("Deleting")));
+}
+
 /// The condition `Paused` shows the cause, Cluster or annotation or both; nothing else happens, not even deletion.
 #[test]
 fn cl8_a_pause_shows_its_cause_and_stops_everything() {
