@@ -7,7 +7,10 @@ use capm3_api::{
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
     vocabulary::{condition, event, finalizer, label, reason},
 };
-use capm3_domain::data_template::{correction, machine_template_name};
+use capm3_domain::{
+    data_template::{correction, machine_template_name},
+    host::has_image,
+};
 use capm3_engine::End;
 use kube::core::ObjectMeta;
 
@@ -166,8 +169,8 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
     let missing = pass.snapshot.missing_secrets.iter();
     let missing: Vec<String> =
         missing.map(|(field, name)| format!("Secret {name}, which spec.{field} names")).collect();
-    // A host that has its image has read them.
-    if !missing.is_empty() && pass.snapshot.host.as_ref().is_none_or(|host| host.spec.image.is_none()) {
+    // A host that was told what to run has read them.
+    if !missing.is_empty() && !pass.snapshot.host.as_deref().is_some_and(has_image) {
         return not_yet(pass, missing.join(" and "));
     }
     let Some(template) = pass.new.spec.data_template.clone() else {
