@@ -174,6 +174,8 @@ pub mod reason {
     pub const CREATE_ERROR: &str = "CreateError";
     /// Provisioned and cannot be kept in line.
     pub const UPDATE_ERROR: &str = "UpdateError";
+    /// The host cannot be given back.
+    pub const DELETION_FAILED: &str = "DeletionFailed";
     /// The data is not rendered yet.
     pub const WAITING_FOR_DATA: &str = "WaitingForMetal3Data";
     /// The rendered Secrets are there.

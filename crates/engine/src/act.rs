@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Error)]
 #[error("{what}")]
 pub struct ActError {
-    /// The write.
+    /// The write, without its content.
     pub what: String,
     /// Why.
     #[source]
@@ -59,7 +59,7 @@ impl Acting<'_> {
                 if source.is_outdated_view() || source.may_have_taken_effect() {
                     executor.refresh(write).await;
                 }
-                return Err(ActError { what: write.to_string(), source });
+                return Err(ActError { what: write.aim(), source });
             }
         }
         for note in &part.events {

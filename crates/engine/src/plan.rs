@@ -202,16 +202,27 @@ impl Plan {
     }
 }
 
+impl Write {
+    /// What is done to which object, without its content.
+    pub fn aim(&self) -> String {
+        match self {
+            Self::Create { kind, key, .. } => format!("create {kind} {key}"),
+            Self::Patch { kind, key, subresource, .. } => {
+                let part = subresource.map(|s| format!("/{s}")).unwrap_or_default();
+                format!("patch {kind}{part} {key}")
+            }
+            Self::Delete { kind, key, .. } => format!("delete {kind} {key}"),
+        }
+    }
+}
+
 impl fmt::Display for Write {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.aim())?;
         match self {
-            Self::Create { kind, key, .. } => write!(f, "create {kind} {key}"),
-            Self::Patch { kind, key, subresource, patch, .. } => {
-                let shown = if kind.kind == "Secret" { "(hidden)".to_owned() } else { patch.to_string() };
-                let part = subresource.map(|s| format!("/{s}")).unwrap_or_default();
-                write!(f, "patch {kind}{part} {key} {shown}")
-            }
-            Self::Delete { kind, key, .. } => write!(f, "delete {kind} {key}"),
+            Self::Patch { kind, .. } if kind.kind == "Secret" => f.write_str(" (hidden)"),
+            Self::Patch { patch, .. } => write!(f, " {patch}"),
+            Self::Create { .. } | Self::Delete { .. } => Ok(()),
         }
     }
 }

@@ -133,7 +133,7 @@ async fn one_by_one<P: Pass, F: Future<Output = Result<(), ActError>>>(
 }
 
 /// The server's words, if it looked at the write and did not want it. Overload and absence are no refusals.
-fn refusal(failure: &ActError) -> Option<String> {
+pub(crate) fn refusal(failure: &ActError) -> Option<String> {
     match &failure.source {
         ApiError::Refused { code, message, .. } if (400..500).contains(code) && *code != 429 => {
             Some(message.clone())

@@ -1,9 +1,12 @@
 //! Whether the installed kind of hosts has the fields in which machines hand over their data. An older host operator
 //! may come without; the API server then drops what it does not know, and a node would boot without its network.
 
+use std::time::Duration;
+
 use capm3_engine::{ApiClient, ApiError, ObjectKey, ResourceKind};
+use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::OnceCell;
+use tokio::time::Instant;
 use tracing::warn;
 
 /// Name of the CRD.
@@ -13,16 +16,31 @@ const VERSION: &str = "v1alpha1";
 /// Fields that machines fill.
 const FIELDS: [&str; 2] = ["metaData", "networkData"];
 
-/// What the installed CRD of hosts lacks, read once.
+/// How often a CRD that lacks something is read again: the way out is to install a newer one.
+pub(crate) const AGAIN: Duration = Duration::from_secs(60);
+
+/// What the installed CRD of hosts lacks, and when it was read; read once if it is complete.
 #[derive(Debug, Default)]
 pub(crate) struct HostCrd {
-    lacks: OnceCell<Vec<&'static str>>,
+    lacks: Mutex<Option<(Vec<&'static str>, Instant)>>,
 }
 
 impl HostCrd {
     /// Fields of a host's spec that the CRD does not have. A CRD that may not be read is taken as complete.
-    pub(crate) async fn lacks(&self, client: &ApiClient) -> &[&'static str] {
-        self.lacks.get_or_try_init(|| read(client)).await.map_or(&[], Vec::as_slice)
+    pub(crate) async fn lacks(&self, client: &ApiClient) -> Vec<&'static str> {
+        let known = self.lacks.lock().clone();
+        if let Some((lacks, at)) = &known
+            && (lacks.is_empty() || at.elapsed() < AGAIN)
+        {
+            return lacks.clone();
+        }
+        match read(client).await {
+            Ok(lacks) => {
+                *self.lacks.lock() = Some((lacks.clone(), Instant::now()));
+                lacks
+            }
+            Err(_) => known.map(|(lacks, _)| lacks).unwrap_or_default(),
+        }
     }
 }
 
@@ -38,8 +56,9 @@ pub fn definitions() -> ResourceKind {
 
 async fn read(client: &ApiClient) -> Result<Vec<&'static str>, ApiError> {
     let crd = match client.get::<Value>(&definitions(), &ObjectKey::new("", NAME)).await {
-        // Whoever does not answer is asked again.
+        // Whoever does not answer, or cannot at the moment, is asked again.
         Err(error @ ApiError::NoAnswer { .. }) => return Err(error),
+        Err(error @ ApiError::Refused { code: 429 | 500.., .. }) => return Err(error),
         answer => answer.unwrap_or_default(),
     };
     let lacks = crd.as_ref().map(lacking).unwrap_or_default();

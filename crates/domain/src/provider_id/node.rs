@@ -22,6 +22,8 @@ pub struct NodeQuestion<'a> {
     pub expected: &'a ProviderId,
     /// Uid of the host.
     pub host_uid: &'a str,
+    /// The uid in the machine's legacy ID, where no host has it any more: moved hosts have new ones, and Nodes run on.
+    pub former_uid: Option<&'a str>,
     /// Host names of the machine, from its addresses.
     pub hostnames: &'a [String],
     /// Whether a cloud provider gives Nodes their IDs; then the Node is never written.
@@ -47,8 +49,7 @@ impl<'a> Nodes<'a> {
     pub fn among(question: &NodeQuestion<'_>, nodes: impl IntoIterator<Item = &'a Node>) -> Self {
         let mut found = Self::default();
         for node in nodes {
-            let id = read(node);
-            if id.is_some_and(|id| id.is_of_host(question.expected, question.host_uid)) {
+            if read(node).is_some_and(|id| is_of_host(question, &id)) {
                 found.with_id_of_host.push(node);
             }
             if !question.host_uid.is_empty() && node.metadata.label(NODE_UUID) == Some(question.host_uid) {
@@ -179,6 +180,7 @@ impl fmt::Display for NodeConflict {
 /// let expected = ProviderId::new("ns", "h", "m");
 /// let question = NodeQuestion {
 ///     machine_id: None, expected: &expected, host_uid: "uid-h", hostnames: &[], cloud_provider: false, has_config_ref: true,
+///     former_uid: None,
 /// };
 /// let node = serde_json::from_str(r#"{"metadata": {"name": "n", "labels": {"metal3.io/uuid": "uid-h"}}}"#).unwrap();
 /// let decision = decide_node(&question, &Nodes::among(&question, [&node]));
@@ -247,11 +249,16 @@ fn is_accepted(question: &NodeQuestion<'_>, node: &Node) -> bool {
     match read(node) {
         Some(SomeProviderId::Current(id)) => id == *question.expected,
         Some(legacy @ SomeProviderId::Legacy { .. }) => {
-            legacy.is_of_host(question.expected, question.host_uid)
-                && question.machine_id == node.spec.provider_id.as_deref()
+            is_of_host(question, &legacy) && question.machine_id == node.spec.provider_id.as_deref()
         }
         _ => false,
     }
+}
+
+/// Whether an ID is of the host, as it is or as it was before it was moved.
+fn is_of_host(question: &NodeQuestion<'_>, id: &SomeProviderId) -> bool {
+    let is_former = |former| matches!(id, SomeProviderId::Legacy { host_uid } if host_uid == former);
+    id.is_of_host(question.expected, question.host_uid) || question.former_uid.is_some_and(is_former)
 }
 
 fn matched(node: &Node) -> NodeDecision {

@@ -19,13 +19,14 @@ fn node((name, id, uuid, hostname): (&str, &str, &str, &str)) -> Node {
 #[derive(Clone, Copy)]
 struct Setup {
     machine_id: Option<&'static str>,
+    former_uid: Option<&'static str>,
     hostname: Option<&'static str>,
     cloud: bool,
     config_ref: bool,
 }
 
 const WITH_CONFIG_REF: Setup =
-    Setup { machine_id: None, hostname: Some("n1"), cloud: false, config_ref: true };
+    Setup { machine_id: None, former_uid: None, hostname: Some("n1"), cloud: false, config_ref: true };
 const PLAIN_SECRET: Setup = Setup { config_ref: false, ..WITH_CONFIG_REF };
 const CLOUD: Setup = Setup { cloud: true, ..WITH_CONFIG_REF };
 
@@ -37,6 +38,7 @@ fn decide(setup: Setup, nodes: &[(&str, &str, &str, &str)]) -> String {
         machine_id: setup.machine_id,
         expected: &expected,
         host_uid: "uid-h",
+        former_uid: setup.former_uid,
         hostnames: &hostnames,
         cloud_provider: setup.cloud,
         has_config_ref: setup.config_ref,
@@ -146,6 +148,14 @@ fn a_legacy_id_is_read_where_machine_and_node_have_it_and_never_written() {
     let old_machine = Setup { machine_id: Some(legacy), ..WITH_CONFIG_REF };
     assert_eq!(decide(old_machine, &[("n1", legacy, "", "")]), format!("matched n1 {legacy}"));
     assert_eq!(decide(old_machine, &[("n1", legacy, "uid-h", "")]), format!("matched n1 {legacy}"));
+    // After a move hosts have other uids; machines and Nodes keep what they have in common.
+    let moved = Setup { machine_id: Some("metal3://former"), former_uid: Some("former"), ..WITH_CONFIG_REF };
+    let (own, other) = (("n1", "metal3://former", "former", ""), ("n2", "metal3://another", "another", ""));
+    assert_eq!(decide(moved, &[own, other]), "matched n1 metal3://former");
+    assert!(
+        decide(moved, &[own, ("n2", legacy, "uid-h", "")]).starts_with("conflict"),
+        "two Nodes of one host"
+    );
     assert_eq!(
         decide(WITH_CONFIG_REF, &[("n1", legacy, "uid-h", "")]),
         format!("conflict: Node n1 has the provider ID {legacy}, expected {EXPECTED}")

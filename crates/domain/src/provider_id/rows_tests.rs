@@ -24,6 +24,7 @@ fn decided(machine_id: Option<&str>, cloud: bool, config: bool, nodes: &[Node]) 
         machine_id,
         expected: &expected,
         host_uid: "uid-h",
+        former_uid: None,
         hostnames: &names,
         cloud_provider: cloud,
         has_config_ref: config,

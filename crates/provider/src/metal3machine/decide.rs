@@ -11,7 +11,8 @@ use capm3_api::{
 use capm3_engine::{End, EventNote, ObjectKey, Plan};
 
 use super::{
-    Snapshot, Stage, associate, data, delete, live::Question, node, pause, silence::silence, status::Status,
+    Snapshot, Stage, associate, data, delete, live::Question, node, pause, refusal, silence::silence,
+    status::Status,
 };
 use crate::{conditions, finalizers::add_finalizer};
 
@@ -70,6 +71,8 @@ pub(super) struct Pass<'a> {
     pub(super) best_effort: Plan,
     /// Whether the status is written although the look goes on at once: what it says is not known any more later.
     pub(super) say_now: bool,
+    /// Whether the end of a pause is to be written on the host.
+    pub(super) wakes_host: bool,
     pub(super) awaits: Awaits,
     pub(super) stage: Stage,
     /// Events about what only the status tells apart from the last look: recorded when the status is written.
@@ -91,6 +94,7 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
         ask: None,
         best_effort: Plan::done(),
         say_now: false,
+        wakes_host: false,
         awaits: Awaits::Nothing,
         stage: Stage::default(),
         with_status: Vec::new(),
@@ -158,8 +162,7 @@ impl<'a> Pass<'a> {
 
     /// Whether the machine was fully provisioned once.
     pub(super) fn is_provisioned(&self) -> bool {
-        self.new.spec.provider_id.as_ref().is_some_and(|id| !id.is_empty())
-            && Initialization::is_provisioned(&self.new.status.initialization)
+        is_provisioned(&self.new)
     }
 
     /// Ends the look with a question to the server.
@@ -245,6 +248,9 @@ impl<'a> Pass<'a> {
         if self.ask.is_some() {
             return Decision { ask: self.ask, ..Decision::default() };
         }
+        if let Some(sentence) = &self.snapshot.refused {
+            return refusal::tell(self, sentence);
+        }
         let others = std::mem::take(&mut self.others);
         if self.new.metadata.has_finalizer(finalizer::MACHINE) {
             plan.update_object(old, &self.new);
@@ -282,7 +288,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Writes the status if its content changed and is worth a word already; else the last word is written later.
-    fn say(&mut self, old: &Metal3Machine, plan: &mut Plan, end: End) -> End {
+    pub(super) fn say(&mut self, old: &Metal3Machine, plan: &mut Plan, end: End) -> End {
         self.status().summarise();
         self.settle_conditions(old);
         if old.status == self.new.status {
@@ -296,6 +302,12 @@ impl<'a> Pass<'a> {
         plan.events.append(&mut self.with_status);
         end
     }
+}
+
+/// Whether a machine was fully provisioned once.
+pub(super) fn is_provisioned(machine: &Metal3Machine) -> bool {
+    machine.spec.provider_id.as_ref().is_some_and(|id| !id.is_empty())
+        && Initialization::is_provisioned(&machine.status.initialization)
 }
 
 /// The older conditions of a machine.

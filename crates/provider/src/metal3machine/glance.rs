@@ -10,7 +10,7 @@ use capm3_api::{
 };
 use capm3_engine::{End, ObjectKey, Reader};
 
-use super::{Decision, Live, Nodes, Snapshot, Stage, decide, observe};
+use super::{Decision, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
 use crate::{finalizers::add_finalizer, workload::Workload};
 
 /// What was seen and what follows from it.
@@ -39,12 +39,23 @@ pub fn glance(reader: &impl Reader, key: &ObjectKey) -> Option<Glance> {
 impl Glance {
     /// What the machine waits for, as the controller says it; `None` if it does not wait.
     pub fn waits_for(&self) -> Option<&str> {
+        if let Some(refused) = self.refused() {
+            return Some(refused);
+        }
         let End::WaitFor(words) = &self.decision.plan.end else { return None };
         // The Nodes are not looked at here, so of them the controller's own last word counts.
         let is_silent =
             self.decision.stage == Stage::Node && matches!(self.snapshot.nodes, Nodes::NotConnected);
         let said = said_of_node(&self.snapshot.metal3_machine).filter(|_| is_silent);
         Some(said.unwrap_or(words))
+    }
+}
+
+impl Glance {
+    /// What the controller wants to write and the server refuses, as the controller said it.
+    pub fn refused(&self) -> Option<&str> {
+        let is_open = !self.decision.plan.writes.is_empty();
+        refusal::said(&self.snapshot.metal3_machine).filter(|_| is_open)
     }
 }
 

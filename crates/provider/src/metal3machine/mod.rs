@@ -17,6 +17,7 @@ mod node;
 mod observe;
 mod offers;
 mod pause;
+mod refusal;
 mod silence;
 mod stage;
 mod status;
@@ -43,6 +44,7 @@ use tracing::debug;
 
 use crate::{
     context::{Context, boxed},
+    host_crd,
     workload::Workload,
 };
 
@@ -76,8 +78,31 @@ async fn reconcile(context: &Context, key: &ObjectKey, awaits: &mut Awaits) -> O
     }
     let mut live = Live::default();
     let lacks = context.host_crd.lacks(&context.client).await;
+    let outcome = look_and_act(context, key, awaits, &mut live, &lacks).await;
+    if let Outcome::Failed(failure) = &outcome
+        && let Some(sentence) = refusal::sentence(failure)
+    {
+        let told = look(context, key, &live, &lacks, Some(sentence));
+        if let Err(error) = context.executor.act(&told.plan).await {
+            debug!(%key, %error, cause = %error.source, "a refusal could not be told");
+        }
+    }
+    match outcome {
+        // Nobody tells of a newer CRD.
+        Outcome::Settled if !lacks.is_empty() => Outcome::After(host_crd::AGAIN),
+        outcome => outcome,
+    }
+}
+
+async fn look_and_act(
+    context: &Context,
+    key: &ObjectKey,
+    awaits: &mut Awaits,
+    live: &mut Live,
+    lacks: &[&'static str],
+) -> Outcome {
     for _ in 0..QUESTIONS {
-        let mut first = Some(look(context, key, &live, lacks));
+        let mut first = Some(look(context, key, live, lacks, None));
         if let Some(write) = first.as_ref().and_then(|decision| decision.node.clone()) {
             first = None;
             if let Err(source) = tell_node(context, &write).await {
@@ -87,7 +112,7 @@ async fn reconcile(context: &Context, key: &ObjectKey, awaits: &mut Awaits) -> O
         }
         let (mut asked, mut best_effort) = (None, Plan::done());
         let outcome = drive(&context.executor, || {
-            let decision = first.take().unwrap_or_else(|| look(context, key, &live, lacks));
+            let decision = first.take().unwrap_or_else(|| look(context, key, live, lacks, None));
             (asked, best_effort) = (decision.ask, decision.best_effort);
             *awaits = decision.awaits;
             decision.plan
@@ -99,14 +124,21 @@ async fn reconcile(context: &Context, key: &ObjectKey, awaits: &mut Awaits) -> O
             }
             return outcome;
         };
-        if let Err(error) = live::ask(context, key, question, &mut live).await {
+        if let Err(error) = live::ask(context, key, question, live).await {
             return Outcome::Failed(error);
         }
     }
     Outcome::Restless
 }
 
-fn look(context: &Context, key: &ObjectKey, live: &Live, host_lacks: &[&'static str]) -> Decision {
+/// Looks and decides; `refused` is what the server did not want, which is all there is to say then.
+fn look(
+    context: &Context,
+    key: &ObjectKey,
+    live: &Live,
+    host_lacks: &[&'static str],
+    refused: Option<String>,
+) -> Decision {
     let workload = |cluster: &ObjectKey| context.workloads.get(cluster);
     let Some(mut snapshot) = observe::observe_to_act(&*context.caches, workload, key) else {
         return Decision { plan: Plan::done(), ..Decision::default() };
@@ -114,6 +146,7 @@ fn look(context: &Context, key: &ObjectKey, live: &Live, host_lacks: &[&'static 
     snapshot.fast_track = context.fast_track;
     snapshot.live = live.clone();
     snapshot.host_lacks = host_lacks.to_vec();
+    snapshot.refused = refused;
     let decision = decide(&snapshot, &context.clock.now_text());
     if let Some(cluster) = &decision.connect {
         context.workloads.ensure(cluster);

@@ -43,6 +43,7 @@ fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -
         machine_id: machine_id.as_deref(),
         expected: &expected,
         host_uid: host.metadata.uid_str(),
+        former_uid: candidates.former_uid.as_deref(),
         hostnames: &names,
         cloud_provider: external_cloud_provider(pass),
         has_config_ref: snapshot.machine.as_ref().is_some_and(|m| m.spec.bootstrap.has_config_ref()),

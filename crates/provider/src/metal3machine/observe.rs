@@ -84,6 +84,8 @@ pub struct Snapshot {
     pub nodes: Nodes,
     /// Fields of a host's spec that the installed CRD does not have.
     pub host_lacks: Vec<&'static str>,
+    /// What the server has just refused to do for this machine.
+    pub refused: Option<String>,
     /// Whether released hosts stay powered on for faster provisioning.
     pub fast_track: bool,
     /// What was read from the server itself during this look.
@@ -121,6 +123,8 @@ pub enum Nodes {
 pub struct NodeCandidates {
     /// By a provider ID of the host.
     pub with_id_of_host: Vec<Arc<Node>>,
+    /// The uid in the machine's legacy provider ID, where no host has it any more.
+    pub former_uid: Option<String>,
     /// By the label `metal3.io/uuid`.
     pub with_uuid: Vec<Arc<Node>>,
     /// By the label `kubernetes.io/hostname`.
@@ -260,7 +264,7 @@ fn observe_all_but_candidates(
         None => held_data_templates(reader, &metal3_machine, template.as_deref()),
         Some(_) => BTreeSet::new(),
     };
-    let nodes = observe_nodes(&metal3_machine, host.as_deref(), machine.as_deref(), workload);
+    let nodes = observe_nodes(reader, &metal3_machine, host.as_deref(), machine.as_deref(), workload);
     Some(Snapshot {
         owner,
         machine,
@@ -283,6 +287,7 @@ fn observe_all_but_candidates(
         stranded_secrets: given_secrets(reader, &metal3_machine, |secret| secret.is_some_and(stays_behind)),
         nodes,
         host_lacks: Vec::new(),
+        refused: None,
         fast_track: false,
         live: Live::default(),
         metal3_machine,
@@ -427,6 +432,7 @@ fn rendered_data(machine: &Metal3Machine, claim: Option<&Metal3DataClaim>) -> Op
 }
 
 fn observe_nodes(
+    reader: &impl Reader,
     metal3_machine: &Metal3Machine,
     host: Option<&BareMetalHost>,
     machine: Option<&Machine>,
@@ -452,9 +458,15 @@ fn observe_nodes(
             let uid = host.metadata.uid_str();
             let mut with_id_of_host = store.by_index(&NODES_BY_HOST, &host_key);
             with_id_of_host.extend(store.by_index(&NODES_BY_HOST, uid));
+            // After a move the host has another uid than the legacy ID that machine and Node have in common.
+            let former_uid = known_host_uid(metal3_machine)
+                .filter(|former| former != uid && reader.count(&HOSTS_BY_UID, former) == 0);
+            let of_former = former_uid.iter().flat_map(|former| store.by_index(&NODES_BY_HOST, former));
+            with_id_of_host.extend(of_former);
             let names = hostnames(metal3_machine);
             Nodes::Known(NodeCandidates {
                 with_id_of_host,
+                former_uid,
                 with_uuid: store.by_index(&NODES_BY_UUID, uid),
                 with_hostname: names.iter().flat_map(|n| store.by_index(&NODES_BY_HOSTNAME, n)).collect(),
             })

@@ -97,6 +97,7 @@ fn rest_host(pass: &mut Pass<'_>) -> Step {
 fn wake_host(pass: &mut Pass<'_>, cluster: &str) {
     let Some(host) = own_host(pass) else { return };
     if let Some(annotations) = unpause(host, cluster) {
+        pass.wakes_host = true;
         annotate(pass, host, host.metadata.resource_version.clone(), annotations);
     }
 }

@@ -160,7 +160,10 @@ fn wake_for_node(waker: &Waker, namespace: &str, node: &Node) {
         Some(SomeProviderId::Current(id)) => {
             waker.by_index(&MACHINES_BY_HOST, &format!("{}/{}", id.namespace(), id.host()));
         }
-        Some(SomeProviderId::Legacy { host_uid }) => uids.push(host_uid),
+        Some(SomeProviderId::Legacy { host_uid }) => {
+            waker.by_index(&MACHINES_BY_HOST, &host_uid);
+            uids.push(host_uid);
+        }
         _ => {}
     }
     for host in uids.iter().flat_map(|uid| caches.by_index(&HOSTS_BY_UID, uid)) {

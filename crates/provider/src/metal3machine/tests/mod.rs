@@ -7,6 +7,7 @@ mod keeping;
 mod observing;
 mod parity;
 mod pausing;
+mod refusing;
 mod releasing;
 mod safety;
 mod stages;
@@ -92,6 +93,7 @@ fn ready_to_choose() -> Snapshot {
         stranded_secrets: Vec::new(),
         nodes: Nodes::NotNeeded,
         host_lacks: Vec::new(),
+        refused: None,
         fast_track: false,
         live: answered(),
     }
