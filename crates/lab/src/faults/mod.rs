@@ -75,9 +75,11 @@ pub enum Fault {
     Closed,
 }
 
-/// Refusals that an API server gives although nothing is wrong with the request.
+/// Refusals that have nothing to do with what is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
+    /// 403: a policy is against it, or the rights are missing.
+    Forbidden,
     /// 409: somebody else was faster.
     Conflict,
     /// 410: the version to watch from is too old.
@@ -93,6 +95,7 @@ pub enum Refusal {
 impl Refusal {
     fn answer(self) -> Response<AnswerBody> {
         let (code, reason) = match self {
+            Self::Forbidden => (StatusCode::FORBIDDEN, "Forbidden"),
             Self::Conflict => (StatusCode::CONFLICT, "Conflict"),
             Self::Expired => (StatusCode::GONE, "Expired"),
             Self::TooMany => (StatusCode::TOO_MANY_REQUESTS, "TooManyRequests"),

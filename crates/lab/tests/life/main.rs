@@ -13,6 +13,7 @@ mod left_behind;
 mod moving;
 mod pausing;
 mod racks;
+mod refused;
 mod release;
 mod reuse;
 mod rows;

@@ -54,6 +54,20 @@ async fn a_cluster_that_cannot_be_reached_is_said_with_its_cause_and_reached_whe
     assert!(text(&get(&lab, "Metal3Machine", &machine), "/spec/providerID").starts_with("metal3://metal3/"));
 }
 
+/// A kubeconfig that cannot be read is never quoted: everybody who may read machines would read its credentials.
+#[tokio::test(start_paused = true)]
+async fn a_broken_kubeconfig_is_named_and_not_quoted() {
+    let (lab, machine) = unreachable().await;
+    let broken =
+        "clusters:\n- name: x\n  cluster:\n    server: https://192.0.2.1\n   token: never-print-me\n";
+    let value = json!({"data": {"value": BASE64_STANDARD.encode(broken)}});
+    patch(&lab, "v1", "Secret", "my-cluster-kubeconfig", value).await;
+    rest(&lab).await;
+    let said = get(&lab, "Metal3Machine", &machine).to_string();
+    assert!(said.contains("Secret metal3/my-cluster-kubeconfig: "), "{said}");
+    assert!(!said.contains("never-print-me"), "{said}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_kubeconfig_that_is_made_anew_leads_to_the_cluster_at_once() {
     let (lab, machine) = unreachable().await;
