@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// A client of one server.
+#[derive(Clone)]
 pub struct Client(kube::Client);
 
 /// What is sent.

@@ -45,7 +45,7 @@ pub enum Real {
     },
     /// Ask the embedded server and a real one the same with raw requests, and compare the answers
     Run(crate::conformance::Args),
-    /// Give a real server every manifest of the design documents, as printed and after `capm3 migrate`
+    /// Give a real server every manifest of the design documents, as printed and after `capm3 migrate`, and what single rows ask
     Seeds(crate::seeds::Args),
     /// Bring the three racks up, scale and delete them on both servers, with manager and world as clients
     E2e,

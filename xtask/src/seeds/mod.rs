@@ -1,10 +1,16 @@
 //! `cargo xtask real seeds`: every YAML block of the design documents, as printed and after `capm3 migrate`, given to a
-//! real API server.
+//! real API server; then the rows of the acceptance list that no block shows whole.
 //!
-//! What is to be said to each is in `tests/seeds/table.txt`; a test asks the embedded server the same.
+//! What is to be said to each block is in `tests/seeds/table.txt`, what to each row in `tests/seeds/rows`; a test asks the
+//! embedded server the same. Blocks are only tried, documents of rows are stored, edited and read back. A real server asks no
+//! webhook of ours: [`writing`] says which part of an answer is the server's and which is asked in process.
 
+mod play;
+mod rows;
+mod server;
 mod table;
 mod verdict;
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -14,36 +20,70 @@ use capm3_offline::migrate::{self, Options};
 use serde_json::{Value, json};
 
 use self::{
+    play::Played,
+    server::Server,
     table::{Expected, Row},
-    verdict::{Server, Verdict},
+    verdict::Verdict,
 };
 use crate::{conformance, conformance::client::Client, real::Cluster};
 
 /// Namespaces that the documents speak of.
 const NAMESPACES: [&str; 2] = ["default", "metal3"];
 
-/// How the blocks are tried.
+/// How the blocks and rows are tried.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Args {
-    /// Print refusals whole
+    /// Print refusals and warnings whole
     #[arg(long)]
     verbose: bool,
 }
 
-/// Gives every block to a cluster that is started for it; fails with what the table says otherwise.
+/// Gives every block and row to a cluster that is started for it; fails with what the tables say otherwise.
 pub fn run(args: &Args) -> Result<()> {
-    let rows = table::read()?;
+    let (blocks, rows) = (table::read()?, rows::read()?);
     let cluster = Cluster::start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let tried = runtime.block_on(async {
+    runtime.block_on(async {
         let client = Client::new(&cluster.kubeconfig()).await?;
         let crds = crds();
         conformance::install(&client, &crds).await?;
-        let server = Server { client, has_rules: false };
+        let server = Server::new(client, false);
         server.until_found(&crds).await?;
-        try_all(&server, &rows).await
-    })?;
-    report(&tried, args.verbose)
+        println!(
+            "on a real API server: schemas, strict fields, warnings of old versions and storage are its own; our rules and \
+             conversion are asked in process"
+        );
+        let of_blocks = report(&try_all(&server, &blocks).await?, args.verbose);
+        let of_rows = play_all(&server, &rows, args.verbose).await;
+        of_blocks.and(of_rows)
+    })
+}
+
+/// Plays every row, each told when it is done.
+async fn play_all(server: &Server, rows: &[rows::Row], verbose: bool) -> Result<()> {
+    ensure_namespaces(server).await?;
+    let (mut writes, mut wrong) = (0, 0);
+    for row in rows {
+        let Played { writes: asked, differences, words } = play::play(server, row).await?;
+        let verdict = if differences.is_empty() { "as it says" } else { "NOT as it says" };
+        println!("{:<5} {verdict}, {asked} asked: {}", row.id, row.sentence);
+        words.iter().filter(|_| verbose).for_each(|line| println!("    {line}"));
+        differences.iter().for_each(|line| eprintln!("{line}"));
+        writes += asked;
+        wrong += differences.len();
+    }
+    let as_expected =
+        if wrong == 0 { "all as the rows say".to_owned() } else { format!("{wrong} otherwise") };
+    println!("{} rows: {writes} writes; {as_expected}", rows.len());
+    ensure!(wrong == 0, "tests/seeds/rows say otherwise");
+    Ok(())
+}
+
+async fn ensure_namespaces(server: &Server) -> Result<()> {
+    for namespace in NAMESPACES {
+        server.ensure_namespace(namespace).await?;
+    }
+    Ok(())
 }
 
 /// Every CRD, none with a webhook: there is nobody to answer for it.
@@ -93,9 +133,7 @@ impl Tried<'_> {
 }
 
 async fn try_all<'a>(server: &Server, rows: &'a [Row]) -> Result<Vec<Tried<'a>>> {
-    for namespace in NAMESPACES {
-        server.ensure_namespace(namespace).await?;
-    }
+    ensure_namespaces(server).await?;
     let mut tried = Vec::new();
     for row in rows {
         let as_printed = Told { expected: &row.as_printed, verdicts: server.verdicts(&row.text).await? };
