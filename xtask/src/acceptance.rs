@@ -1,13 +1,21 @@
 //! `docs/acceptance.md`: which requirement of the design documents is shown by which test.
 //!
-//! A test named `s205_...` shows row S205; the first sentence of its doc comment is the requirement.
+//! A test named `s205_...` shows row S205; the first sentence of its doc comment is the requirement. What a real server is asked
+//! for a row, in `tests/seeds/rows`, is listed beside them. A row that was shown once stays: without a test for it nothing is
+//! generated.
 
-use std::fs;
+use std::{collections::BTreeSet, fs, ops::RangeInclusive};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
 
-use crate::repo;
+use crate::{repo, seeds};
+
+const PAGE: &str = "docs/acceptance.md";
+/// Where tests are looked for.
+const FOLDERS: [&str; 2] = ["crates", "xtask"];
+/// Rows that a test must show, as one does today; rows that join them are held by the page.
+const SHOWN: &[RangeInclusive<u32>] = &[1..=2, 4..=21, 23..=26, 28..=33, 35..=43, 45..=192, 194..=218];
 
 /// A test that shows a row.
 pub struct Row {
@@ -25,7 +33,47 @@ pub struct Row {
 
 /// Writes the table, or fails if it is out of date.
 pub fn generate(check: bool) -> Result<()> {
-    write("docs/acceptance.md", &page(&rows("s")?), check)
+    let mut rows = rows("s")?;
+    lost(&rows, "S", SHOWN, &numbers(PAGE, "S")?).context(PAGE)?;
+    rows.extend(of_a_real_server()?);
+    rows.sort_by(|a, b| (a.number, &a.test).cmp(&(b.number, &b.test)));
+    write(PAGE, &page(&rows), check)
+}
+
+/// What `cargo xtask real seeds` asks for single rows.
+fn of_a_real_server() -> Result<Vec<Row>> {
+    let row = |(id, requirement): (String, String)| {
+        let number = id.trim_start_matches('S').parse();
+        anyhow::Ok(Row {
+            area: "s".to_owned(),
+            number: number.with_context(|| format!("{id} is no row"))?,
+            requirement: requirement.replace('|', "\\|"),
+            test: "cargo xtask real seeds".to_owned(),
+            file: format!("tests/seeds/rows/{}.yaml", id.to_lowercase()),
+        })
+    };
+    seeds::rows_of_a_real_server()?.into_iter().map(row).collect()
+}
+
+/// Fails with the rows that must be shown, or stand on the page, and have no test any more.
+pub fn lost(
+    rows: &[Row],
+    letter: &str,
+    shown: &[RangeInclusive<u32>],
+    on_page: &BTreeSet<u32>,
+) -> Result<()> {
+    let found: BTreeSet<u32> = rows.iter().map(|row| row.number).collect();
+    let wanted: BTreeSet<u32> = shown.iter().cloned().flatten().chain(on_page.iter().copied()).collect();
+    let lost: Vec<String> = wanted.difference(&found).map(|number| format!("{letter}{number}")).collect();
+    ensure!(lost.is_empty(), "no test shows row {} any more: name one after it", lost.join(", "));
+    Ok(())
+}
+
+/// The numbers of the rows of a page, which begin with a letter or none. A page that is not there has none.
+pub fn numbers(file: &str, letter: &str) -> Result<BTreeSet<u32>> {
+    let text = fs::read_to_string(repo::root().join(file)).unwrap_or_default();
+    let pattern = Regex::new(&format!(r"(?m)^\| {letter}(\d+) \|"))?;
+    pattern.captures_iter(&text).map(|found| Ok(found.extract::<1>().1.concat().parse()?)).collect()
 }
 
 /// Writes a generated file, or fails if it is out of date.
@@ -48,7 +96,11 @@ pub fn rows(areas: &str) -> Result<Vec<Row>> {
     ))?;
     let root = repo::root();
     let mut rows = Vec::new();
-    for file in repo::rust_files(&root.join("crates"))? {
+    let mut files = Vec::new();
+    for folder in FOLDERS {
+        files.extend(repo::rust_files(&root.join(folder))?);
+    }
+    for file in files {
         let text = fs::read_to_string(&file)?;
         for found in pattern.captures_iter(&text) {
             let part = |n: usize| found.get(n).map(|m| m.as_str()).unwrap_or_default();
@@ -80,4 +132,28 @@ fn page(rows: &[Row]) -> String {
         ));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: u32) -> Row {
+        let text = String::new;
+        Row { area: text(), number, requirement: text(), test: text(), file: text() }
+    }
+
+    #[test]
+    fn a_row_that_lost_its_test_is_named_whether_it_is_wanted_or_on_the_page() {
+        let (rows, on_page) = ([row(1), row(3)], BTreeSet::from([3, 7]));
+        lost(&rows, "S", &[1..=1, 3..=3], &BTreeSet::from([3])).unwrap();
+        let told = lost(&rows, "S", &[1..=3], &on_page).unwrap_err().to_string();
+        assert!(told.contains("row S2, S7 "), "{told}");
+    }
+
+    #[test]
+    fn the_rows_of_both_pages_are_counted() {
+        assert!(numbers(PAGE, "S").unwrap().len() > 200);
+        assert!(numbers("docs/parity.md", "").unwrap().len() > 70);
+    }
 }

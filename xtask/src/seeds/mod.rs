@@ -59,6 +59,11 @@ pub fn run(args: &Args) -> Result<()> {
     })
 }
 
+/// Ids and sentences of the rows that a real server is asked for.
+pub fn rows_of_a_real_server() -> Result<Vec<(String, String)>> {
+    Ok(rows::read()?.into_iter().map(|row| (row.id, row.sentence)).collect())
+}
+
 /// Plays every row, each told when it is done.
 async fn play_all(server: &Server, rows: &[rows::Row], verbose: bool) -> Result<()> {
     ensure_namespaces(server).await?;
