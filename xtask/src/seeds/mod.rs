@@ -13,6 +13,8 @@ mod verdict;
 mod writing;
 
 #[cfg(test)]
+mod in_a_lab;
+#[cfg(test)]
 mod tests;
 
 use anyhow::{Result, ensure};
