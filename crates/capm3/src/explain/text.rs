@@ -50,7 +50,8 @@ fn facts(explanation: &Explanation) -> Vec<Line> {
     let mut facts: Vec<(&str, Line)> = Vec::new();
     let plain = |text: &str| Line::of(Paint::Plain, one_line(text));
     facts.extend(explanation.why.iter().map(|why| ("Why:", plain(why))));
-    facts.push(("Who must act:", plain(&explanation.who.to_string())));
+    let sooner = explanation.or_who.map(|who| format!("; or sooner {who}")).unwrap_or_default();
+    facts.push(("Who must act:", plain(&format!("{}{sooner}", explanation.who))));
     for (number, advice) in explanation.what_to_do.iter().enumerate() {
         facts.push((if number == 0 { "What to do:" } else { "or:" }, plain(&advice.text)));
         let command = advice.command.as_deref().map(one_line);

@@ -52,6 +52,46 @@ fn trouble_with_the_host_of_a_ready_machine_is_told() {
     }
 }
 
+/// A machine's own host may be paused by a person, by a tool that says its name, or by the provider itself.
+#[test]
+fn the_own_host_of_a_machine_that_is_paused_is_told_with_who_paused_it() {
+    let paused = |value: &str| {
+        Objects::of_site().with(
+            "BareMetalHost",
+            "host-4",
+            "/metadata/annotations",
+            json!({"baremetalhost.metal3.io/paused": value}),
+        )
+    };
+    let text = paused("").both_are_expected("own-host-paused", "worker-3").stdout;
+    assert!(text.contains("Who must act: the platform engineer\n"), "{text}");
+    assert!(text.contains("it was not this provider\n"), "{text}");
+    let text = paused("maintenance").explain("worker-3").stdout;
+    assert!(text.contains("if whoever paused it agrees: annotation"), "{text}");
+    assert!(text.contains("has the value \"maintenance\"\n"), "{text}");
+    let ours = || paused("metal3.io/capm3");
+    let text = ours().explain("worker-3").stdout;
+    assert!(text.contains("label cluster.x-k8s.io/cluster-name does not name the Cluster"), "{text}");
+    let labels = json!({"cluster.x-k8s.io/cluster-name": "my-cluster"});
+    let labelled = ours().with("BareMetalHost", "host-4", "/metadata/labels", labels);
+    let text = labelled.both_are_expected("own-host-paused-by-provider", "worker-3").stdout;
+    assert!(text.contains("Who must act: nobody\n"), "{text}");
+    assert!(text.contains("nothing: this provider paused host host-4 together with its Cluster"), "{text}");
+    let free = Objects::of_site().with(
+        "BareMetalHost",
+        "host-paused",
+        "/metadata/annotations",
+        json!({"baremetalhost.metal3.io/paused": "maintenance"}),
+    );
+    let text = free.explain("worker-0").stdout;
+    assert!(
+        text.contains(
+            "paused by annotation baremetalhost.metal3.io/paused, whose value is \"maintenance\"\n"
+        ),
+        "{text}"
+    );
+}
+
 /// A host that is being deleted will not stay: the machine is not ready any more.
 #[test]
 fn a_host_that_is_being_deleted_is_told_with_the_way_out() {

@@ -8,5 +8,6 @@ mod common;
 mod hosts;
 mod live;
 mod objects;
+mod pools;
 mod stories;
 mod usage;

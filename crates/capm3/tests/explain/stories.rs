@@ -54,29 +54,21 @@ fn a_paused_host_comes_with_the_command_that_unpauses_it() {
 fn missing_bootstrap_data_is_the_bootstrap_providers_business() {
     let text = Objects::of_site().both_are_expected("no-bootstrap-data", "machine/worker-1").stdout;
     assert!(text.contains("kubectl describe kubeadmconfig worker-1 -n metal3"), "{text}");
+    assert!(!text.contains("control plane"), "it runs: {text}");
 }
 
 #[test]
 fn a_bootstrap_secret_that_is_named_but_not_there_is_told() {
     let gone = Objects::of_site().without("Secret", "worker-3");
     let run = gone.both_are_expected("bootstrap-secret-gone", "worker-3");
-    assert!(
-        run.stdout.contains("make Secret worker-3, from which the host gets its user data"),
-        "{}",
-        run.text()
-    );
+    assert!(run.stdout.contains("kubectl describe kubeadmconfig worker-3 -n metal3\n"), "{}", run.text());
+    assert!(run.stdout.contains("[>] bootstrap data  Secret worker-3 is not there\n"), "{}", run.text());
+    assert!(run.stdout.contains("[ ] image\n"), "{}", run.text());
     let before = Objects::of_site().without("Secret", "worker-0").explain("worker-0").stdout;
     assert!(
         before.contains("Secret worker-0, which the Machine names as its bootstrap data, is not there"),
         "{before}"
     );
-}
-
-#[test]
-fn an_exhausted_pool_is_named_with_its_counts_and_how_to_grow_it() {
-    let text = Objects::of_site().both_are_expected("exhausted-pool", "m3m/cp-1").stdout;
-    assert!(text.contains("IPPool my-pool  0 of 2"), "{text}");
-    assert!(text.contains("kubectl edit ippool my-pool -n metal3"), "{text}");
 }
 
 #[test]
@@ -97,6 +89,9 @@ fn a_machine_that_goes_waits_for_its_host_to_be_wiped() {
 fn the_story_follows_the_order_of_waiting() {
     let site = Objects::of_site;
     let paused = || site().with("Cluster", "my-cluster", "/spec/paused", json!(true));
+    let starting = || {
+        site().with("Cluster", "my-cluster", "/status/initialization/controlPlaneInitialized", json!(false))
+    };
     let no_hosts = || {
         let mut objects = site();
         objects.0.retain(|object| object["kind"] != "BareMetalHost");
@@ -105,7 +100,7 @@ fn the_story_follows_the_order_of_waiting() {
     let conflict = json!([{"type": "AssociateMetal3MachineMetaData", "status": "False", "reason": "CreateError",
         "lastTransitionTime": "2026-01-01T10:40:00Z",
         "message": "several Nodes are labelled with the uid of this host: old, new"}]);
-    let table: [(&str, Objects, &str, &[&str]); 24] = [
+    let table: [(&str, Objects, &str, &[&str]); 27] = [
         (
             "no owner",
             site().with("Metal3Machine", "worker-3", "/metadata/ownerReferences", json!([])),
@@ -166,6 +161,39 @@ fn the_story_follows_the_order_of_waiting() {
             &["the cluster author", "set spec.bootstrap.configRef or spec.bootstrap.dataSecretName"],
         ),
         (
+            "no bootstrap data before the control plane runs",
+            starting(),
+            "worker-1",
+            &[
+                "must make the Secret; workers get one when the control plane runs: look at its machines first",
+            ],
+        ),
+        (
+            "no bootstrap data for a later machine of the control plane",
+            starting().with(
+                "Machine",
+                "worker-1",
+                "/metadata/labels",
+                json!({"cluster.x-k8s.io/cluster-name": "my-cluster", "cluster.x-k8s.io/control-plane": ""}),
+            ),
+            "worker-1",
+            &["until the control plane runs, only its first machine gets one"],
+        ),
+        (
+            "bootstrap Secret of a person gone",
+            site().without("Secret", "worker-3").with(
+                "Machine",
+                "worker-3",
+                "/spec/bootstrap",
+                json!({"dataSecretName": "worker-3"}),
+            ),
+            "worker-3",
+            &[
+                "create Secret worker-3 in namespace metal3 again",
+                "kubectl delete machine worker-3 -n metal3",
+            ],
+        ),
+        (
             "no hosts",
             no_hosts(),
             "worker-0",
@@ -186,7 +214,12 @@ fn the_story_follows_the_order_of_waiting() {
                 )
                 .given_out("Metal3Machine", "worker-0-metal"),
             "worker-0",
-            &["cannot choose a host", "not judged: spec.hostSelector cannot be used"],
+            &[
+                "cannot choose a host",
+                "not judged: spec.hostSelector cannot be used",
+                "holds for new machines only, so delete this Machine afterwards",
+                "kubectl delete machine worker-0 -n metal3",
+            ],
         ),
         (
             "recorded host gone",
@@ -206,7 +239,7 @@ fn the_story_follows_the_order_of_waiting() {
             "worker-3",
             &[
                 "is being provisioned on host host-4, since 2026-01-01T10:30:00Z",
-                "the host operator",
+                "the Baremetal Operator, by itself",
                 "[>] image",
             ],
         ),
@@ -229,7 +262,7 @@ fn the_story_follows_the_order_of_waiting() {
                 json!({"baremetalhost.metal3.io/paused": ""}),
             ),
             "worker-3",
-            &["let the operator work on host host-4 again", "baremetalhost.metal3.io/paused-"],
+            &["unpause host host-4", "baremetalhost.metal3.io/paused-"],
         ),
         (
             "own host externally provisioned",
@@ -332,6 +365,26 @@ fn manifests_that_no_server_would_take_are_told_with_the_field() {
     assert!(run.stderr.contains("warning: stdin:1: Metal3Machine metal3/worker-0-metal: spec.hostSelectr"));
 }
 
+/// A Metal3MachineTemplate maps a hundred failure domains and no more.
+#[test]
+fn a_template_with_more_than_a_hundred_failure_domains_is_refused() {
+    let entry = |number: usize| json!({"failureDomain": format!("rack{number}"), "dataTemplate": {"name": "my-data"}});
+    for (count, code) in [(100, 0), (101, 1)] {
+        let mapping: Vec<Value> = (0..count).map(entry).collect();
+        let image = json!({"url": "https://example.com/i.qcow2", "checksum": "https://example.com/i.sha256"});
+        let mut objects = Objects::of_site();
+        objects.0.push(
+            json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3MachineTemplate",
+            "metadata": {"name": "workers", "namespace": "metal3"},
+            "spec": {"template": {"spec": {"image": image}}, "failureDomainDataTemplates": mapping}}),
+        );
+        let run = objects.explain("cp-0");
+        assert_eq!(run.code, code, "{count}: {}", run.text());
+        let told = run.stderr.contains("spec.failureDomainDataTemplates");
+        assert_eq!(told, code == 1, "{count}: {}", run.text());
+    }
+}
+
 /// A host operator that is too old has no field for the network data: whoever installed it must act.
 #[test]
 fn a_host_that_could_not_take_the_data_is_told() {
@@ -353,7 +406,7 @@ fn a_host_that_could_not_take_the_data_is_told() {
         for part in [
             "has no field spec.networkData",
             "the platform engineer",
-            "install a newer host operator with its CRDs",
+            "install a newer Baremetal Operator with its CRDs",
         ] {
             assert_eq!(run.stdout.contains(part), lacks, "{part}: {}", run.text());
         }

@@ -13,11 +13,11 @@ pub enum Actor {
     PlatformEngineer,
     /// Whoever writes clusters and templates.
     ClusterAuthor,
-    /// Cluster API.
+    /// The controllers of Cluster API.
     ClusterApi,
-    /// The bootstrap provider.
+    /// The controller of the bootstrap provider.
     BootstrapProvider,
-    /// The host operator.
+    /// The Baremetal Operator.
     HostOperator,
 }
 
@@ -27,9 +27,9 @@ impl fmt::Display for Actor {
             Self::Nobody => "nobody",
             Self::PlatformEngineer => "the platform engineer",
             Self::ClusterAuthor => "the cluster author",
-            Self::ClusterApi => "Cluster API",
-            Self::BootstrapProvider => "the bootstrap provider",
-            Self::HostOperator => "the host operator",
+            Self::ClusterApi => "the controllers of Cluster API, by themselves",
+            Self::BootstrapProvider => "the controller of the bootstrap provider, by itself",
+            Self::HostOperator => "the Baremetal Operator, by itself",
         })
     }
 }

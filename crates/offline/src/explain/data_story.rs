@@ -6,9 +6,12 @@ use capm3_provider::metal3data;
 
 use super::{
     advice::{Actor, Advice},
-    pools::PoolLine,
+    pools::{PoolLine, Stock},
     story::{Known, Story},
 };
+
+/// How many holders of addresses a sentence names.
+const NAMED: usize = 3;
 
 const STANDS: &str = "waits for its metadata and network data";
 
@@ -28,12 +31,15 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
     }
     let Some(data) = &snapshot.data else { return of_claim(known) };
     let (key, template) = (data.key(), data.spec.template.as_ref());
-    let advice: Vec<Advice> = known.pools.iter().filter_map(|pool| of_pool(known, pool)).collect();
+    let advice: Vec<Advice> = known.pools.iter().flat_map(|pool| of_pool(known, pool)).collect();
     let story = if !advice.is_empty() {
         Story::new(STANDS, Actor::PlatformEngineer, advice)
     } else if data.status.error_message.is_some() {
         let template = template.map(|template| template.name_str()).unwrap_or_default();
-        by_author(format!("correct Metal3DataTemplate {template}, or the objects that it reads from"))
+        by_author(format!(
+            "correct the object that the message names; Metal3DataTemplate {template} itself is never changed: make another one with \
+             the same spec.templateReference, and roll out machines that name it"
+        ))
     } else {
         let advice = Advice::say("nothing; if it stays so, look whether provider and address manager run");
         Story::new(STANDS, Actor::Nobody, [advice])
@@ -58,27 +64,53 @@ fn of_claim(known: &Known<'_>) -> Story {
     Story::new(STANDS, Actor::ClusterAuthor, [Advice::run(format!("look at Metal3DataClaim {name}"), look)])
 }
 
-fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Option<Advice> {
+fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Vec<Advice> {
     if pool.address.is_some() {
-        return None;
+        return Vec::new();
     }
     let named = format!("{} {}", pool.kind, pool.name);
     let kubectl = |verb: &str| known.kubectl(verb, &format!("{} {}", pool.kind.to_lowercase(), pool.name));
     match &pool.stock {
-        Some(stock) if stock.free == 0 => {
-            let count = if stock.capacity == 1 {
-                "1 address".to_owned()
-            } else {
-                format!("{} addresses", stock.capacity)
-            };
-            let text = format!(
-                "widen a range of spec.pools of {named} or add one, or delete machines: it has {count}, {} in use",
-                stock.used
-            );
-            Some(Advice::run(text, kubectl("edit")))
-        }
-        _ if pool.problem.is_none() => None,
-        Some(_) => Some(Advice::run(format!("look at {named}"), kubectl("describe"))),
-        None => Some(Advice::say(format!("create {named} in namespace {}", known.namespace()))),
+        Some(stock) if stock.free == 0 => of_full_pool(pool, &named, stock, kubectl("edit")),
+        _ if pool.problem.is_none() => Vec::new(),
+        Some(_) => vec![Advice::run(format!("look at {named}"), kubectl("describe"))],
+        None => vec![Advice::say(format!("create {named} in namespace {}", known.namespace()))],
+    }
+}
+
+/// A pool with nothing left. What spec.preAllocations reserves stays so whichever machine is deleted.
+fn of_full_pool(pool: &PoolLine, named: &str, stock: &Stock, edit: String) -> Vec<Advice> {
+    let count = match stock.capacity {
+        1 => "1 address".to_owned(),
+        many => format!("{many} addresses"),
+    };
+    let reserved = match stock.reserved {
+        0 => String::new(),
+        reserved => format!(" and {reserved} reserved in spec.preAllocations"),
+    };
+    let used = stock.used.saturating_sub(stock.reserved);
+    let widen = format!(
+        "widen a range of spec.pools of {named}, or add one: it has {count}, {used} in use{reserved}"
+    );
+    let mut advice = vec![Advice::run(widen, edit)];
+    if !pool.reservations.is_empty() {
+        advice.push(Advice::say(format!(
+            "take out of spec.preAllocations of {named} what nobody needs: {}",
+            few(&pool.reservations)
+        )));
+    }
+    if !pool.holders.is_empty() {
+        advice
+            .push(Advice::say(format!("delete a machine that has an address of it: {}", few(&pool.holders))));
+    }
+    advice
+}
+
+/// A few of them, and how many more.
+fn few(all: &[String]) -> String {
+    let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }

@@ -5,37 +5,79 @@ use capm3_api::{
     neighbours::BareMetalHost,
     vocabulary::{annotation, finalizer},
 };
-use capm3_domain::host::{self, Hindrance, HostOutcome};
+use capm3_domain::host::{self, Hindrance, HostOutcome, HostVerdict, Rejection};
+use capm3_engine::{ObjectKey, Reader};
+use capm3_provider::metal3machine::Stage;
 
 use super::{
     advice::{Actor, Advice},
+    hosts::standing,
+    paused,
+    prerequisites::bootstrap_object,
+    relabel::{Relabelled, relabel},
     returning,
     steps::others,
     story::{Known, Story, absent, is_host_gone, missing_bootstrap_secret},
-    want_of_hosts::for_want_of_hosts,
+    want_of_hosts::{Ways, for_want_of_hosts},
 };
 
 pub(super) fn choice(known: &Known<'_>) -> Story {
     let Some(choice) = known.choice else { return recorded(known) };
     match &choice.outcome {
         HostOutcome::None => {
-            let (actor, advice) = for_want_of_hosts(&choice.verdicts, known.namespace(), |host| {
-                returning::comes_back(known.site, known.snapshot(), host)
-            });
-            Story::new("waits for a host", actor, advice)
+            let Ways { actor, or_actor, mut advice } = for_want_of_hosts(
+                &choice.verdicts,
+                known.namespace(),
+                |host| returning::comes_back(known.site, known.snapshot(), host),
+                |host| relabelled(known, host),
+            );
+            let is_mismatch = |v: &HostVerdict| matches!(v.rejection, Rejection::LabelMismatch { .. });
+            if choice.verdicts.iter().any(is_mismatch) {
+                advice.push(ask_otherwise(known, "ask for other labels"));
+            }
+            Story { or_actor, ..Story::new("waits for a host", actor, advice) }
         }
-        HostOutcome::Wait(_) => {
-            let advice = Advice::say("nothing: the host is being cleaned for this machine");
+        HostOutcome::Wait(kept) => {
+            let name = kept.first().map(|(host, _)| host.as_str()).unwrap_or_default();
+            let text =
+                format!("nothing: the Baremetal Operator cleans host {name}, which is kept for this machine");
+            let advice = Advice::run(text, describe(known, name));
             Story::new("waits for a host that is kept for it", Actor::HostOperator, [advice])
         }
         HostOutcome::Err(_) => {
-            let advice = "correct spec.hostSelector of the Metal3MachineTemplate, and delete the Machine";
-            Story::new("cannot choose a host", Actor::ClusterAuthor, [Advice::say(advice)])
+            let advice = ask_otherwise(known, "correct the selector");
+            Story::new("cannot choose a host", Actor::ClusterAuthor, [advice])
         }
         HostOutcome::Chosen(chosen) => {
             let why = Some(format!("host {} is free", chosen.host));
             Story { why, ..Story::going_on(format!("is about to take host {}", chosen.host)) }
         }
+    }
+}
+
+/// What labels would do for a host.
+fn relabelled(known: &Known<'_>, host: &str) -> Relabelled {
+    let host = known.site.objects.get::<BareMetalHost>(&ObjectKey::new(known.namespace(), host));
+    match (&known.machine().spec.host_selector, host) {
+        (Some(selector), Some(host)) => relabel(selector, &host, |host| standing(known.snapshot(), host)),
+        _ => Relabelled::Unknown,
+    }
+}
+
+/// Another selector. The machine has a copy of the one in its template, made when it was cloned.
+fn ask_otherwise(known: &Known<'_>, what: &str) -> Advice {
+    let text = format!(
+        "{what} in spec.template.spec.hostSelector of {}; that holds for new machines only, so delete this Machine afterwards",
+        template(known)
+    );
+    replace(known, &text).unwrap_or_else(|| Advice::say(text))
+}
+
+/// The Metal3MachineTemplate that the machine was made from.
+fn template(known: &Known<'_>) -> String {
+    match known.machine().metadata.annotation(annotation::CLONED_FROM_NAME) {
+        Some(name) => format!("Metal3MachineTemplate {name}"),
+        None => "the Metal3MachineTemplate".to_owned(),
     }
 }
 
@@ -84,26 +126,57 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
     if host.metadata.is_deleting() {
         return losing(known, name);
     }
-    if let Some(advice) = hindrance(known, host) {
-        return Story::new(stuck, Actor::PlatformEngineer, [advice]);
+    if let Some((actor, advice)) = hindrance(known, host) {
+        return match actor {
+            Actor::Nobody => Story { why: Some(paused::told(host)), ..Story::new(stands, actor, [advice]) },
+            _ => Story::new(stuck, actor, [advice]),
+        };
     }
     let waits = known.glance.waits_for();
     if waits.is_some_and(|words| words.starts_with("the installed CRD of BareMetalHost")) {
         let text =
-            "install a newer host operator with its CRDs, then restart the provider: it reads them once";
+            "install a newer Baremetal Operator with its CRDs, then restart the provider: it reads them once";
         return Story::new(stuck, Actor::PlatformEngineer, [Advice::say(text)]);
     }
     if waits.is_some_and(|words| !words.contains(" to be provisioned")) {
-        let text = "correct the spec of the Metal3Machine and of its Metal3MachineTemplate";
+        let text = format!(
+            "correct the spec of Metal3Machine {}, and that of {} for the machines to come",
+            known.machine().metadata.name_str(),
+            template(known)
+        );
         return Story::new(stuck, Actor::ClusterAuthor, [Advice::say(text)]);
     }
     if let Some(secret) = missing_bootstrap_secret(known) {
-        let text = format!("make Secret {secret}, from which the host gets its user data");
-        let why = Some(absent(&secret));
-        return Story { why, ..Story::new(stuck, Actor::BootstrapProvider, [Advice::say(text)]) };
+        return without_bootstrap_secret(known, stuck, &secret);
     }
-    let advice = Advice::run("nothing: its operator is at work", describe(known, name));
+    let text = format!(
+        "nothing: the Baremetal Operator puts the image on host {name}; its events tell how far it is"
+    );
+    let advice = Advice::run(text, describe(known, name));
     Story::new(stands, Actor::HostOperator, [advice])
+}
+
+/// The Secret that the host is to get its user data from is not there. Few bootstrap providers make one twice.
+fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> Story {
+    let look = match bootstrap_object(known) {
+        Some((kind, name)) => Advice::run(
+            format!(
+                "look at {kind} {name}, whose controller makes Secret {secret}, but perhaps not a second time"
+            ),
+            known.kubectl("describe", &format!("{} {name}", kind.to_lowercase())),
+        ),
+        None => Advice::say(format!(
+            "create Secret {secret} in namespace {} again, if you made it: spec.bootstrap of the Machine names no configRef",
+            known.namespace()
+        )),
+    };
+    let delete = replace(
+        known,
+        "delete the Machine, so that its owner makes another one with bootstrap data of its own",
+    );
+    let advice: Vec<Advice> = [look].into_iter().chain(delete).collect();
+    let story = Story::new(stuck, Actor::PlatformEngineer, advice);
+    Story { why: Some(absent(secret)), cause: Some(Stage::Bootstrap), ..story }
 }
 
 pub(super) fn deletion(known: &Known<'_>) -> Story {
@@ -119,39 +192,46 @@ pub(super) fn deletion(known: &Known<'_>) -> Story {
     let Some(host) = snapshot.host.iter().chain(&snapshot.surplus).next().filter(|_| waits) else {
         return Story::going_on(stands);
     };
-    if let Some(advice) = hindrance(known, host) {
-        return Story::new(stands, Actor::PlatformEngineer, [advice]);
+    if let Some((actor, advice)) = hindrance(known, host) {
+        return Story::new(stands, actor, [advice]);
     }
-    let advice = Advice::run("nothing: the host is being wiped", describe(known, host.metadata.name_str()));
+    let name = host.metadata.name_str();
+    let text = format!("nothing: the Baremetal Operator wipes host {name}");
+    let advice = Advice::run(text, describe(known, name));
     Story::new(stands, Actor::HostOperator, [advice])
 }
 
-/// What keeps the operator from working on a host, and the way out.
-fn hindrance(known: &Known<'_>, host: &BareMetalHost) -> Option<Advice> {
+/// What keeps the operator from working on a host: who must act, and the way out.
+fn hindrance(known: &Known<'_>, host: &BareMetalHost) -> Option<(Actor, Advice)> {
     let name = host.metadata.name_str();
-    let annotated = |key: &&str| host.metadata.annotation(key).is_some();
-    let key = match host::hindrance(host)? {
+    let advice = match host::hindrance(host)? {
         Hindrance::Error(_) => {
-            let text = format!("repair host {name}; its operator then tries again by itself");
-            return Some(Advice::run(text, describe(known, name)));
+            let text = format!("repair host {name}; the Baremetal Operator then tries again by itself");
+            Advice::run(text, describe(known, name))
         }
         Hindrance::ExternallyProvisioned if known.machine().metadata.is_deleting() => return None,
         Hindrance::ExternallyProvisioned => {
-            let text =
-                format!("let the operator put the image on host {name}: what is on its disk is lost then");
+            let text = format!(
+                "let the Baremetal Operator put the image on host {name}: what is on its disk is lost then"
+            );
             let what = format!(
                 "baremetalhost {name} --type=merge -p '{{\"spec\":{{\"externallyProvisioned\":false}}}}'"
             );
-            return Some(Advice::run(text, known.kubectl("patch", &what)));
+            Advice::run(text, known.kubectl("patch", &what))
         }
-        Hindrance::Paused => annotation::HOST_PAUSED,
-        Hindrance::Detached => annotation::HOST_DETACHED,
+        Hindrance::Paused => return Some(paused::way_out(known, host)),
+        Hindrance::Detached => {
+            let (text, key) =
+                (format!("let the Baremetal Operator work on host {name} again"), annotation::HOST_DETACHED);
+            match host.metadata.annotation(key) {
+                Some(_) => {
+                    Advice::run(text, known.kubectl("annotate", &format!("baremetalhost {name} {key}-")))
+                }
+                None => Advice::run(text, describe(known, name)),
+            }
+        }
     };
-    let text = format!("let the operator work on host {name} again");
-    Some(match Some(key).filter(annotated) {
-        Some(key) => Advice::run(text, known.kubectl("annotate", &format!("baremetalhost {name} {key}-"))),
-        None => Advice::run(text, describe(known, name)),
-    })
+    Some((Actor::PlatformEngineer, advice))
 }
 
 fn describe(known: &Known<'_>, host: &str) -> String {

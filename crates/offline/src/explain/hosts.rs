@@ -7,11 +7,11 @@ use capm3_domain::host::{
 use capm3_engine::{Object, Reader};
 use capm3_provider::{
     indexes::HOSTS_BY_NAMESPACE,
-    metal3machine::{Glance, Stage, choose_host},
+    metal3machine::{Glance, Snapshot, Stage, choose_host},
 };
 use serde::Serialize;
 
-use super::{Site, returning::leaving_consumer};
+use super::{Site, paused, returning::leaving_consumer};
 
 /// One host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -69,6 +69,9 @@ fn line(site: &Site, glance: &Glance, choice: Option<&HostChoice>, host: &BareMe
     let (taken, reason, mut message) = own(glance, host)
         .or_else(|| choice.and_then(|choice| chosen(glance, choice, host.metadata.name_str())))
         .unwrap_or_else(|| judged(glance, host));
+    if reason == "Paused" {
+        message.push_str(&paused::by(host));
+    }
     if taken == Taken::No && leaving_consumer(site, host).is_some() {
         message.push_str(", which is being deleted");
     }
@@ -119,13 +122,18 @@ fn chosen(glance: &Glance, choice: &HostChoice, name: &str) -> Option<Judgement>
     Some((Taken::No, verdict.rejection.word(), verdict.rejection.to_string()))
 }
 
-/// What a host is to a machine that does not choose.
-fn judged(glance: &Glance, host: &BareMetalHost) -> Judgement {
-    let snapshot = &glance.snapshot;
+/// What a host is to the machine, going by the two alone.
+pub(super) fn standing(snapshot: &Snapshot, host: &BareMetalHost) -> Standing {
     let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
     let reuse = reuse_label(&machine, snapshot.machine_set.as_deref());
     let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse).sparing(&snapshot.of_others);
-    match judge(&request, host) {
+    judge(&request, host)
+}
+
+/// What a host is to a machine that does not choose.
+fn judged(glance: &Glance, host: &BareMetalHost) -> Judgement {
+    let snapshot = &glance.snapshot;
+    match standing(snapshot, host) {
         Standing::Rejected(rejection) => (Taken::No, rejection.word(), rejection.to_string()),
         Standing::ReservedLater(state) => (Taken::No, "NotAvailable", format!("not available: {state}")),
         Standing::Free | Standing::Reserved | Standing::Own => {

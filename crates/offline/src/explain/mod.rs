@@ -5,12 +5,15 @@
 //! disagree with them. Nothing is written, workload clusters are not asked, and of Secrets only the metadata is read.
 
 mod advice;
+mod books;
 mod data_story;
 mod host_story;
 mod hosts;
+mod paused;
 mod placement;
 mod pools;
 mod prerequisites;
+mod relabel;
 mod returning;
 mod site;
 mod steps;
@@ -23,7 +26,6 @@ use capm3_engine::ObjectKey;
 use capm3_provider::metal3machine::{self, Glance, Stage};
 use serde::Serialize;
 
-use self::story::Known;
 pub use self::{
     advice::{Actor, Advice},
     hosts::{HostLine, Taken},
@@ -33,6 +35,7 @@ pub use self::{
     steps::{StepLine, StepState},
     target::{FindError, Target, TargetError, find},
 };
+use self::{steps::Arrow, story::Known};
 
 /// A machine explained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,6 +61,8 @@ pub struct Explanation {
     pub why: Option<String>,
     /// Who must act.
     pub who: Actor,
+    /// Who could act sooner, where the machine gets on by itself.
+    pub or_who: Option<Actor>,
     /// What would help.
     pub what_to_do: Vec<Advice>,
     /// What else is worth a look.
@@ -103,9 +108,15 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
         since: story::since(snapshot, stage),
         why: story.why,
         who: story.actor,
+        or_who: story.or_actor,
         what_to_do: story.advice,
         remarks,
-        steps: steps::steps(snapshot, stage, &pools, story::missing_bootstrap_secret(&known).as_deref()),
+        steps: steps::steps(
+            snapshot,
+            Arrow { stage, cause: story.cause.unwrap_or(stage) },
+            &pools,
+            story::missing_bootstrap_secret(&known).as_deref(),
+        ),
         host_counts: hosts.choice.as_ref().map(|choice| choice.counts().to_string()),
         hosts: hosts.lines,
         pools,

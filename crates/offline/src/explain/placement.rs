@@ -9,6 +9,8 @@ use capm3_domain::host::Ownership;
 use capm3_provider::metal3machine::{Snapshot, Stage};
 use serde::Serialize;
 
+use super::paused;
+
 /// The failure domains of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -64,7 +66,7 @@ fn troubles(host: &BareMetalHost) -> Vec<String> {
         error,
         deleted,
         away(annotation::HOST_DETACHED, "detached from its operator"),
-        away(annotation::HOST_PAUSED, "paused"),
+        away(annotation::HOST_PAUSED, "paused").map(|words| words + &paused::by(host)),
     ]
     .into_iter()
     .flatten()

@@ -1,18 +1,12 @@
 //! The pools that the machine's data takes addresses from.
 
-use capm3_api::{ipam::IpPool, metadata::MetadataExt, neighbours::CapiIpAddress};
-use capm3_domain::{
-    address::{Address, AddressBook, ClaimKey, ClaimKind},
-    render::{Objects, PoolRef, referenced_pools},
-};
-use capm3_engine::{ObjectKey, Reader};
-use capm3_provider::{
-    indexes::{CAPI_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_POOL},
-    metal3data::{self, Snapshot, wanted_spec},
-};
+use capm3_api::metadata::MetadataExt;
+use capm3_domain::render::{Objects, PoolRef, referenced_pools};
+use capm3_engine::ObjectKey;
+use capm3_provider::metal3data::{self, Snapshot, wanted_spec};
 use serde::Serialize;
 
-use super::Site;
+use super::{Site, books::Books};
 
 /// One pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +21,12 @@ pub struct PoolLine {
     /// How much is left, where the pool is an IPPool that is there.
     #[serde(flatten)]
     pub stock: Option<Stock>,
+    /// What spec.preAllocations keeps and nobody has, where that is why the machine has no address.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reservations: Vec<String>,
+    /// Who has its addresses, where that is why the machine has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<String>,
     /// Why the machine has no address of it.
     pub problem: Option<String>,
 }
@@ -39,6 +39,8 @@ pub struct Stock {
     pub capacity: u128,
     /// How many are given out or kept for somebody.
     pub used: u128,
+    /// How many of these spec.preAllocations keeps for somebody who has not come.
+    pub reserved: u128,
     /// How many are left.
     pub free: u128,
 }
@@ -66,35 +68,23 @@ fn line(site: &Site, snapshot: &Snapshot, pool: &PoolRef) -> PoolLine {
         Some(claim) => claim.claim.problem(),
         None => None,
     };
+    let address = claim.and_then(|claim| claim.address.as_ref()).map(|address| address.address.clone());
+    let books = there.map(|pool| Books::of(site, pool));
+    // Who has the others matters to a machine that has none.
+    let lacks = |books: &&Books| address.is_none() && books.stock.free == 0;
+    let (reservations, holders) = match (books.as_ref().filter(lacks), there) {
+        (Some(books), Some(pool)) => {
+            (books.reservations(), books.holders(site, pool.metadata.namespace_str()))
+        }
+        _ => (Vec::new(), Vec::new()),
+    };
     PoolLine {
         kind: pool.kind.clone(),
         name: pool.name.clone(),
-        address: claim.and_then(|claim| claim.address.as_ref()).map(|address| address.address.clone()),
-        stock: there.map(|pool| stock(site, pool)),
+        address,
+        stock: books.map(|books| books.stock),
+        reservations,
+        holders,
         problem,
     }
-}
-
-/// Counted from the addresses themselves; the pool's status, their mirror, speaks where files have none of them.
-fn stock(site: &Site, pool: &IpPool) -> Stock {
-    let key = ObjectKey::new(pool.metadata.namespace_str(), pool.metadata.name_str()).to_string();
-    let mut book = AddressBook::new(&pool.spec);
-    let metal3 = site.objects.by_index(&IP_ADDRESSES_BY_POOL, &key);
-    let metal3 = metal3
-        .iter()
-        .map(|a| (a.spec.address.as_str(), ClaimKey::new(ClaimKind::IpClaim, a.spec.claim.name_str())));
-    let capi = site.objects.by_index(&CAPI_IP_ADDRESSES_BY_POOL, &key);
-    let capi = capi.iter().map(|a: &std::sync::Arc<CapiIpAddress>| {
-        (a.spec.address.as_str(), ClaimKey::new(ClaimKind::IpAddressClaim, &a.spec.claim_ref.name))
-    });
-    let is_bare = metal3.len() + capi.len() == 0;
-    for (address, claim) in metal3.chain(capi) {
-        // An address that does not parse is none of the pool's.
-        if let Ok(address) = address.parse::<Address>() {
-            book.record(address, Some(claim));
-        }
-    }
-    let mirrored = if is_bare { pool.status.indexes.len() } else { 0 };
-    let (capacity, used) = (book.capacity(), u128::try_from(book.count().max(mirrored)).unwrap_or(u128::MAX));
-    Stock { capacity, used, free: capacity.saturating_sub(used) }
 }

@@ -1,9 +1,10 @@
 //! The story of a machine before it may take a host.
 
 use capm3_api::{
-    conditions::find,
+    conditions::{find, is_true_legacy},
     metadata::MetadataExt,
-    vocabulary::{annotation, condition},
+    neighbours::Cluster,
+    vocabulary::{annotation, condition, label},
 };
 
 use super::{
@@ -73,17 +74,42 @@ pub(super) fn infrastructure(known: &Known<'_>) -> Story {
 
 pub(super) fn bootstrap(known: &Known<'_>) -> Story {
     let stands = "waits for its bootstrap data";
-    let machine = known.snapshot().machine.as_ref();
-    let config = machine.and_then(|machine| machine.spec.bootstrap.config_ref.clone());
-    let Some((kind, name)) = config.and_then(|config| Some((config.kind.unwrap_or_default(), config.name?)))
-    else {
-        let text =
-            "set spec.bootstrap.configRef or spec.bootstrap.dataSecretName of the Machine: it names neither";
+    let Some((kind, name)) = bootstrap_object(known) else {
+        let text = format!(
+            "set spec.bootstrap.configRef or spec.bootstrap.dataSecretName of the Machine, which names neither, or \
+             spec.userData of Metal3Machine {}",
+            known.machine().metadata.name_str()
+        );
         return Story::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
     };
-    let text = format!(
-        "{kind} {name} must make the Secret; only the first machine of a control plane gets it before the control plane runs"
-    );
+    let is_of_control_plane = known.machine().metadata.label(label::CONTROL_PLANE).is_some()
+        || known
+            .snapshot()
+            .machine
+            .as_ref()
+            .is_some_and(|m| m.metadata.label(label::CONTROL_PLANE).is_some());
+    let cluster = known.snapshot().cluster.as_deref();
+    let rest = match (cluster.is_some_and(control_plane_runs), is_of_control_plane) {
+        (true, _) => "; its conditions tell why it has not",
+        (false, true) => {
+            "; until the control plane runs, only its first machine gets one: look at that machine first"
+        }
+        (false, false) => "; workers get one when the control plane runs: look at its machines first",
+    };
+    let text = format!("{kind} {name} must make the Secret{rest}");
     let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
     Story::new(stands, Actor::BootstrapProvider, [Advice::run(text, look)])
+}
+
+/// Kind and name of the object that makes the bootstrap data.
+pub(super) fn bootstrap_object(known: &Known<'_>) -> Option<(String, String)> {
+    let config = known.snapshot().machine.as_ref()?.spec.bootstrap.config_ref.clone()?;
+    Some((config.kind.unwrap_or_default(), config.name?))
+}
+
+/// Whether the control plane was reachable once, as either generation of the Cluster says it.
+fn control_plane_runs(cluster: &Cluster) -> bool {
+    let flag = cluster.status.initialization.as_ref().and_then(|i| i.control_plane_initialized);
+    let legacy = cluster.status.deprecated.as_ref().and_then(|d| d.v1beta1.as_ref());
+    flag.unwrap_or(false) || legacy.is_some_and(|v| is_true_legacy(&v.conditions, "ControlPlaneInitialized"))
 }

@@ -34,15 +34,22 @@ pub enum StepState {
     Later,
 }
 
+/// Where a machine stands, and which step is the cause of it: mostly that one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrow {
+    pub(super) stage: Stage,
+    pub(super) cause: Stage,
+}
+
 /// The steps; `missing` is a Secret with bootstrap data that is named and not there.
 pub(super) fn steps(
     snapshot: &Snapshot,
-    stage: Stage,
+    arrow: Arrow,
     pools: &[PoolLine],
     missing: Option<&str>,
 ) -> Vec<StepLine> {
     if snapshot.metal3_machine.metadata.is_deleting() {
-        return leaving(snapshot, stage);
+        return leaving(snapshot, arrow.stage);
     }
     let steps = [
         (Stage::Owner, "Machine", snapshot.machine.as_ref().map(|m| m.metadata.name_str().to_owned())),
@@ -56,21 +63,24 @@ pub(super) fn steps(
         (Stage::Node, "Node", node(snapshot)),
     ];
     // Once the node boots nobody needs the Secret any more.
-    let missing = missing.filter(|_| stage <= Stage::Provisioning);
+    let missing = missing.filter(|_| arrow.stage <= Stage::Provisioning);
     let line = |(step, name, fact): (Stage, &'static str, Option<String>)| match missing {
         Some(secret) if step == Stage::Bootstrap => {
-            StepLine { name, state: StepState::Later, fact: Some(format!("Secret {secret} is not there")) }
+            let state = if arrow.cause == step { StepState::Here } else { StepState::Later };
+            StepLine { name, state, fact: Some(format!("Secret {secret} is not there")) }
         }
-        _ => plain(stage, step, name, fact),
+        _ => plain(arrow, step, name, fact),
     };
     steps.into_iter().map(line).collect()
 }
 
-fn plain(stage: Stage, step: Stage, name: &'static str, fact: Option<String>) -> StepLine {
+fn plain(arrow: Arrow, step: Stage, name: &'static str, fact: Option<String>) -> StepLine {
+    let Arrow { stage, cause } = arrow;
     StepLine {
         name,
         state: match &fact {
-            _ if step == stage => StepState::Here,
+            _ if step == cause => StepState::Here,
+            _ if step == stage => StepState::Later,
             _ if step < stage => StepState::Done,
             Some(_) => StepState::Done,
             None => StepState::Later,
@@ -133,13 +143,16 @@ fn leaving(snapshot: &Snapshot, stage: Stage) -> Vec<StepLine> {
     let claim =
         snapshot.claim.as_ref().filter(|claim| claim.metadata.is_owned_by_uid(machine.metadata.uid_str()));
     let others = others(snapshot);
+    let has_host =
+        machine.metadata.annotation(annotation::HOST).is_some() || machine.spec.provider_id.is_some();
+    let has_data = machine.spec.data_template.is_some() || machine.status.rendered_data.is_some();
     let left = [
         ("not paused", stage == Stage::Pause, None),
-        ("host given back", is_held && host(snapshot).is_some(), host(snapshot)),
+        ("host given back", is_held && host(snapshot).is_some(), host(snapshot).or_else(|| none(has_host))),
         (
             "data given back",
             is_held && claim.is_some(),
-            claim.map(|c| format!("Metal3DataClaim {}", c.metadata.name_str())),
+            claim.map(|c| format!("Metal3DataClaim {}", c.metadata.name_str())).or_else(|| none(has_data)),
         ),
         ("finalizers gone", is_held || !others.is_empty(), (!others.is_empty()).then(|| others.join(", "))),
     ];
@@ -154,6 +167,11 @@ fn leaving(snapshot: &Snapshot, stage: Stage) -> Vec<StepLine> {
         fact,
     };
     left.into_iter().enumerate().map(line).collect()
+}
+
+/// That there was nothing to give back, unless the machine had it.
+fn none(had: bool) -> Option<String> {
+    (!had).then(|| "none".to_owned())
 }
 
 /// Finalizers of others on the machine.

@@ -22,12 +22,16 @@ pub(super) struct Story {
     pub(super) stands: String,
     pub(super) why: Option<String>,
     pub(super) actor: Actor,
+    /// Who could act sooner.
+    pub(super) or_actor: Option<Actor>,
+    /// Where the cause is, if not at the stage of the machine.
+    pub(super) cause: Option<Stage>,
     pub(super) advice: Vec<Advice>,
 }
 
 impl Story {
     pub(super) fn new(stands: impl Into<String>, actor: Actor, advice: impl Into<Vec<Advice>>) -> Self {
-        Self { stands: stands.into(), why: None, actor, advice: advice.into() }
+        Self { stands: stands.into(), why: None, actor, or_actor: None, cause: None, advice: advice.into() }
     }
 
     /// Nothing to do but to see that the provider runs.

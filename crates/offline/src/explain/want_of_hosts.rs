@@ -3,42 +3,58 @@
 use capm3_api::vocabulary::annotation;
 use capm3_domain::host::{HostVerdict, Rejection};
 
-use super::advice::{Actor, Advice};
+use super::{
+    advice::{Actor, Advice},
+    relabel::Relabelled,
+};
 
 /// How many hosts a sentence names.
 const NAMED: usize = 3;
 
-/// Who must act, and what would help. `comes_back` tells what is done with a host that another machine gives back.
+/// Ways to a host, and who goes them.
+#[derive(Debug)]
+pub(super) struct Ways {
+    /// Who must act.
+    pub(super) actor: Actor,
+    /// Who could act sooner.
+    pub(super) or_actor: Option<Actor>,
+    /// What would help.
+    pub(super) advice: Vec<Advice>,
+}
+
+/// Who must act, and what would help. `comes_back` tells what is done with a host that another machine gives back,
+/// `relabel` what labels would do for a host that does not match.
 pub(super) fn for_want_of_hosts(
     verdicts: &[HostVerdict],
     namespace: &str,
     comes_back: impl Fn(&str) -> Option<String>,
-) -> (Actor, Vec<Advice>) {
+    relabel: impl Fn(&str) -> Relabelled,
+) -> Ways {
     if verdicts.is_empty() {
         let add = format!(
             "add BareMetalHosts to namespace {namespace}: machines take hosts of their own namespace only"
         );
-        return (Actor::PlatformEngineer, vec![Advice::say(add)]);
+        return Ways { actor: Actor::PlatformEngineer, or_actor: None, advice: vec![Advice::say(add)] };
     }
     let mut ways: Vec<(Way, Vec<&HostVerdict>)> = Vec::new();
     let returning: Vec<(&str, String)> =
         verdicts.iter().filter_map(|v| Some((v.host.as_str(), comes_back(&v.host)?))).collect();
     for verdict in verdicts.iter().filter(|v| !returning.iter().any(|(host, _)| *host == v.host)) {
-        let way = Way::of(&verdict.rejection);
+        let way = Way::of_verdict(verdict, &relabel);
         match ways.iter_mut().find(|(known, _)| *known == way) {
             Some((_, hosts)) => hosts.push(verdict),
             None => ways.push((way, vec![verdict])),
         }
     }
-    ways.sort_by_key(|(way, _)| *way);
-    let actor = match ways.first() {
-        _ if !returning.is_empty() => Actor::HostOperator,
-        Some((Way::Wait, _)) => Actor::HostOperator,
-        Some((Way::Relabel, _)) => Actor::ClusterAuthor,
-        _ => Actor::PlatformEngineer,
+    ways.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let comes_by_itself = !returning.is_empty() || matches!(ways.first(), Some((Way::Wait, _)));
+    let can_be_helped = ways.iter().any(|(way, _)| *way != Way::Wait);
+    let (actor, or_actor) = match comes_by_itself {
+        true => (Actor::HostOperator, can_be_helped.then_some(Actor::PlatformEngineer)),
+        false => (Actor::PlatformEngineer, None),
     };
     let ways = ways.iter().map(|(way, hosts)| way.advice(hosts, namespace));
-    (actor, wait_for(&returning).into_iter().chain(ways).collect())
+    Ways { actor, or_actor, advice: wait_for(&returning).into_iter().chain(ways).collect() }
 }
 
 /// Hosts on their way back.
@@ -55,7 +71,7 @@ fn wait_for(returning: &[(&str, String)]) -> Option<Advice> {
 }
 
 /// What would make a host usable, the quickest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Wait,
     Unpause,
@@ -63,13 +79,31 @@ enum Way {
     Repair,
     Attach,
     Manage,
-    Relabel,
+    /// The labels.
+    Relabel(String),
+    Match,
     Clear,
     Replace,
     Free,
 }
 
 impl Way {
+    /// Labels go before what else is wrong with a host, as its reason does; a host of others stays theirs all the same.
+    fn of_verdict(verdict: &HostVerdict, relabel: impl Fn(&str) -> Relabelled) -> Self {
+        let way = Self::of(&verdict.rejection);
+        if way != Self::Match {
+            return way;
+        }
+        match relabel(&verdict.host) {
+            Relabelled::Usable(labels) => Self::Relabel(labels.join(" ")),
+            Relabelled::Hindered(rejection) => match Self::of(&rejection) {
+                way @ (Self::Free | Self::Replace) => way,
+                _ => Self::Match,
+            },
+            Relabelled::Unknown => Self::Match,
+        }
+    }
+
     fn of(rejection: &Rejection) -> Self {
         match rejection {
             Rejection::NotAvailable(state) if state == "unmanaged" => Self::Manage,
@@ -78,7 +112,7 @@ impl Way {
             Rejection::Unhealthy(key) => Self::Heal(key),
             Rejection::InError(_) => Self::Repair,
             Rejection::Detached => Self::Attach,
-            Rejection::LabelMismatch { .. } => Self::Relabel,
+            Rejection::LabelMismatch { .. } => Self::Match,
             Rejection::ForeignImage => Self::Clear,
             Rejection::Deleting | Rejection::ExternallyProvisioned => Self::Replace,
             Rejection::ConsumedBy(_)
@@ -89,14 +123,14 @@ impl Way {
         }
     }
 
-    fn advice(self, verdicts: &[&HostVerdict], namespace: &str) -> Advice {
+    fn advice(&self, verdicts: &[&HostVerdict], namespace: &str) -> Advice {
         let (hosts, is) = (names(verdicts), if verdicts.len() == 1 { "is" } else { "are" });
         let named: Vec<&str> = verdicts.iter().take(NAMED).map(|verdict| verdict.host.as_str()).collect();
         let named = named.join(" ");
         let unset = |key: &str| format!("kubectl annotate baremetalhost {named} -n {namespace} {key}-");
         match self {
             Self::Wait => Advice::say(format!(
-                "wait for {hosts}, which {is} being worked on: a host that becomes available is taken"
+                "wait for {hosts}, which the Baremetal Operator works on: a host that becomes available is taken"
             )),
             Self::Unpause => Advice::run(format!("unpause {hosts}"), unset(annotation::HOST_PAUSED)),
             Self::Heal(key) => Advice::run(format!("if {hosts} {is} healthy again, say so"), unset(key)),
@@ -106,8 +140,9 @@ impl Way {
             ),
             Self::Attach => Advice::run(format!("attach {hosts} again"), unset(annotation::HOST_DETACHED)),
             Self::Manage => Advice::say(format!("give {hosts} an address and credentials in spec.bmc")),
-            Self::Relabel => Advice::say(format!(
-                "label {hosts} as spec.hostSelector asks, or change it in the Metal3MachineTemplate"
+            Self::Relabel(labels) => relabel(verdicts, &hosts, labels, namespace),
+            Self::Match => Advice::say(format!(
+                "make {hosts} match spec.hostSelector of the Metal3Machine: a label alone does not do it"
             )),
             Self::Clear => Advice::say(format!(
                 "take spec.image and spec.customDeploy off {hosts}, if nobody needs what is on the disk"
@@ -116,6 +151,17 @@ impl Way {
             Self::Free => Advice::say(format!("add hosts, or ask for fewer machines: {hosts} {is} in use")),
         }
     }
+}
+
+/// One host is enough for one machine.
+fn relabel(verdicts: &[&HostVerdict], hosts: &str, labels: &str, namespace: &str) -> Advice {
+    let which = match verdicts.len() {
+        1 => hosts.to_owned(),
+        _ => format!("one of {hosts}"),
+    };
+    let text = format!("label {which} as spec.hostSelector asks ({labels}), which is all that it lacks");
+    let host = verdicts.first().map(|verdict| verdict.host.as_str()).unwrap_or_default();
+    Advice::run(text, format!("kubectl label baremetalhost {host} -n {namespace} {labels} --overwrite"))
 }
 
 fn names(verdicts: &[&HostVerdict]) -> String {
@@ -174,10 +220,32 @@ mod tests {
                     "if b is healthy again, say so kubectl annotate baremetalhost b -n n capm3.metal3.io/unhealthy-",
                 ],
             ),
-            (vec![verdict("d", mismatch())], Actor::ClusterAuthor, vec!["label d as spec.hostSelector asks"]),
+            (
+                vec![verdict("d", mismatch()), verdict("e", mismatch())],
+                Actor::PlatformEngineer,
+                vec![
+                    "label one of d and e as spec.hostSelector asks (size=l), which is all that it lacks \
+                     kubectl label baremetalhost d -n n size=l --overwrite",
+                ],
+            ),
+            (
+                vec![verdict("both", mismatch()), verdict("taken", mismatch())],
+                Actor::PlatformEngineer,
+                vec![
+                    "make both match spec.hostSelector",
+                    "add hosts, or ask for fewer machines: taken is in use",
+                ],
+            ),
         ];
+        let relabel = |host: &str| match host {
+            "both" => Relabelled::Hindered(Rejection::Paused),
+            "taken" => Relabelled::Hindered(consumed("taken").rejection),
+            _ => Relabelled::Usable(vec!["size=l".to_owned()]),
+        };
         for (verdicts, who, parts) in table {
-            let (actor, advice) = for_want_of_hosts(&verdicts, "n", |_| None);
+            let Ways { actor, or_actor, advice } = for_want_of_hosts(&verdicts, "n", |_| None, relabel);
+            let waits = actor == Actor::HostOperator && parts.len() > 1;
+            assert_eq!(or_actor, waits.then_some(Actor::PlatformEngineer), "{advice:?}");
             assert_eq!((actor, advice.len()), (who, parts.len()), "{advice:?}");
             for (sentence, part) in advice.iter().zip(parts) {
                 let command =
@@ -191,8 +259,14 @@ mod tests {
     #[test]
     fn a_sentence_names_a_few_hosts_and_counts_the_others() {
         let many: Vec<HostVerdict> = ["a", "b", "c", "d", "e"].map(consumed).into();
-        let said =
-            |hosts: &[HostVerdict]| for_want_of_hosts(hosts, "n", |_| None).1.first().unwrap().text.clone();
+        let said = |hosts: &[HostVerdict]| {
+            for_want_of_hosts(hosts, "n", |_| None, |_| Relabelled::Unknown)
+                .advice
+                .first()
+                .unwrap()
+                .text
+                .clone()
+        };
         assert!(said(&many).ends_with(": a, b, c and 2 more are in use"));
         assert!(said(&many[..2]).ends_with(": a and b are in use"));
     }
@@ -200,7 +274,8 @@ mod tests {
     #[test]
     fn a_host_that_another_machine_gives_back_is_waited_for_and_not_called_in_use() {
         let comes_back = |host: &str| (host == "b").then(|| "deprovisioning for m".to_owned());
-        let (actor, advice) = for_want_of_hosts(&[consumed("a"), consumed("b")], "n", comes_back);
+        let Ways { actor, advice, .. } =
+            for_want_of_hosts(&[consumed("a"), consumed("b")], "n", comes_back, |_| Relabelled::Unknown);
         let said: Vec<&str> = advice.iter().map(|advice| advice.text.as_str()).collect();
         assert_eq!(
             said,
