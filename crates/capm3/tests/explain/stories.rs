@@ -100,7 +100,29 @@ fn the_story_follows_the_order_of_waiting() {
     let conflict = json!([{"type": "AssociateMetal3MachineMetaData", "status": "False", "reason": "CreateError",
         "lastTransitionTime": "2026-01-01T10:40:00Z",
         "message": "several Nodes are labelled with the uid of this host: old, new"}]);
-    let table: [(&str, Objects, &str, &[&str]); 27] = [
+    let refused = |type_: &str, reason: &str| {
+        json!([{"type": type_, "status": "False", "reason": reason, "lastTransitionTime": "2026-01-01T10:40:00Z",
+            "message": "the API server refuses to patch BareMetalHost metal3/host-3: admission webhook \"x\" denied the request"}])
+    };
+    let table: [(&str, Objects, &str, &[&str]); 28] = [
+        (
+            "release refused",
+            site()
+                .with(
+                    "Metal3Machine",
+                    "worker-2",
+                    "/status",
+                    json!({"conditions": refused("AssociateMetal3MachineMetaData", "DeletionFailed")}),
+                )
+                .with("BareMetalHost", "host-3", "/spec/image", json!({"url": "http://192.0.2.1/image"})),
+            "worker-2",
+            &[
+                "is being deleted",
+                "refuses to patch BareMetalHost metal3/host-3: admission webhook",
+                "the platform engineer",
+                "a webhook, a policy, or missing rights",
+            ],
+        ),
         (
             "no owner",
             site().with("Metal3Machine", "worker-3", "/metadata/ownerReferences", json!([])),

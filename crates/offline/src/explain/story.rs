@@ -83,10 +83,24 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
         Stage::Ready => ready(known),
         Stage::Deletion => host_story::deletion(known),
     };
+    if let Some(refused) = known.glance.refused() {
+        refusal(&mut story, refused);
+    }
     if story.why.is_none() {
         story.why = known.glance.waits_for().map(|words| sentence(stage, words));
     }
     story
+}
+
+/// The server does not take what the controller writes: nothing else matters until it does.
+fn refusal(story: &mut Story, refused: &str) {
+    story.why = Some(refused.to_owned());
+    (story.actor, story.or_actor, story.cause) = (Actor::PlatformEngineer, None, None);
+    story.advice = vec![Advice::run(
+        "find what refuses it by its words: a webhook, a policy, or missing rights of the provider; it is tried again \
+             once it is allowed",
+        "kubectl get validatingwebhookconfigurations,validatingadmissionpolicies".to_owned(),
+    )];
 }
 
 /// What the controller waits for as a sentence: some of its words are one, others name a thing.

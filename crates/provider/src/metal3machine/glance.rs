@@ -8,7 +8,7 @@ use capm3_api::{
     v1beta2::Metal3Machine,
     vocabulary::{condition, finalizer, reason},
 };
-use capm3_engine::{End, ObjectKey, Reader};
+use capm3_engine::{End, ObjectKey, Reader, Write};
 
 use super::{Decision, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
 use crate::{finalizers::add_finalizer, workload::Workload};
@@ -54,7 +54,8 @@ impl Glance {
 impl Glance {
     /// What the controller wants to write and the server refuses, as the controller said it.
     pub fn refused(&self) -> Option<&str> {
-        let is_open = !self.decision.plan.writes.is_empty();
+        let is_status = |write: &Write| matches!(write, Write::Patch { subresource: Some(_), .. });
+        let is_open = !self.decision.plan.writes.iter().all(is_status);
         refusal::said(&self.snapshot.metal3_machine).filter(|_| is_open)
     }
 }
