@@ -161,6 +161,15 @@ fn condition_of(decision: &Decision, type_: &str) -> (String, String) {
     (text("status"), text("reason"))
 }
 
+/// Reason and severity of a condition of the older generation.
+fn older_condition_of(decision: &Decision, type_: &str) -> (String, String) {
+    let conditions = patched(decision, "Metal3Machine", "/status/deprecated/v1beta1/conditions");
+    let found = conditions.as_array().into_iter().flatten().find(|c| c["type"] == type_);
+    let text = |key: &str| found.and_then(|c| c[key].as_str()).unwrap_or_default().to_owned();
+    assert_eq!(text("status"), "False", "{type_}: {conditions}");
+    (text("reason"), text("severity"))
+}
+
 fn own_claim(status: Value) -> Value {
     json!({"metadata": {"name": "m", "namespace": "metal3", "resourceVersion": "3", "uid": "uid-c",
         "finalizers": [finalizer::MACHINE, finalizer::DATA_CLAIM], "ownerReferences": [

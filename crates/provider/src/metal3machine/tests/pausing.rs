@@ -36,6 +36,7 @@ fn pa61_a_paused_cluster_pauses_its_hosts_in_one_patch() {
     let status = annotations[annotation::HOST_STATUS].as_str().unwrap();
     assert!(status.contains("\"state\":\"available\"") && !status.contains("hardware"), "{status}");
     assert_eq!(condition_of(&decision, condition::PAUSED), ("True".into(), "Paused".into()));
+    assert_eq!(older_condition_of(&decision, "AssociateBMH"), ("Metal3MachinePaused".into(), "Info".into()));
 }
 
 /// When the pause of the Cluster ends, only a pause with our mark is taken off; that of a user stays.
@@ -62,14 +63,38 @@ fn pa63_a_claimed_host_is_held_back_from_a_move() {
 #[test]
 fn pa64_a_pause_that_fails_has_a_reason_of_its_own() {
     let broken = json!({"metadata": {"annotations": {annotation::HOST: "a/b/c"}}});
-    for (paused, reason) in
-        [(true, "BareMetalHostPauseAnnotationSetFailed"), (false, "BareMetalHostPauseAnnotationRemoveFailed")]
-    {
+    for paused in [true, false] {
         let snapshot = with_cluster(with_machine(ready_to_choose(), broken.clone()), paused);
-        let decision = decide(&snapshot, "t");
-        for type_ in [condition::PAUSED, condition::ASSOCIATE_HOST] {
-            assert_eq!(condition_of(&decision, type_), ("False".into(), reason.into()));
-        }
+        tells_that_the_pause_failed(&decide(&snapshot, "t"), paused);
+    }
+}
+
+/// Both conditions of the machine, in both generations.
+fn tells_that_the_pause_failed(decision: &Decision, pausing: bool) {
+    let (reason, older) = match pausing {
+        true => ("BareMetalHostPauseAnnotationSetFailed", "PauseAnnotationSetFailedReason"),
+        false => ("BareMetalHostPauseAnnotationRemoveFailed", "PauseAnnotationRemoveFailed"),
+    };
+    for type_ in [condition::PAUSED, condition::ASSOCIATE_HOST] {
+        assert_eq!(condition_of(decision, type_), ("False".into(), reason.into()));
+    }
+    assert_eq!(older_condition_of(decision, "AssociateBMH"), (older.into(), "Info".into()));
+}
+
+/// If the server refuses the annotation on the host, as the webhook of its operator does for a host that is being serviced,
+/// the conditions say whether it could not be set or not be removed; the next look tries again.
+#[test]
+fn pa64_a_host_whose_annotation_is_refused_is_told() {
+    let ours = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"}}});
+    for (paused, host) in [(true, json!({})), (false, ours)] {
+        let live = answered_with(whole_host());
+        let snapshot = Snapshot { live, ..with_cluster(with_host(host), paused) };
+        assert!(kinds(&decide(&snapshot, "t")).contains(&"patch BareMetalHost h".to_owned()));
+        let refused = Some("the API server refuses to patch BareMetalHost metal3/h: servicing".to_owned());
+        let decision = decide(&Snapshot { refused, ..snapshot }, "t");
+        assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
+        tells_that_the_pause_failed(&decision, paused);
+        assert!(decision.plan.to_string().contains("metal3/h: servicing"), "{}", decision.plan);
     }
 }
 
