@@ -174,8 +174,8 @@ fn missing(pass: &mut Pass<'_>, name: Option<&str>) -> End {
 /// A pause takes the condition back by which the machine knows that it has its host. If the record is lost meanwhile, the
 /// user data on the host is all that tells it from that of an earlier machine of this name.
 pub(super) fn remember_user_data(pass: &mut Pass<'_>) {
-    let machine = pass.snapshot.machine.clone().filter(|machine| machine.bootstrap_is_ready());
-    if let Some(machine) = machine {
+    let machine = pass.snapshot.machine.clone();
+    if let Some(machine) = machine.filter(|machine| user_data_is_there(&pass.new, machine)) {
         take_user_data(pass, &machine);
     }
 }
@@ -184,6 +184,13 @@ fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
     if pass.new.status.user_data.is_none() {
         pass.new.status.user_data = user_data_of(&pass.new, machine);
     }
+}
+
+/// Whether the machine knows its user data: the Machine has it, or will never have any and the machine has its own.
+pub(super) fn user_data_is_there(metal3_machine: &Metal3Machine, machine: &Machine) -> bool {
+    let bootstrap = &machine.spec.bootstrap;
+    let has_none = bootstrap.data_secret_name.is_none() && !bootstrap.has_config_ref();
+    machine.bootstrap_is_ready() || has_none && metal3_machine.spec.user_data.is_some()
 }
 
 /// User data comes from the Machine; the machine's own field is used only where the Machine has none.

@@ -228,7 +228,7 @@ impl<'a> Pass<'a> {
     }
 
     fn bootstrap(&mut self, machine: &Machine) -> Step {
-        if machine.bootstrap_is_ready() {
+        if associate::user_data_is_there(&self.new, machine) {
             return Ok(());
         }
         let what = format!("the bootstrap data of Machine {}", machine.metadata.name_str());

@@ -1,6 +1,7 @@
 //! Capabilities of the reference that a machine has too, one test each, decided from a snapshot.
 
 use capm3_api::vocabulary::label;
+use capm3_domain::validation::review;
 use capm3_engine::Plan;
 
 use super::*;
@@ -54,8 +55,8 @@ fn ma15_no_host_is_taken_before_the_bootstrap_data_is_there() {
     assert_eq!(kinds(&decide(&signalled, "t")), ["patch BareMetalHost h"]);
 }
 
-/// User data: the Machine's Secret wins, then the name of the bootstrap object, then `spec.userData`; the choice is
-/// kept in the status.
+/// User data: the Machine's Secret wins, then the name of the bootstrap object, then, where the Machine names neither,
+/// `spec.userData`; the choice is kept in the status.
 #[test]
 fn ma16_the_machines_secret_wins_over_the_bootstrap_object_and_the_own_field() {
     let own = json!({"spec": {"userData": {"name": "own"}}});
@@ -64,7 +65,25 @@ fn ma16_the_machines_secret_wins_over_the_bootstrap_object_and_the_own_field() {
     let chosen =
         |snapshot: Snapshot| patched(&decide(&snapshot, "t"), "Metal3Machine", "/status/userData/name");
     assert_eq!(chosen(with_machine(with_host(json!({})), own.clone())), "m");
-    assert_eq!(chosen(with_capi(with_machine(with_host(json!({})), own), config)), "config");
+    assert_eq!(chosen(with_capi(with_machine(with_host(json!({})), own.clone()), config)), "config");
+    let none = json!({"spec": {"bootstrap": {"dataSecretName": null}}});
+    let alone = with_capi(with_machine(with_host(json!({})), own.clone()), none.clone());
+    assert_eq!(patched(&decide(&alone, "t"), "BareMetalHost", "/spec/userData/name"), "own");
+    assert_eq!(chosen(alone), "own");
+    let takes = decide(&with_capi(with_machine(ready_to_choose(), own.clone()), none.clone()), "t");
+    assert_eq!(
+        kinds(&takes),
+        ["patch BareMetalHost h"],
+        "the Machine will have none: there is nothing to wait for"
+    );
+    assert_eq!(
+        reason_of(&with_capi(ready_to_choose(), none)),
+        "WaitingForBootstrapData",
+        "no user data at all"
+    );
+    let later = json!({"spec": {"bootstrap": {"dataSecretName": null, "configRef": {"kind": "K", "name": "config"}}}});
+    let waits = with_capi(with_machine(ready_to_choose(), own), later);
+    assert_eq!(reason_of(&waits), "WaitingForBootstrapData", "the bootstrap object will make it, and wins");
     let kept = json!({"status": {"userData": {"name": "kept", "namespace": "metal3"}}});
     let decision = decide(&with_machine(with_host(json!({})), kept), "t");
     assert_eq!(patched(&decision, "BareMetalHost", "/spec/userData/name"), "kept");
@@ -217,14 +236,33 @@ fn ma25_secrets_of_the_user_win() {
     assert_eq!(patched(&decision, "BareMetalHost", "/spec/networkData/name"), "m-networkdata");
 }
 
-/// Secrets of another namespace are refused.
+/// Secrets of another namespace are refused by the webhook, and by the controller where one came past it: nothing of them
+/// is put on the host.
 #[test]
 fn ma26_secrets_of_another_namespace_are_refused() {
-    let foreign = json!({"spec": {"networkData": {"name": "x", "namespace": "other"}}});
-    let decision = decide(&with_machine(with_host(json!({})), foreign), "t");
-    assert!(!writes_host(&decision.plan, "networkData"));
-    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
-    assert_eq!(what, "spec.networkData to name a Secret of this namespace");
+    let none = json!({"spec": {"bootstrap": {"dataSecretName": null}}});
+    for field in ["userData", "metaData", "networkData"] {
+        let named = |namespace: &str| {
+            let machine = with_machine(
+                with_host(json!({})),
+                json!({"spec": {field: {"name": "x", "namespace": namespace}}}),
+            );
+            if field == "userData" { with_capi(machine, none.clone()) } else { machine }
+        };
+        let verdict = |snapshot: &Snapshot| {
+            let machine = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
+            format!("{:?}", review("Metal3Machine", None, &machine).refusal)
+        };
+        let words = verdict(&named("other"));
+        assert!(words.contains(&format!("spec.{field}.namespace")), "{words}");
+        assert!(words.contains("cross-namespace secret references are not allowed"), "{words}");
+        assert_eq!(verdict(&named("metal3")), "None", "{field}");
+        let decision = decide(&named("other"), "t");
+        assert!(!writes_host(&decision.plan, field), "{}", decision.plan);
+        let End::WaitFor(what) = &decision.plan.end else { panic!("{field} waits") };
+        assert!(what.contains(field) && what.contains("namespace"), "{what}");
+        assert!(writes_host(&decide(&named("metal3"), "t").plan, field), "one of its own namespace is used");
+    }
 }
 
 /// Addresses: one internal IP a network card that has one, then host name and internal DNS name.
