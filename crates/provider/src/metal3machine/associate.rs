@@ -257,7 +257,7 @@ fn hold(pass: &mut Pass<'_>, message: String) -> End {
     if pass.status().said_of_host() != message {
         pass.event_with_status(true, event::HOST_REFUSED, message.clone());
     }
-    pass.status().host_failed(&message);
+    pass.status().host_refused(&message);
     End::WaitFor(message)
 }
 

@@ -49,11 +49,20 @@ impl Status<'_> {
         self.host_failed(&said.unwrap_or_else(|| message.to_owned()));
     }
 
-    /// No host could be taken.
+    /// No host could be taken yet: that others have them all is no error.
     pub(super) fn host_failed(&mut self, message: &str) {
+        self.no_host_because(Severity::Warning, message);
+    }
+
+    /// No host can be taken before somebody corrects something.
+    pub(super) fn host_refused(&mut self, message: &str) {
+        self.no_host_because(Severity::Error, message);
+    }
+
+    fn no_host_because(&mut self, severity: Severity, message: &str) {
         self.set(condition::ASSOCIATE_HOST, false, reason::ASSOCIATE_HOST_FAILED, message);
         let (type_, reason) = (condition::LEGACY_ASSOCIATE_BMH, reason::LEGACY_ASSOCIATE_BMH_FAILED);
-        self.legacy_false(type_, Severity::Warning, reason, message);
+        self.legacy_false(type_, severity, reason, message);
     }
 
     /// A host that was booked for this machine's owner was taken.

@@ -15,17 +15,19 @@ fn each_missing_prerequisite_is_waited_for_by_its_reason_and_nothing_is_taken() 
         )),
         ..ready_to_choose()
     };
-    for (snapshot, reason) in [
-        (no_owner, "WaitingForMetal3MachineOwnerRef"),
-        (no_machine, "WaitingForMetal3MachineOwnerRef"),
-        (no_cluster, "WaitingForClusterInfrastructureReady"),
-        (not_ready, "WaitingForClusterInfrastructureReady"),
-        (no_metal3_cluster, "WaitingforMetal3Cluster"),
-        (no_bootstrap, "WaitingForBootstrapData"),
+    for (snapshot, reason, older) in [
+        (no_owner, "WaitingForMetal3MachineOwnerRef", "WaitingForM3MachineOwnerRef"),
+        (no_machine, "WaitingForMetal3MachineOwnerRef", "WaitingForM3MachineOwnerRef"),
+        (no_cluster, "WaitingForClusterInfrastructureReady", "WaitingForClusterInfrastructure"),
+        (not_ready, "WaitingForClusterInfrastructureReady", "WaitingForClusterInfrastructure"),
+        (no_metal3_cluster, "WaitingforMetal3Cluster", "WaitingforMetal3Cluster"),
+        (no_bootstrap, "WaitingForBootstrapData", "WaitingForBootstrapReady"),
     ] {
         let decision = decide(&snapshot, "t");
         assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"], "{reason}");
         assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST), ("False".into(), reason.into()));
+        assert_eq!(older_condition_of(&decision, "AssociateBMH"), (older.into(), "Info".into()), "{reason}");
+        assert_eq!(older_condition_of(&decision, "Ready"), (older.into(), "Info".into()), "{reason}");
         assert!(matches!(decision.plan.end, End::WaitFor(_)), "{reason}");
     }
 }
@@ -59,6 +61,11 @@ fn without_a_usable_host_the_condition_counts_the_reasons() {
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
     assert_eq!(what, "no host is available: 1 host: 1 paused");
     assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).1, "AssociateBareMetalHostFailed");
+    assert_eq!(
+        older_condition_of(&decision, "AssociateBMH"),
+        ("AssociateBMHFailed".into(), "Warning".into()),
+        "that there is none is no error"
+    );
 }
 
 #[test]
@@ -80,6 +87,7 @@ fn a_host_of_somebody_else_is_never_taken_away() {
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
     assert!(what.contains("consumed by Metal3Machine metal3/other"), "{what}");
+    assert_eq!(older_condition_of(&decision, "AssociateBMH"), ("AssociateBMHFailed".into(), "Error".into()));
 }
 
 #[test]
