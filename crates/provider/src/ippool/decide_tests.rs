@@ -62,6 +62,20 @@ fn said(memory: &Memory, name: &str) -> String {
     told.as_str().unwrap_or("nothing").to_owned()
 }
 
+/// The pause annotation on a single IPPool stops it: no claim is held or served, and none is given back.
+#[test]
+fn pa67_a_paused_pool_is_left_alone() {
+    for (mut memory, _) in twins(&["a"]) {
+        let note = |value: Value| json!({"metadata": {"annotations": {annotation::PAUSED: value}}});
+        memory.change::<IpPool>(&key("p"), &note(json!("")));
+        let rests = plan(&memory, 0);
+        assert!(rests.is_quiet(), "{rests}");
+        assert_eq!(rests.end, End::WaitFor("the end of the pool's pause".into()));
+        memory.change::<IpPool>(&key("p"), &note(Value::Null));
+        assert!(!plan(&memory, 0).is_quiet());
+    }
+}
+
 #[test]
 fn a_claim_is_held_before_its_address_is_made_and_told_afterwards() {
     for (mut memory, [first, _]) in twins(&["a"]) {

@@ -73,7 +73,8 @@ fn cl1_a_valid_endpoint_makes_it_provisioned() {
 }
 
 /// An endpoint without host or port gives the failure reason `InvalidConfiguration` and a condition that names what is
-/// missing; both go when the endpoint is complete.
+/// missing. It is tried again when the object changes, not by the clock: nothing else can help. Both go when the endpoint is
+/// complete.
 #[test]
 fn cl2_a_missing_member_of_the_endpoint_is_named_and_the_failure_goes_with_its_cause() {
     let mut object = good();
@@ -86,6 +87,7 @@ fn cl2_a_missing_member_of_the_endpoint_is_named_and_the_failure_goes_with_its_c
     );
     assert!(said["message"].as_str().unwrap().contains("[ControlPlaneEndpoint.Port]"), "{said}");
     assert_eq!(patched(&plan, "/status/deprecated/v1beta1/failureReason"), "InvalidConfiguration");
+    assert_eq!(plan.end, End::WaitFor("a complete spec.controlPlaneEndpoint".into()), "not given up");
     let mut mended = applied(object, &plan);
     mended["spec"] = good()["spec"].clone();
     let plan = decide(&snapshot(mended.clone(), Some(json!({})), 0), "later");

@@ -8,7 +8,7 @@ use std::{
 
 use capm3_api::{
     ipam::{IpAddress, IpPool},
-    vocabulary::finalizer,
+    vocabulary::{annotation, finalizer},
 };
 use capm3_engine::{End, Plan, Write};
 use serde::de::DeserializeOwned;
@@ -90,6 +90,21 @@ fn shown(plan: &Plan) -> Vec<String> {
         Write::Delete { kind, key, .. } => format!("delete {kind} {}", key.name),
     };
     plan.writes.iter().map(short).collect()
+}
+
+/// The pause annotation on a single Metal3Data stops it: nothing is claimed, rendered or let go.
+#[test]
+fn pa67_a_paused_data_is_left_alone() {
+    let mut paused = data();
+    paused["metadata"]["annotations"] = json!({annotation::PAUSED: ""});
+    assert_ne!(shown(&decide(&complete())), Vec::<String>::new(), "it has something to do");
+    let mut going = paused.clone();
+    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    for object in [paused, going] {
+        let plan = decide(&Snapshot { data: read(object), ..complete() });
+        assert!(plan.is_quiet(), "{plan}");
+        assert_eq!(plan.end, End::WaitFor("the end of the pause".into()));
+    }
 }
 
 #[test]

@@ -188,8 +188,9 @@ fn pa66_claims_of_a_paused_cluster_are_neither_served_nor_released() {
     assert_eq!(names, ["b", "new"]);
 }
 
+/// The pause annotation on a single Metal3DataTemplate stops it: claims are not served.
 #[test]
-fn a_paused_template_is_left_alone() {
+fn pa67_a_paused_template_is_left_alone() {
     let mut memory = world(&["a"]);
     memory.change::<Metal3DataTemplate>(
         &key("t"),

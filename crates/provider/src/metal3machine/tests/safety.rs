@@ -36,6 +36,23 @@ fn a_template_that_the_cache_does_not_show_is_asked_for_before_the_claim_is_made
     assert_eq!(decide(&frozen, "t").ask, None, "the claim is the truth already");
 }
 
+/// A machine without a data template of its own may still get one by its failure domain: nothing is put on its host before
+/// its Metal3MachineTemplate is known to map none.
+#[test]
+fn s207_a_machine_without_a_default_waits_for_its_template_before_its_host_is_written() {
+    let snapshot =
+        || unanswered(with_host(json!({"metadata": {"labels": {label::FAILURE_DOMAIN: "rack1"}}})));
+    assert!(snapshot().metal3_machine.spec.data_template.is_none());
+    let asks = decide(&snapshot(), "t");
+    assert_eq!(asks.ask, Some(Question::Template("t".into())));
+    assert!(asks.plan.is_quiet(), "{}", asks.plan);
+    let mapped = decide(&Snapshot { template: Some(rack_template()), ..snapshot() }, "t");
+    assert_eq!(patched(&mapped, "Metal3Machine", "/spec/dataTemplate/name"), "dt1");
+    assert!(!mapped.plan.to_string().contains("\"image\""), "its data comes first: {}", mapped.plan);
+    let unmapped = decide(&Snapshot { live: answered(), ..snapshot() }, "t");
+    assert_eq!(patched(&unmapped, "BareMetalHost", "/spec/image/url"), "http://image");
+}
+
 fn claim_of_another(finalizers: Value) -> Value {
     let mut claim = own_claim(json!({}));
     claim["metadata"]["ownerReferences"][0]["uid"] = json!("older");
