@@ -327,9 +327,7 @@ fn nr50_any_kind_of_control_plane_books() {
     assert_eq!(of("example.com", "KubeadmControlPlane"), None);
 }
 
-/// Nothing about a booking is a failure for good: an owner that is not there means no booking, as in the reference, and is
-/// looked for again at the next look; owners are looked up in caches, and where the server is asked, an error of it ends the
-/// look, which is tried again.
+/// An owner that is not there means no booking, as in the reference, and never a failure for good.
 #[test]
 fn nr53_an_owner_that_cannot_be_found_means_no_booking() {
     let by_set = json!({"metadata": {"ownerReferences": [

@@ -3,7 +3,7 @@
 use capm3_api::{
     conditions::is_true,
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, Machine},
+    neighbours::{BareMetalHost, CAPI_GROUP, Machine},
     reference::SecretRef,
     v1beta2::Metal3Machine,
     vocabulary::{condition, event, host_state, label, reason},
@@ -23,6 +23,7 @@ use super::{
     Snapshot, Stage, data,
     decide::{Awaits, Pass, Step},
     delete, host_spec,
+    live::Question,
 };
 
 /// Which host the machine would take, and why not the others. The very choice that the controller acts on.
@@ -204,7 +205,17 @@ pub(super) fn user_data_of(metal3_machine: &Metal3Machine, machine: &Machine) ->
     }
 }
 
+/// The MachineSet tells which hosts are kept for the machine: one that the cache does not show yet must not cost it those.
+fn unseen_machine_set(snapshot: &Snapshot, machine: &Machine) -> Option<Question> {
+    let owner =
+        machine.metadata.owner(CAPI_GROUP, "MachineSet").filter(|_| snapshot.machine_set.is_none())?;
+    Some(Question::MachineSet(owner.name.clone())).filter(|question| !snapshot.live.has_answered(question))
+}
+
 fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
+    if let Some(question) = unseen_machine_set(pass.snapshot, machine) {
+        return pass.ask(question);
+    }
     let choice = choose_host(pass.snapshot);
     pass.awaits = match &choice.outcome {
         HostOutcome::Chosen(_) => Awaits::Nothing,

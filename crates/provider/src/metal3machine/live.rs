@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::BareMetalHost,
+    neighbours::{BareMetalHost, MachineSet},
     v1beta2::{Metal3Machine, Metal3MachineTemplate},
     vocabulary::label,
 };
@@ -25,6 +25,8 @@ pub enum Question {
     Hosts,
     /// The Metal3MachineTemplate of this name.
     Template(String),
+    /// The MachineSet of this name, by which the machine is known to be one that hosts are kept for.
+    MachineSet(String),
     /// The host of this name with its whole status, of which the cache keeps a part.
     WholeHost(String),
 }
@@ -78,6 +80,9 @@ pub(super) async fn ask(
         }
         Question::Template(name) => {
             context.read_live::<Metal3MachineTemplate>(&here(name)).await.map_err(failed)?;
+        }
+        Question::MachineSet(name) => {
+            context.read_live::<MachineSet>(&here(name)).await.map_err(failed)?;
         }
         Question::Hosts => list_hosts(context, key).await.map_err(failed)?,
     }

@@ -89,6 +89,23 @@ fn ma16_the_machines_secret_wins_over_the_bootstrap_object_and_the_own_field() {
     assert_eq!(patched(&decision, "BareMetalHost", "/spec/userData/name"), "kept");
 }
 
+/// A MachineSet that the cache does not show, by which hosts are kept for the machine, is asked for before a host is taken:
+/// an error of the server is tried again, and only one that is not there means that nothing is kept.
+#[test]
+fn nr53_an_owner_that_the_cache_does_not_show_is_asked_for_before_a_host_is_taken() {
+    let owner =
+        json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "ms", "uid": "u"}]);
+    let owned = || with_capi(ready_to_choose(), json!({"metadata": {"ownerReferences": owner}}));
+    let asks = decide(&owned(), "t");
+    assert_eq!(asks.ask, Some(Question::MachineSet("ms".into())));
+    assert!(asks.plan.is_quiet(), "{}", asks.plan);
+    let mut gone = owned();
+    gone.live.answer(Question::MachineSet("ms".into()), None);
+    assert_eq!(kinds(&decide(&gone, "t")), ["patch BareMetalHost h"]);
+    let known = Snapshot { machine_set: Some(read(json!({"metadata": {"name": "ms"}}))), ..owned() };
+    assert_eq!(kinds(&decide(&known, "t")), ["patch BareMetalHost h"]);
+}
+
 /// Association writes the consumer and the cluster label on the host, and the host's name on the machine.
 #[test]
 fn ma17_association_is_written_on_host_and_machine() {
