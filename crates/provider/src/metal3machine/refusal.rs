@@ -39,7 +39,7 @@ pub(super) fn tell(mut pass: Pass<'_>, sentence: &str) -> Decision {
         Stage::Deletion => status.deleting(reason::DELETION_FAILED, sentence),
         Stage::Pause => status.pause_failed(true, sentence),
         _ if wakes => status.pause_failed(false, sentence),
-        stage if stage <= Stage::Host => status.host_failed(sentence),
+        stage if stage <= Stage::Host => status.host_refused(sentence),
         _ => status.meta_data_fails(failed, sentence),
     }
     pass.say_now = true;
