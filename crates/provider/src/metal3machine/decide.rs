@@ -186,7 +186,11 @@ impl<'a> Pass<'a> {
             );
             return Err(End::WaitFor(what));
         };
-        self.new.spec.failure_domain.clone_from(&machine.spec.failure_domain);
+        // From a machine that is provisioned Cluster API copies the domain the other way. If both copied, two values that
+        // differ would change places for ever.
+        if !self.is_provisioned() {
+            self.new.spec.failure_domain.clone_from(&machine.spec.failure_domain);
+        }
         self.stage = Stage::Cluster;
         let Some(cluster) = snapshot.cluster.as_deref() else {
             return Err(self.waits_for_infrastructure(format!("Cluster {}", machine.spec.cluster_name)));

@@ -415,6 +415,17 @@ fn ma36_the_failure_domain_follows_the_machine() {
     assert!(text.contains("\"failureDomain\":null"), "{text}");
 }
 
+/// Cluster API copies the domain of what is provisioned to the Machine; the other way round it is copied before only.
+#[test]
+fn the_failure_domain_of_a_provisioned_machine_is_not_copied_any_more() {
+    let finished = json!({"spec": {"failureDomain": "rack1", "providerID": "metal3://metal3/h/m"},
+        "status": {"initialization": {"provisioned": true}}});
+    let running = with_machine(provisioned(Nodes::NotNeeded), finished);
+    let reassigned = with_capi(running, json!({"spec": {"failureDomain": "rack2"}}));
+    let text = decide(&reassigned, "t").plan.to_string();
+    assert!(!text.contains("rack2"), "{text}");
+}
+
 /// A booked host that is taken loses its label, and the condition tells that it was used again.
 #[test]
 fn nr51_a_booked_host_that_is_taken_is_told_by_its_reason() {
