@@ -14,7 +14,7 @@ use crate::{
     admission::InProcess,
     faults::{Faults, Faulty, NoFaults},
     manifests::Manifest,
-    workload_apis::{ConnectInProcess, Embedded},
+    workload_apis::{Asked, ConnectInProcess, Embedded},
 };
 
 /// How a lab looks whether everything has come to rest: how often, and how many times in a row it must be quiet.
@@ -122,6 +122,7 @@ pub struct Lab {
     world: World,
     providers: Vec<Provider>,
     faults: Arc<dyn Faults>,
+    asked: Asked,
     provider_options: capm3_provider::Options,
     patience: Patience,
 }
@@ -149,6 +150,7 @@ impl Lab {
             world,
             providers: Vec::new(),
             faults,
+            asked: Asked::default(),
             provider_options: capm3_provider::Options {
                 workers: options.workers,
                 serve_addresses: options.serve_addresses,
@@ -170,7 +172,7 @@ impl Lab {
     pub fn add_provider(&mut self) {
         let service = Faulty::new(self.server.clone(), Arc::clone(&self.faults));
         let client = ApiClient::new(kube::Client::new(service, "default"), "capm3");
-        let connect = ConnectInProcess::new(client.clone());
+        let connect = ConnectInProcess::new(client.clone(), Arc::clone(&self.asked));
         self.providers.push(Provider::start(client, connect, self.clock, &self.provider_options));
     }
 
@@ -226,6 +228,11 @@ impl Lab {
     /// The provider, or the first of several, if one is running.
     pub fn provider(&self) -> Option<&Provider> {
         self.providers.first()
+    }
+
+    /// Every address outside the management API to which a provider wanted to be connected so far, in order.
+    pub fn connections(&self) -> Vec<String> {
+        self.asked.lock().clone()
     }
 
     /// Every object of a kind in the management API, by namespace and name.

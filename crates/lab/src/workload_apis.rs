@@ -10,6 +10,7 @@ use futures::{
     FutureExt,
     future::{BoxFuture, ready},
 };
+use parking_lot::Mutex;
 use serde::Deserialize;
 
 /// Host part of the addresses of embedded APIs; it is never looked up.
@@ -44,14 +45,18 @@ impl WorkloadApis for Embedded {
     }
 }
 
+/// Every address to which a provider wanted to be connected, in order.
+pub(crate) type Asked = Arc<Mutex<Vec<String>>>;
+
 /// Connects to embedded workload APIs with the provider's own client.
 pub(crate) struct ConnectInProcess {
     client: ApiClient,
+    asked: Asked,
 }
 
 impl ConnectInProcess {
-    pub(crate) fn new(client: ApiClient) -> Arc<Self> {
-        Arc::new(Self { client })
+    pub(crate) fn new(client: ApiClient, asked: Asked) -> Arc<Self> {
+        Arc::new(Self { client, asked })
     }
 }
 
@@ -83,6 +88,7 @@ impl ConnectInProcess {
             .map_err(|_| ConnectError("the kubeconfig is no kubeconfig".to_owned()))?;
         let entry = config.clusters.into_iter().next();
         let entry = entry.ok_or_else(|| ConnectError("the kubeconfig names no cluster".to_owned()))?;
+        self.asked.lock().push(entry.cluster.server.clone());
         match entry.cluster.server.strip_prefix(EMBEDDED) {
             Some(path) => Ok(self.client.below(path)),
             None => Err(ConnectError(format!("{} is not in this process", entry.cluster.server))),

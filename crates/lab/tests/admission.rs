@@ -97,6 +97,10 @@ async fn s36_an_image_without_url_or_checksum_is_refused() {
     let table = [
         (json!({}), "Spec.Image: Required value"),
         (json!({"image": {"url": "http://h/i"}}), "Spec.Image.Checksum: Required value"),
+        (json!({"image": {"url": "http://h/i", "checksum": ""}}), "hecksum"),
+        (json!({"image": {"checksum": "c"}}), "mage.url: Required value"),
+        (json!({"image": {"url": "", "checksum": "c"}}), "mage.url"),
+        (json!({"image": {"url": "http://h/i", "checksum": "c"}}), ""),
         (json!({"image": {"url": "http://h/i.iso", "diskFormat": "live-iso"}}), ""),
         (json!({"image": {"url": "oci://r/i:1"}}), ""),
         (json!({"customDeploy": {"method": "install"}}), ""),

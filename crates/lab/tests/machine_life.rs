@@ -42,7 +42,9 @@ async fn s35_a_machine_without_owner_takes_nothing_and_says_so() {
 #[tokio::test(start_paused = true)]
 async fn s39_the_bootstrap_secret_is_the_user_data() {
     let lab = settled(&control_plane_with_meta_data()).await;
+    assert_eq!(lab.objects("Metal3Machine").len(), 3);
     for machine in lab.objects("Metal3Machine") {
+        assert_eq!(machine.pointer("/spec/userData"), None);
         let name = name(&machine);
         let secret = text(&get(&lab, "Machine", &name), "/spec/bootstrap/dataSecretName");
         assert!(!secret.is_empty());

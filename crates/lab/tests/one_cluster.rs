@@ -3,8 +3,12 @@
 
 mod common;
 
+use std::sync::Arc;
+
+use capm3_apiserver::Admission;
+use capm3_lab::{Lab, Options};
 use common::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const CLUSTER: &str = r#"
 apiVersion: cluster.x-k8s.io/v1beta2
@@ -143,4 +147,91 @@ async fn s21_control_plane_machines_come_one_after_the_other_from_the_named_temp
         );
         assert_eq!(condition(&machine, "Ready").0, "True");
     }
+}
+
+/// The printed Metal3Cluster, of v1beta1, is provisioned once a Cluster owns it, and readers of either version see so.
+#[tokio::test(start_paused = true)]
+async fn s14_a_printed_older_cluster_is_provisioned_once_it_is_owned() {
+    let printed = yaml(include_str!("../../../tests/seeds/000-02.yaml"));
+    assert!(text(&printed[0].object, "/apiVersion").ends_with("/v1beta1"));
+    let mut manifests = hosts();
+    manifests.extend(printed.clone());
+    let lab = settled(&manifests).await;
+    let unowned = get(&lab, "Metal3Cluster", "m3cluster");
+    assert!(text(&unowned, "/apiVersion").ends_with("/v1beta2"), "stored as the newer version");
+    assert_ne!(unowned.pointer("/status/initialization/provisioned"), Some(&json!(true)), "{unowned}");
+    lab.apply(&yaml(CLUSTER)).await.unwrap();
+    rest(&lab).await;
+    let owned = get(&lab, "Metal3Cluster", "m3cluster");
+    assert_eq!(text(&owned, "/metadata/ownerReferences/0/name"), "cluster");
+    assert_eq!(owned.pointer("/status/initialization/provisioned"), Some(&json!(true)));
+    let older: Value =
+        lab.client().get(&printed[0].resource(), &key("m3cluster")).await.unwrap().expect("it is there");
+    assert!(text(&older, "/apiVersion").ends_with("/v1beta1"));
+    assert_eq!(older.pointer("/status/ready"), Some(&json!(true)), "{older}");
+    let cluster = get(&lab, "Cluster", "cluster");
+    assert_eq!(cluster.pointer("/status/initialization/infrastructureProvisioned"), Some(&json!(true)));
+}
+
+/// A server that lets everything pass, as where the webhook was not there when the object was made.
+struct NoWebhook;
+
+impl Admission for NoWebhook {}
+
+/// An endpoint without host or port gives the failure reason `InvalidConfiguration` and a message with the missing member,
+/// until it is given.
+#[tokio::test(start_paused = true)]
+async fn s15_an_endpoint_without_host_or_port_is_told_until_it_is_given() {
+    let rows = [
+        (json!({"host": null}), "[ControlPlaneEndpoint.Host]"),
+        (json!({"port": null}), "[ControlPlaneEndpoint.Port]"),
+        (json!(null), "[ControlPlaneEndpoint.Host ControlPlaneEndpoint.Port]"),
+    ];
+    for (endpoint, missing) in rows {
+        let mut manifests = hosts();
+        manifests.extend(yaml(CLUSTER));
+        manifests.extend(yaml(METAL3_CLUSTER));
+        let incomplete = json!({"spec": {"controlPlaneEndpoint": endpoint}});
+        change(&mut manifests, "Metal3Cluster", "m3cluster", &incomplete);
+        let lab = Lab::start(&Options::default()).await.unwrap();
+        lab.server().set_admission(Arc::new(NoWebhook));
+        lab.apply(&manifests).await.unwrap();
+        rest(&lab).await;
+        let invalid = get(&lab, "Metal3Cluster", "m3cluster");
+        assert_ne!(invalid.pointer("/status/initialization/provisioned"), Some(&json!(true)));
+        assert_eq!(text(&invalid, "/status/deprecated/v1beta1/failureReason"), "InvalidConfiguration");
+        let told = ("False".to_owned(), "InvalidConfiguration".to_owned());
+        assert_eq!(condition(&invalid, "BaremetalInfrastructureReady"), told);
+        let said = invalid.pointer("/status/conditions").unwrap().to_string();
+        assert!(said.contains(&format!("missing fields from Spec: {missing}")), "{said}");
+        let cluster = get(&lab, "Cluster", "cluster");
+        assert_ne!(cluster.pointer("/status/initialization/infrastructureProvisioned"), Some(&json!(true)));
+        let complete = json!({"spec": {"controlPlaneEndpoint": {"host": "192.168.111.249", "port": 6443}}});
+        lab.patch(&metal3("Metal3Cluster"), &key("m3cluster"), &complete).await.unwrap();
+        rest(&lab).await;
+        let healed = get(&lab, "Metal3Cluster", "m3cluster");
+        assert_eq!(condition(&healed, "Ready").0, "True", "{missing}");
+        assert_eq!(healed.pointer("/status/deprecated/v1beta1/failureReason"), None);
+    }
+}
+
+/// An endpoint that nobody answers for, a virtual address until the first node is up, is accepted and the cluster goes on;
+/// no connection to it is tried, neither before there are machines nor for their sake.
+#[tokio::test(start_paused = true)]
+async fn s20_an_endpoint_that_nobody_answers_for_is_accepted_and_never_probed() {
+    let mut manifests = hosts();
+    manifests.extend(yaml(CLUSTER));
+    manifests.extend(yaml(METAL3_CLUSTER));
+    let lab = settled(&manifests).await;
+    let infrastructure = get(&lab, "Metal3Cluster", "m3cluster");
+    assert_eq!(condition(&infrastructure, "Ready").0, "True");
+    assert_eq!(text(&get(&lab, "Cluster", "cluster"), "/spec/controlPlaneEndpoint/host"), "192.168.111.249");
+    assert_eq!(lab.connections(), Vec::<String>::new(), "there is nothing to connect to");
+    lab.apply(&yaml(CONTROL_PLANE)).await.unwrap();
+    rest(&lab).await;
+    let machines = machines(&lab, "m3cluster-controlplane");
+    assert_eq!(machines.iter().filter(|m| condition(m, "Ready").0 == "True").count(), 3);
+    let connections = lab.connections();
+    assert!(!connections.is_empty(), "Nodes are looked for where the kubeconfig leads");
+    assert!(!connections.iter().any(|address| address.contains("192.168.111.249")), "{connections:?}");
 }

@@ -108,6 +108,7 @@ async fn s203_the_control_plane_is_spread_over_the_racks() {
 #[tokio::test(start_paused = true)]
 async fn s204_the_failure_domain_of_the_machine_is_copied() {
     let lab = settled(&three_racks()).await;
+    assert_eq!(machines(&lab, "my-cluster-cp").len(), 3);
     for machine in machines(&lab, "my-cluster-cp") {
         let assigned = text(&get(&lab, "Machine", &name(&machine)), "/spec/failureDomain");
         assert!(!assigned.is_empty());
@@ -194,7 +195,10 @@ async fn s206_without_any_domain_the_default_template_stays() {
 #[tokio::test(start_paused = true)]
 async fn s208_each_rack_has_its_own_network() {
     let lab = settled(&three_racks()).await;
-    for (rack, names) in by_rack(&lab, "my-cluster") {
+    let racks = by_rack(&lab, "my-cluster");
+    assert_eq!(racks.keys().collect::<Vec<_>>(), ["rack1", "rack2", "rack3"]);
+    assert_eq!(racks.values().map(Vec::len).sum::<usize>(), 6);
+    for (rack, names) in racks {
         let number = rack.strip_prefix("rack").unwrap();
         for machine in names {
             let document = secret(&lab, &format!("{machine}-networkdata"), "networkData").unwrap();

@@ -26,6 +26,11 @@ impl NodeData {
             other => Some(other.to_string()),
         }
     }
+
+    /// The network data in the form that the config drive has it in: the Secret's YAML as JSON.
+    pub fn network(&self) -> Option<Value> {
+        serde_saphyr::from_str(self.network_data.as_deref()?).ok()
+    }
 }
 
 impl fmt::Debug for NodeData {
