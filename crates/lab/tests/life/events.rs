@@ -1,13 +1,14 @@
-//! What is told of a machine's life, each thing once.
+//! What is told of a machine's life, each thing once: one object an event, and no event sent a second time.
 
 use std::collections::BTreeMap;
 
+use capm3_lab::Lab;
 use serde_json::json;
 
 use crate::{common::*, support::*};
 
 /// How often each reason was told of each object.
-fn counts(lab: &capm3_lab::Lab) -> BTreeMap<(String, String), usize> {
+fn counts(lab: &Lab) -> BTreeMap<(String, String), usize> {
     let mut counts = BTreeMap::new();
     for event in lab.objects("Event") {
         let source = text(&event, "/source/component");
@@ -18,20 +19,24 @@ fn counts(lab: &capm3_lab::Lab) -> BTreeMap<(String, String), usize> {
     counts
 }
 
+fn assert_each_told_once(lab: &Lab, writes: &Writes) {
+    assert_eq!(writes.events_not_taken(lab), Vec::<String>::new(), "sent again");
+}
+
 #[tokio::test(start_paused = true)]
 async fn claim_data_and_provider_id_are_told_once_a_machine() {
-    let lab = settled(&three_racks()).await;
+    let (lab, writes) = Writes::lab().await;
+    lab.apply(&three_racks()).await.unwrap();
+    rest(&lab).await;
     let counts = counts(&lab);
+    assert_eq!(lab.objects("Metal3Machine").len(), 6);
     for machine in lab.objects("Metal3Machine") {
         for reason in ["HostClaimed", "DataReady", "ProviderIDSet"] {
-            assert_eq!(
-                counts.get(&(name(&machine), reason.to_owned())),
-                Some(&1),
-                "{} {reason}",
-                name(&machine)
-            );
+            let told = counts.get(&(name(&machine), reason.to_owned()));
+            assert_eq!(told, Some(&1), "{} {reason}", name(&machine));
         }
     }
+    assert_each_told_once(&lab, &writes);
 }
 
 #[tokio::test(start_paused = true)]
@@ -40,7 +45,9 @@ async fn release_fallback_and_refusal_are_told_once() {
     manifests.retain(|m| m.key().name != "rack3-host-1");
     let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
     change(&mut manifests, "BareMetalHost", "rack1-host-2", &role);
-    let lab = settled(&manifests).await;
+    let (lab, writes) = Writes::lab().await;
+    lab.apply(&manifests).await.unwrap();
+    rest(&lab).await;
     let fallbacks = events(&lab, "FailureDomainFallback");
     assert_eq!(fallbacks.len(), 1, "{fallbacks:?}");
     assert!(
@@ -51,8 +58,12 @@ async fn release_fallback_and_refusal_are_told_once() {
     let thief = json!({"spec": {"consumerRef": {"kind": "HostClaim", "apiVersion": "example.com/v1", "name": "x", "namespace": "metal3"}}});
     patch_host(&lab, &host_of(&machine), thief).await;
     rest(&lab).await;
-    patch_machine(&lab, &name(&machine), json!({"metadata": {"labels": {"touched": "yes"}}})).await;
-    rest(&lab).await;
+    for touched in ["once", "twice"] {
+        let touch = json!({"metadata": {"labels": {"touched": touched}}});
+        patch_machine(&lab, &name(&machine), touch.clone()).await;
+        patch_host(&lab, &host_of(&machine), touch).await;
+        rest(&lab).await;
+    }
     let refusals = events(&lab, "HostRefused");
     assert_eq!(refusals.len(), 1, "{refusals:?}");
     assert!(refusals[0].contains("consumed by HostClaim metal3/x; it is never taken away"), "{refusals:?}");
@@ -61,4 +72,45 @@ async fn release_fallback_and_refusal_are_told_once() {
     rest(&lab).await;
     let released = events(&lab, "HostReleased").into_iter().filter(|e| e.starts_with(&name(&other))).count();
     assert_eq!(released, 1);
+    assert_each_told_once(&lab, &writes);
+}
+
+/// The whole story of a cluster, up, upgraded and gone, with hosts that are kept and with hosts that are not: at no step
+/// is anything told that was told before.
+#[tokio::test(start_paused = true)]
+async fn in_the_whole_story_of_a_cluster_nothing_is_told_twice() {
+    for keeps in [false, true] {
+        let mut manifests = three_racks();
+        for template in ["my-cluster-cp", "my-cluster-workers"] {
+            change(&mut manifests, "Metal3MachineTemplate", template, &json!({"spec": {"nodeReuse": keeps}}));
+        }
+        let in_place = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}}});
+        change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &in_place);
+        let (lab, writes) = Writes::lab().await;
+        lab.apply(&manifests).await.unwrap();
+        rest(&lab).await;
+        assert_each_told_once(&lab, &writes);
+        let before: Vec<String> = lab.objects("Metal3Machine").iter().map(|m| name(m)).collect();
+        upgrade(&lab).await;
+        let after: Vec<String> = lab.objects("Metal3Machine").iter().map(|m| name(m)).collect();
+        assert_eq!(after.len(), 6);
+        assert!(!after.iter().any(|machine| before.contains(machine)), "every machine is a new one");
+        assert_each_told_once(&lab, &writes);
+        delete_cluster(&lab).await;
+        rest(&lab).await;
+        assert_eq!(lab.objects("Metal3Machine").len(), 0);
+        let given_back = ["HostReleased", "HostBooked"].map(|reason| events(&lab, reason).len());
+        assert_eq!(given_back, if keeps { [6, 6] } else { [12, 0] }, "each machine gave its host back");
+        assert_each_told_once(&lab, &writes);
+    }
+}
+
+/// Another version for control plane and workers.
+async fn upgrade(lab: &Lab) {
+    let version = json!({"spec": {"version": "v1.31.0"}});
+    let kind = "KubeadmControlPlane";
+    patch(lab, "controlplane.cluster.x-k8s.io/v1beta2", kind, "my-cluster-cp", version.clone()).await;
+    let version = json!({"spec": {"template": version}});
+    patch(lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "my-cluster-workers", version).await;
+    rest(lab).await;
 }

@@ -3,13 +3,17 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/wire.rs"]
+mod wire;
 
 mod belonging;
+mod bereft;
 mod bookings;
 mod capacity;
 mod events;
 mod herd;
 mod left_behind;
+mod moments;
 mod moving;
 mod pausing;
 mod racks;

@@ -16,22 +16,6 @@ fn paused_hosts(lab: &Lab) -> usize {
     lab.objects("BareMetalHost").iter().filter(|host| host.pointer(PAUSED).is_some()).count()
 }
 
-fn assert_free(lab: &Lab, name: &str) {
-    let host = get(lab, "BareMetalHost", name);
-    assert_eq!(text(&host, "/status/provisioning/state"), "available", "{host}");
-    for field in ["/spec/consumerRef", "/spec/image", "/spec/userData", PAUSED] {
-        assert!(host.pointer(field).is_none_or(Value::is_null), "{field}: {host}");
-    }
-}
-
-/// Takes an object away whatever holds it.
-async fn strip(lab: &Lab, api_version: &str, kind: &str, name: &str) {
-    delete(lab, api_version, kind, name).await;
-    if lab.object(kind, name).is_some() {
-        patch(lab, api_version, kind, name, json!({"metadata": {"finalizers": null}})).await;
-    }
-}
-
 /// The three racks, paused when everything was up, and one of the workers.
 async fn at_rest_and_paused() -> (Lab, Arc<Value>) {
     let lab = settled(&three_racks()).await;
@@ -52,7 +36,7 @@ async fn a_machine_deleted_during_a_pause_goes_after_it() {
     rest(&lab).await;
     assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
     assert_eq!(paused_hosts(&lab), 0);
-    assert_free(&lab, &host_of(&machine));
+    assert_blank(&lab, &host_of(&machine));
 }
 
 /// A machine on its way whose record is taken off during a pause goes on with the host that it has.
@@ -107,7 +91,7 @@ async fn a_machine_stripped_during_a_pause_leaves_no_paused_host_behind() {
     rest(&lab).await;
     assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
     assert_eq!(paused_hosts(&lab), 0);
-    assert_free(&lab, &host_of(&machine));
+    assert_blank(&lab, &host_of(&machine));
     assert!(lab.object("Metal3DataClaim", &name(&machine)).is_none());
 }
 
@@ -148,7 +132,7 @@ async fn hosts_that_were_paused_while_they_were_wiped_are_given_back_after_the_p
     pause_cluster(&lab, false).await;
     rest(&lab).await;
     assert_eq!(machines(&lab, "my-cluster-workers").len(), 0);
-    hosts.iter().for_each(|host| assert_free(&lab, host));
+    hosts.iter().for_each(|host| assert_blank(&lab, host));
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,7 +145,7 @@ async fn a_cluster_deleted_during_a_pause_goes_after_it() {
     for kind in ["Cluster", "Machine", "Metal3Machine", "Metal3Data", "Metal3DataClaim"] {
         assert_eq!(lab.objects(kind).len(), 0, "{kind}");
     }
-    lab.objects("BareMetalHost").iter().for_each(|host| assert_free(&lab, &name(host)));
+    lab.objects("BareMetalHost").iter().for_each(|host| assert_blank(&lab, &name(host)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,7 +156,7 @@ async fn our_own_pause_goes_also_when_the_cluster_is_gone_by_then() {
     strip(&lab, CAPI, "Cluster", "my-cluster").await;
     rest(&lab).await;
     assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
-    assert_free(&lab, &host_of(&machine));
+    assert_blank(&lab, &host_of(&machine));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,19 +1,45 @@
 //! Data templates per failure domain.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{collections::BTreeSet, sync::Arc};
 
-use capm3_lab::report::report;
+use capm3_lab::{Lab, report::report};
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::{common::*, support::*, wire};
 
-/// The three data templates are accepted, their clusterName included.
+/// The three data templates are accepted with their clusterName, of which a warning says that it is deprecated, and
+/// stored as they were sent.
 #[tokio::test(start_paused = true)]
 async fn s197_three_data_templates_are_accepted_with_their_cluster_name() {
-    let lab = settled(&racks_without_machines()).await;
-    let templates = lab.objects("Metal3DataTemplate");
+    let (templates, others): (Vec<_>, Vec<_>) =
+        racks_without_machines().into_iter().partition(|m| m.kind() == "Metal3DataTemplate");
+    let lab = settled(&others).await;
     assert_eq!(templates.len(), 3);
-    assert!(templates.iter().all(|t| text(t, "/spec/clusterName") == "my-cluster"));
+    for template in &templates {
+        let answer = wire::create(&lab, &template.object).await;
+        assert_eq!(answer.code, 201, "{}", answer.message());
+        assert!(answer.warns_of("spec.clusterName is deprecated"), "{:?}", answer.warnings);
+    }
+    rest(&lab).await;
+    for template in templates {
+        let stored = get(&lab, "Metal3DataTemplate", &template.key().name);
+        assert_eq!(text(&stored, "/spec/clusterName"), "my-cluster");
+        let (sent, kept) = (&template.object["spec"], &stored["spec"]);
+        assert!(is_part_of(sent, kept), "{sent} became {kept}");
+    }
+}
+
+/// Whether everything of one document stands in the other, which may have defaults besides.
+fn is_part_of(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            part.iter().all(|(key, value)| whole.get(key).is_some_and(|other| is_part_of(value, other)))
+        }
+        (Value::Array(part), Value::Array(whole)) => {
+            part.len() == whole.len() && part.iter().zip(whole).all(|(a, b)| is_part_of(a, b))
+        }
+        _ => part == whole,
+    }
 }
 
 /// The template of the control plane is accepted with its list of domains, and the list is stored as given.
@@ -65,30 +91,15 @@ async fn s202_an_external_cloud_provider_gives_the_ids() {
     assert_eq!(ids.len(), 3);
 }
 
-/// Without a default an unmapped machine has no data template and is provisioned without; a mapped one gets its
-/// template before anything is put on the host.
-#[tokio::test(start_paused = true)]
-async fn s207_without_default_only_mapped_domains_have_a_data_template() {
-    let mut manifests = control_plane(3);
-    machine_spec(&mut manifests, "my-cluster-cp", json!({"dataTemplate": null}));
-    let only_rack2 = json!({"spec": {"failureDomainDataTemplates": [
-        {"failureDomain": "rack2", "dataTemplate": {"name": "m3dt-rack2", "namespace": "metal3"}}]}});
-    change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &only_rack2);
-    let lab = settled(&manifests).await;
-    for machine in machines(&lab, "my-cluster-cp") {
-        let host = host(&lab, &machine);
-        let mapped = text(&host, DOMAIN) == "rack2";
-        assert_eq!(machine.pointer("/spec/dataTemplate").is_some(), mapped);
-        assert_eq!(host.pointer("/spec/networkData").is_some(), mapped, "written only after the lookup");
-        assert_eq!(condition(&machine, "Ready").0, "True");
-    }
-}
-
 /// Once a claim exists, changes of map or domain change nothing for that machine.
 #[tokio::test(start_paused = true)]
 async fn s210_a_claim_freezes_the_choice() {
     let lab = settled(&control_plane(3)).await;
-    let before = report(&lab, 0);
+    let domains = |lab: &Lab| {
+        let machines = machines(lab, "my-cluster-cp").into_iter();
+        machines.map(|m| (name(&m), text(&m, "/spec/failureDomain"))).collect::<Vec<_>>()
+    };
+    let (before, domains_before) = (report(&lab, 0), domains(&lab));
     let other = json!({"spec": {"failureDomainDataTemplates": [
         {"failureDomain": "rack1", "dataTemplate": {"name": "m3dt-rack3", "namespace": "metal3"}}]}});
     patch(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3MachineTemplate", "my-cluster-cp", other)
@@ -101,14 +112,55 @@ async fn s210_a_claim_freezes_the_choice() {
         )
         .await;
     }
+    let secrets = |lab: &Lab| {
+        let rendered = |s: &Arc<Value>| name(s).ends_with("-networkdata");
+        let secrets = lab.objects("Secret").into_iter().filter(rendered);
+        secrets.map(|s| (name(&s), s["data"].clone())).collect::<Vec<_>>()
+    };
+    let secrets_before = secrets(&lab);
+    assert_eq!(secrets_before.len(), 3);
+    // The domain of the Machines changes as well; Cluster API takes it back from what is provisioned.
+    for machine in machines(&lab, "my-cluster-cp") {
+        let other = json!({"spec": {"failureDomain": "rack1"}});
+        patch(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name(&machine), other).await;
+    }
     rest(&lab).await;
+    assert_eq!(domains(&lab), domains_before);
     let after = report(&lab, 0);
+    assert_eq!((before.machines.len(), after.machines.len()), (3, 3));
     for (old, new) in before.machines.iter().zip(&after.machines) {
         assert_eq!(
-            (&old.data_template, &old.addresses, &old.index),
-            (&new.data_template, &new.addresses, &new.index)
+            (&old.name, &old.host, &old.data_template, &old.data, &old.addresses, &old.index),
+            (&new.name, &new.host, &new.data_template, &new.data, &new.addresses, &new.index)
         );
     }
+    assert_eq!(secrets(&lab), secrets_before);
+    assert_eq!(lab.objects("Metal3DataClaim").len(), 3);
+}
+
+/// The same for a machine on its way, which follows the Machine's domain still: its claim is made, its data is not.
+#[tokio::test(start_paused = true)]
+async fn s210_a_claim_freezes_the_choice_of_a_machine_on_its_way() {
+    let mut manifests = control_plane(1);
+    let pools: Vec<_> = manifests.iter().filter(|m| m.kind() == "IPPool").cloned().collect();
+    manifests.retain(|m| m.kind() != "IPPool");
+    let lab = settled(&manifests).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    let claimed = |lab: &Lab| text(&get(lab, "Metal3DataClaim", &name(&machine)), "/spec/template/name");
+    assert_eq!((claimed(&lab).as_str(), condition(&machine, "Ready").0.as_str()), ("m3dt-rack1", "False"));
+    let domain = json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/failure-domain": "rack3"}}});
+    patch_host(&lab, &host_of(&machine), domain).await;
+    let domain = json!({"spec": {"failureDomain": "rack3"}});
+    patch(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name(&machine), domain).await;
+    rest(&lab).await;
+    lab.apply(&pools).await.unwrap();
+    rest(&lab).await;
+    let after = get(&lab, "Metal3Machine", &name(&machine));
+    assert_eq!(text(&after, "/spec/failureDomain"), "rack3");
+    assert_eq!(text(&after, "/spec/dataTemplate/name"), "m3dt-rack1");
+    assert_eq!(claimed(&lab), "m3dt-rack1");
+    assert_eq!(condition(&after, "Ready").0, "True");
+    assert_eq!(report(&lab, 0).machines[0].addresses, ["10.0.1.10"]);
 }
 
 /// An update in place puts the template's default back into the spec of a running machine. The claim is the truth: it
@@ -189,32 +241,72 @@ async fn s213_a_missing_template_is_waited_for() {
         .position(|m| m.key().name == "m3dt-rack1" && m.kind() == "Metal3DataTemplate")
         .unwrap();
     let template = manifests.remove(template);
+    // The default is there: whoever falls back to it gets a node.
+    machine_spec(&mut manifests, "my-cluster-cp", json!({"dataTemplate": {"name": "m3dt-rack3"}}));
     let lab = settled(&manifests).await;
     let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    assert_eq!(text(&host(&lab, &machine), DOMAIN), "rack1");
     assert_eq!(condition(&machine, "Metal3DataReady"), ("False".into(), "WaitingForMetal3Data".into()));
     let said = machine.pointer("/status/conditions").unwrap().to_string();
     assert!(said.contains("there is none of this name in namespace metal3"), "{said}");
+    let claimed = |lab: &Lab| {
+        let claims = lab.objects("Metal3DataClaim");
+        claims.iter().map(|claim| text(claim, "/spec/template/name")).collect::<Vec<_>>()
+    };
+    assert!(claimed(&lab).iter().all(|template| template == "m3dt-rack1"), "{:?}", claimed(&lab));
+    assert_eq!(text(&machine, "/spec/dataTemplate/name"), "m3dt-rack1");
+    assert_eq!(lab.objects("Metal3Data").len(), 0);
+    assert_eq!(host(&lab, &machine).pointer("/spec/image"), None, "nothing is put on the host");
     lab.apply(&[template]).await.unwrap();
     rest(&lab).await;
+    assert_eq!(claimed(&lab), ["m3dt-rack1"]);
     assert_eq!(condition(&get(&lab, "Metal3Machine", &name(&machine)), "Ready").0, "True");
 }
 
-/// Without the field nothing differs from before: every machine has the template's one data template.
+/// A control plane of three whose template has this map.
+async fn mapped(map: Value) -> Lab {
+    let mut manifests = control_plane(3);
+    let map = json!({"spec": {"failureDomainDataTemplates": map}});
+    change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &map);
+    settled(&manifests).await
+}
+
+/// Everything that was made or changed for the machines, byte for byte.
+fn outcome(lab: &Lab) -> Vec<String> {
+    let data =
+        ["Metal3DataTemplate", "Metal3DataClaim", "Metal3Data", "Secret", "IPPool", "IPClaim", "IPAddress"];
+    let kinds = data.into_iter().chain(["Metal3Machine", "Machine", "BareMetalHost", "Event"]);
+    kinds.flat_map(|kind| lab.objects(kind)).map(|object| object.to_string()).collect()
+}
+
+/// Without the field nothing differs from before: every machine has the template's one data template, its spec is what
+/// the template says and no more, and all objects are those of a run in which the map leads to the default anyway, to the
+/// byte, versions and times included.
 #[tokio::test(start_paused = true)]
 async fn s214_without_the_field_every_machine_has_the_one_template() {
-    let mut manifests = control_plane(3);
-    change(
-        &mut manifests,
-        "Metal3MachineTemplate",
-        "my-cluster-cp",
-        &json!({"spec": {"failureDomainDataTemplates": null}}),
-    );
-    let lab = settled(&manifests).await;
-    let rows: BTreeMap<_, _> =
-        report(&lab, 0).machines.into_iter().map(|m| (m.index, m.data_template)).collect();
-    assert_eq!(rows.len(), 3, "indexes 0 to 2 of one template");
-    assert!(rows.values().all(|t| t.as_deref() == Some("m3dt-rack1")), "{rows:?}");
+    let lab = mapped(json!(null)).await;
+    let template = get(&lab, "Metal3MachineTemplate", "my-cluster-cp")["spec"]["template"]["spec"].clone();
+    assert_eq!(machines(&lab, "my-cluster-cp").len(), 3);
+    for machine in machines(&lab, "my-cluster-cp") {
+        let mut expected = template.clone();
+        let id = format!("metal3://metal3/{}/{}", host_of(&machine), name(&machine));
+        let own = json!({"providerID": id, "failureDomain": text(&machine, "/spec/failureDomain"),
+            "dataTemplate": {"name": "m3dt-rack1", "namespace": "metal3"}});
+        merge(&mut expected, &own);
+        assert_eq!(machine["spec"], expected);
+    }
+    let indexes: BTreeSet<_> = report(&lab, 0).machines.into_iter().map(|m| m.index).collect();
+    assert_eq!(indexes, BTreeSet::from([Some(0), Some(1), Some(2)]), "of one template");
     assert!(events(&lab, "DataTemplateChanged").is_empty());
+    let to_default: Vec<Value> = ["rack1", "rack2", "rack3"]
+        .iter()
+        .map(|rack| json!({"failureDomain": rack, "dataTemplate": {"name": "m3dt-rack1"}}))
+        .collect();
+    let (without, with) = (outcome(&lab), outcome(&mapped(json!(to_default)).await));
+    assert_eq!(without.len(), with.len());
+    for (without, with) in without.iter().zip(&with) {
+        assert_eq!(without, with);
+    }
 }
 
 /// A MachineDeployment with a failure domain works like the control plane.
@@ -224,7 +316,9 @@ async fn s215_a_deployment_with_a_failure_domain_works_too() {
     let rack2 = json!({"spec": {"template": {"spec": {"failureDomain": "rack2"}}}});
     change(&mut manifests, "MachineDeployment", "my-cluster-workers", &rack2);
     let lab = settled(&manifests).await;
+    assert_eq!(machines(&lab, "my-cluster-workers").len(), 3);
     for machine in machines(&lab, "my-cluster-workers") {
+        assert_eq!(condition(&machine, "Ready").0, "True");
         assert_eq!(text(&machine, "/spec/failureDomain"), "rack2");
         assert_eq!(text(&machine, "/spec/dataTemplate/name"), "m3dt-rack2");
         assert_eq!(text(&host(&lab, &machine), DOMAIN), "rack2");

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use capm3_lab::{Lab, Options, manifests::Manifest};
 use capm3_world::Profile;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{common::*, support::*};
@@ -37,19 +36,6 @@ async fn upgrade(lab: &Lab) {
     rest(lab).await;
 }
 
-/// Seconds that the cleaning of a host takes in a demonstration.
-const CLEANING: i64 = 10;
-
-/// Seconds that the last deprovisioning of a host took, by its own status.
-fn deprovisioning_took(lab: &Lab, host: &str) -> i64 {
-    let host = get(lab, "BareMetalHost", host);
-    let at = |moment: &str| {
-        let text = text(&host, &format!("/status/operationHistory/deprovision/{moment}"));
-        text.parse::<Timestamp>().unwrap()
-    };
-    at("end").duration_since(at("start")).as_secs()
-}
-
 /// Without nodeReuse a released host carries no booking and has no consumer: anybody may take it.
 #[tokio::test(start_paused = true)]
 async fn s73_without_node_reuse_a_released_host_is_not_booked() {
@@ -66,7 +52,7 @@ async fn s73_without_node_reuse_a_released_host_is_not_booked() {
     assert_eq!(events(&lab, "HostBooked"), Vec::<String>::new());
 }
 
-/// With nodeReuse, a released host carries the label that names its MachineDeployment.
+/// With nodeReuse, a released host carries the label that names its MachineDeployment or its control plane.
 #[tokio::test(start_paused = true)]
 async fn s74_a_released_host_names_the_owner_it_is_kept_for() {
     let lab = settled(&with_reuse()).await;
@@ -76,6 +62,16 @@ async fn s74_a_released_host_names_the_owner_it_is_kept_for() {
     let left = hosts_of(&lab, "my-cluster-workers");
     let released = used.difference(&left).next().unwrap();
     assert_eq!(text(&get(&lab, "BareMetalHost", released), BOOKING), "md-my-cluster-workers");
+    upgrade(&lab).await;
+    let hosts = hosts_of(&lab, "my-cluster-cp");
+    let mut booked = BTreeSet::new();
+    replay(&lab, &[BARE_METAL_HOSTS], |_, host| {
+        if hosts.contains(&name(host)) && host.pointer(BOOKING).is_some() {
+            booked.insert((name(host), text(host, BOOKING)));
+        }
+    });
+    let expected: BTreeSet<_> = hosts.into_iter().map(|host| (host, "cp-my-cluster-cp".to_owned())).collect();
+    assert_eq!(booked, expected, "each host of the control plane between its two machines");
 }
 
 /// A released host keeps a consumer of kind Cluster until it is used again, so that others see it as taken.
@@ -163,8 +159,12 @@ async fn s78_reuse_is_switched_on_on_a_live_template() {
         let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
         change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
     }
-    let lab = settled(&manifests).await;
+    // With this profile cleaning takes time, so that the hosts tell whether they were cleaned.
+    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
+    lab.apply(&manifests).await.unwrap();
+    rest(&lab).await;
     let before = hosts_of(&lab, "my-cluster-cp");
+    assert_eq!(before.len(), 3);
     let live =
         json!({"spec": {"nodeReuse": true, "template": {"spec": {"automatedCleaningMode": "disabled"}}}});
     patch(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3MachineTemplate", "my-cluster-cp", live)
@@ -172,6 +172,9 @@ async fn s78_reuse_is_switched_on_on_a_live_template() {
     rest(&lab).await;
     upgrade(&lab).await;
     assert_eq!(hosts_of(&lab, "my-cluster-cp"), before);
+    for host in &before {
+        assert!(deprovisioning_took(&lab, host) < CLEANING, "{host} was cleaned");
+    }
 }
 
 /// A machine that remediation gives up is replaced on the same host under nodeReuse.
@@ -241,4 +244,67 @@ async fn kept_hosts_are_free_again_when_their_deployment_is_gone() {
     let kept = lab.objects("BareMetalHost").iter().filter(|h| h.pointer(BOOKING).is_some()).count();
     assert_eq!(kept, 0);
     assert_eq!(events(&lab, "BookingEnded").len(), 3);
+}
+
+/// One more Machine of the foreign control plane, made as the last one was.
+fn next_of_talos(lab: &Lab, last: &Value) -> Vec<Manifest> {
+    let mut spec = last["spec"].clone();
+    spec.as_object_mut()
+        .unwrap()
+        .retain(|field, _| !matches!(field.as_str(), "providerID" | "failureDomain"));
+    let annotations = json!({"cluster.x-k8s.io/cloned-from-name": "my-cluster-cp",
+        "cluster.x-k8s.io/cloned-from-groupkind": "Metal3MachineTemplate.infrastructure.cluster.x-k8s.io"});
+    let labels = json!({"cluster.x-k8s.io/cluster-name": "my-cluster", "cluster.x-k8s.io/control-plane": ""});
+    let secret = text(&get(lab, "Machine", &name(last)), "/spec/bootstrap/dataSecretName");
+    let objects = [
+        json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "spec": spec,
+            "metadata": {"name": "talos-1", "namespace": "metal3", "labels": labels, "annotations": annotations}}),
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+            "metadata": {"name": "talos-1", "namespace": "metal3", "labels": labels, "ownerReferences": [
+                {"apiVersion": "controlplane.cluster.x-k8s.io/v1alpha1", "kind": "TalosControlPlane",
+                 "name": "talos", "uid": "f0", "controller": true}]},
+            "spec": {"clusterName": "my-cluster", "version": "v1.30.0", "bootstrap": {"dataSecretName": secret},
+                "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "Metal3Machine", "name": "talos-1"}}}),
+    ];
+    objects.into_iter().map(|object| Manifest { file: String::new(), object }).collect()
+}
+
+/// A control plane of another kind in the group books hosts like kubeadm's, and its next machine takes what is booked.
+#[tokio::test(start_paused = true)]
+async fn s76_a_foreign_control_plane_books_hosts_alike() {
+    let mut manifests = control_plane(1);
+    // Hosts beside that which is booked, so that another one could be taken.
+    for rack in 1..=3 {
+        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
+        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
+    }
+    change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &json!({"spec": {"nodeReuse": true}}));
+    let mut lab = settled(&manifests).await;
+    let machine = machines(&lab, "my-cluster-cp")[0].clone();
+    lab.stop_providers();
+    let foreign = json!({"metadata": {"ownerReferences": [{"apiVersion": "controlplane.cluster.x-k8s.io/v1alpha1",
+        "kind": "TalosControlPlane", "name": "talos", "uid": "f0"}],
+        "annotations": {"cluster.x-k8s.io/paused": ""}}});
+    patch(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name(&machine), foreign).await;
+    // The booking is judged by the control plane that the Cluster names.
+    patch(
+        &lab,
+        "cluster.x-k8s.io/v1beta2",
+        "Cluster",
+        "my-cluster",
+        json!({"spec": {"controlPlaneRef": {"kind": "TalosControlPlane", "name": "talos"}}}),
+    )
+    .await;
+    delete(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3Machine", &name(&machine)).await;
+    lab.start_provider();
+    rest(&lab).await;
+    let booked = host_of(&machine);
+    assert_eq!(text(&get(&lab, "BareMetalHost", &booked), BOOKING), "cp-talos");
+    lab.apply(&next_of_talos(&lab, &machine)).await.unwrap();
+    rest(&lab).await;
+    let next = get(&lab, "Metal3Machine", "talos-1");
+    assert_eq!(host_of(&next), booked, "though other hosts are free");
+    assert_eq!(condition(&next, "AssociateBareMetalHost").1, "AssociateBareMetalHostViaNodeReuseSuccess");
+    assert_eq!(condition(&next, "BareMetalHostProvisioned").0, "True", "{next}");
+    assert_eq!(get(&lab, "BareMetalHost", &booked).pointer(BOOKING), None);
 }

@@ -187,9 +187,15 @@ async fn s43_a_secret_that_a_move_leaves_behind_is_warned_of_once() {
         manifests.extend(yaml(&format!(
             "apiVersion: v1\nkind: Secret\nmetadata: {{name: mine, namespace: metal3, labels: {labels}}}\nstringData: {{metaData: 'a: b'}}\n"
         )));
-        let lab = settled(&manifests).await;
+        let (lab, writes) = Writes::lab().await;
+        lab.apply(&manifests).await.unwrap();
+        rest(&lab).await;
+        let touch = json!({"metadata": {"labels": {"touched": "yes"}}});
+        patch_machine(&lab, &name(&lab.objects("Metal3Machine")[0]), touch).await;
+        rest(&lab).await;
         let said = events(&lab, "SecretStaysBehind");
         assert_eq!(said.len(), warnings, "{said:?}");
+        assert_eq!(writes.events_not_taken(&lab), Vec::<String>::new(), "sent again");
         let machine = &lab.objects("Metal3Machine")[0];
         let rendered = get(&lab, "Secret", &text(machine, "/status/networkData/name"));
         assert_eq!(text(&rendered, "/metadata/ownerReferences/0/kind"), "Metal3Data");

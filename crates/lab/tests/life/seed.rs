@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use capm3_lab::{Lab, manifests::Manifest};
+use capm3_lab::{Lab, Options, manifests::Manifest};
+use capm3_world::Profile;
 use serde_json::{Value, json};
 
 use crate::{common::*, support::*};
@@ -143,15 +144,45 @@ async fn demonstration_3_with_a_pool_each_node_has_one_address_in_both_documents
     assert_eq!(addresses, expected);
 }
 
-/// The host operator reads each Secret by the key of its name, else by `value`, and gives the node what is in it.
+/// The host operator reads each Secret by the key of its name, else by `value`: user data verbatim, metadata as a map,
+/// network data from YAML to JSON.
 #[tokio::test(start_paused = true)]
-async fn s5_a_node_gets_user_data_and_metadata_from_the_secrets() {
+async fn s5_a_node_gets_user_data_metadata_and_network_data_from_the_secrets() {
+    let network = "links:\n- {id: enp1s0, type: phy, ethernet_mac_address: '52:54:00:aa:01:01'}\nnetworks: []\nservices: []\n";
+    let rows = [
+        json!({"metaData": "rack: '1'\nslot: 7\n", "networkData": network, "value": "never: read"}),
+        json!({"value": "rack: '1'\nslot: 7\nlinks: []\n"}),
+    ];
+    for data in rows {
+        let mut manifests = seed();
+        let mut mine =
+            yaml("apiVersion: v1\nkind: Secret\nmetadata: {name: mine, namespace: metal3}\n").remove(0);
+        mine.object["stringData"] = data.clone();
+        manifests.push(mine);
+        let own =
+            json!({"dataTemplate": null, "metaData": {"name": "mine"}, "networkData": {"name": "mine"}});
+        machine_spec(&mut manifests, "m3mt-0", own);
+        let lab = settled(&manifests).await;
+        let machine = machines(&lab, "md-0")[0].clone();
+        let given = given(&lab, &machine);
+        let user_data = secret(&lab, &text(&machine, "/status/userData/name"), "value").unwrap();
+        assert_eq!(given.user_data.as_deref(), Some(user_data.as_str()), "verbatim, by the key `value`");
+        assert_eq!(given.meta_data.get("rack"), Some(&json!("1")), "{data}");
+        assert_eq!(given.meta_data.get("slot"), Some(&json!(7)), "{data}");
+        assert_eq!(given.meta_data.get("never"), None, "the key of its own comes first");
+        let expected = match data.get("networkData") {
+            Some(_) => {
+                json!({"links": [{"id": "enp1s0", "type": "phy", "ethernet_mac_address": "52:54:00:aa:01:01"}],
+                "networks": [], "services": []})
+            }
+            None => json!({"rack": "1", "slot": 7, "links": []}),
+        };
+        assert_eq!(given.network(), Some(expected));
+    }
+    // What the provider renders is read in the same way.
     let lab = settled(&seed()).await;
     let machine = machines(&lab, "md-0")[0].clone();
-    let data = given(&lab, &machine);
-    let user_data = secret(&lab, &text(&machine, "/status/userData/name"), "value").unwrap();
-    assert_eq!(data.user_data.as_deref(), Some(user_data.as_str()), "verbatim, by the key `value`");
-    assert_eq!(data.text("rack").as_deref(), Some("1"), "by the key of its own");
+    assert_eq!(given(&lab, &machine).text("rack").as_deref(), Some("1"), "by the key of its own");
 }
 
 /// Without a metadata Secret `uuid` is the uid of the host.
@@ -188,14 +219,21 @@ async fn s9_the_older_key_of_the_host_name_is_the_name_too() {
     assert_eq!(given(&lab, &machine).text("local_hostname").unwrap(), host_of(&machine));
 }
 
-/// A metadata Secret wins for the keys that it has; the other defaults stay.
+/// A metadata Secret wins for the keys that it has, `uuid` and `local-hostname` among them; the other defaults stay.
 #[tokio::test(start_paused = true)]
 async fn s10_a_secret_wins_key_by_key() {
-    let lab = settled(&seed()).await;
+    let mut manifests = seed();
+    manifests.extend(yaml(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: mine, namespace: metal3}\n\
+         stringData: {metaData: 'uuid: my-uuid\n\n    local-hostname: my-name'}\n",
+    ));
+    machine_spec(&mut manifests, "m3mt-0", json!({"dataTemplate": null, "metaData": {"name": "mine"}}));
+    let lab = settled(&manifests).await;
     let machine = machines(&lab, "md-0")[0].clone();
-    let data = given(&lab, &machine);
-    assert_eq!(data.text("name").as_deref(), Some("node-0"));
-    assert_eq!(data.text("metal3-name").unwrap(), host_of(&machine));
+    let (data, host) = (given(&lab, &machine), host_of(&machine));
+    let expected = json!({"uuid": "my-uuid", "local-hostname": "my-name", "metal3-namespace": "metal3",
+        "metal3-name": host, "local_hostname": host, "name": host});
+    assert_eq!(json!(data.meta_data), expected);
 }
 
 /// A user's metadata Secret without `uuid` leaves it in place.
@@ -278,41 +316,6 @@ async fn s196_a_template_in_the_deployment_fills_the_variables_of_the_cloud_conf
     assert_eq!(name(&node), "node-0");
 }
 
-/// A Machine with a bootstrap object takes no host before its data is ready.
-#[tokio::test(start_paused = true)]
-async fn s30_no_host_is_taken_before_the_bootstrap_data_is_ready() {
-    let (lab, moments) = Moments::lab("/metal3dataclaims", |server, machine| {
-        stored(server, "Machine", machine, "/spec/bootstrap/dataSecretName")
-    })
-    .await;
-    lab.apply(&three_racks()).await.unwrap();
-    rest(&lab).await;
-    assert_eq!(moments.seen().len(), 6);
-    assert!(moments.seen().iter().all(|secret| !secret.is_empty()), "{:?}", moments.seen());
-}
-
-/// With maxSurge 1 and maxUnavailable 0 the new worker is up before the old host is released.
-#[tokio::test(start_paused = true)]
-async fn s32_the_new_worker_is_up_before_the_old_host_goes() {
-    let mut manifests = three_racks();
-    change(&mut manifests, "MachineDeployment", "my-cluster-workers", &json!({"spec": {"replicas": 1}}));
-    let lab = settled(&manifests).await;
-    let old = host_of(&machines(&lab, "my-cluster-workers")[0]);
-    let version = json!({"spec": {"template": {"spec": {"version": "v1.31.0"}}}});
-    patch(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "my-cluster-workers", version).await;
-    let mut both = 0;
-    while lab.settle(std::time::Duration::from_millis(2)).await != capm3_lab::Settled::Quiet {
-        let released = text(&get(&lab, "BareMetalHost", &old), "/spec/image/url").is_empty();
-        let ready =
-            machines(&lab, "my-cluster-workers").iter().filter(|m| condition(m, "Ready").0 == "True").count();
-        assert!(!released || ready >= 1, "the old host was released with no worker up");
-        both = both.max(ready);
-    }
-    let new = machines(&lab, "my-cluster-workers");
-    assert_eq!(new.len(), 1);
-    assert_ne!(host_of(&new[0]), old);
-}
-
 /// Each clone of a KubeadmConfigTemplate carries its join configuration and commands.
 #[tokio::test(start_paused = true)]
 async fn s33_clones_carry_join_configuration_and_commands() {
@@ -387,14 +390,24 @@ async fn s41_a_data_template_without_namespace_is_of_the_own() {
     assert_eq!(claim.pointer("/spec/template"), Some(&json!({"name": "nodepool-1", "namespace": "metal3"})));
 }
 
-/// The host gets the machine's cleaning mode.
+/// The host gets the machine's cleaning mode, and when the machine goes it is cleaned by it or is not.
 #[tokio::test(start_paused = true)]
 async fn s50_the_host_gets_the_cleaning_mode() {
-    for mode in ["disabled", "metadata"] {
+    for (mode, is_cleaned) in [("disabled", false), ("metadata", true)] {
         let mut manifests = seed();
         machine_spec(&mut manifests, "m3mt-0", json!({"automatedCleaningMode": mode}));
-        let lab = settled(&manifests).await;
-        assert_eq!(text(&host(&lab, &machines(&lab, "md-0")[0]), "/spec/automatedCleaningMode"), mode);
+        // With this profile cleaning takes time, so that the host tells whether it was cleaned.
+        let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
+        lab.apply(&manifests).await.unwrap();
+        rest(&lab).await;
+        let machine = machines(&lab, "md-0")[0].clone();
+        assert_eq!(text(&host(&lab, &machine), "/spec/automatedCleaningMode"), mode);
+        let none = json!({"spec": {"replicas": 0}});
+        patch(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "md-0", none).await;
+        rest(&lab).await;
+        assert_blank(&lab, &host_of(&machine));
+        let took = deprovisioning_took(&lab, &host_of(&machine));
+        assert_eq!(took >= CLEANING, is_cleaned, "{mode}: {took} s");
     }
 }
 
@@ -419,31 +432,4 @@ async fn s31_a_deployment_of_one_makes_one_worker() {
     let lab = settled(&seed()).await;
     assert_eq!(machines(&lab, "md-0").len(), 1);
     assert_eq!(get(&lab, "MachineDeployment", "md-0").pointer("/status/readyReplicas"), Some(&json!(1)));
-}
-
-/// A control plane of another kind in the group books hosts like kubeadm's.
-#[tokio::test(start_paused = true)]
-async fn s76_a_foreign_control_plane_books_hosts_alike() {
-    let mut manifests = control_plane(1);
-    change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &json!({"spec": {"nodeReuse": true}}));
-    let mut lab = settled(&manifests).await;
-    let machine = machines(&lab, "my-cluster-cp")[0].clone();
-    lab.stop_providers();
-    let foreign = json!({"metadata": {"ownerReferences": [{"apiVersion": "controlplane.cluster.x-k8s.io/v1alpha1",
-        "kind": "TalosControlPlane", "name": "talos", "uid": "f0"}],
-        "annotations": {"cluster.x-k8s.io/paused": ""}}});
-    patch(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name(&machine), foreign).await;
-    // The booking is judged by the control plane that the Cluster names.
-    patch(
-        &lab,
-        "cluster.x-k8s.io/v1beta2",
-        "Cluster",
-        "my-cluster",
-        json!({"spec": {"controlPlaneRef": {"kind": "TalosControlPlane", "name": "talos"}}}),
-    )
-    .await;
-    delete(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3Machine", &name(&machine)).await;
-    lab.start_provider();
-    rest(&lab).await;
-    assert_eq!(text(&host(&lab, &machine), BOOKING), "cp-talos");
 }

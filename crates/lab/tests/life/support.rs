@@ -1,9 +1,10 @@
 //! What these tests share beyond the example.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use capm3_apiserver::WriteRecord;
+use capm3_apiserver::{Revision, WriteRecord};
 use capm3_lab::{Lab, Options, manifests::Manifest};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -47,11 +48,16 @@ pub struct Writes(Arc<Mutex<Vec<WriteRecord>>>);
 impl Writes {
     /// Starts a lab whose writes are kept.
     pub async fn lab() -> (Lab, Self) {
+        Self::lab_with(Options::default()).await
+    }
+
+    /// The same with options.
+    pub async fn lab_with(options: Options) -> (Lab, Self) {
         let writes = Self::default();
         let sink = writes.clone();
         let observer: Arc<dyn Fn(&WriteRecord) + Send + Sync> =
             Arc::new(move |record| sink.0.lock().push(record.clone()));
-        let options = Options { observer: Some(observer), ..Options::default() };
+        let options = Options { observer: Some(observer), ..options };
         (Lab::start(&options).await.unwrap(), writes)
     }
 
@@ -67,6 +73,96 @@ impl Writes {
             all.iter().filter(|w| w.user_agent == "capm3" && w.code < 300 && w.resource.ends_with(resource));
         ours.cloned().collect()
     }
+
+    /// The events that the provider sent and the server did not take, with the answer. An event is named by its content,
+    /// so one that is sent a second time leaves no second object, only a conflict: it is seen here and nowhere else.
+    pub fn events_not_taken(&self, lab: &Lab) -> Vec<String> {
+        let all = self.0.lock();
+        let sent = all.iter().filter(|w| w.user_agent == "capm3" && w.resource == "/events");
+        let sent: Vec<&WriteRecord> = sent.filter(|w| w.verb == "create").collect();
+        assert!(!sent.is_empty(), "no event was sent at all: nothing is shown");
+        let told = |w: &&WriteRecord| {
+            let event = lab.object("Event", &w.name).unwrap_or_default();
+            format!("{} {}: {} {}", w.code, w.name, text(&event, "/reason"), text(&event, "/message"))
+        };
+        sent.iter().filter(|w| w.code != 201).map(told).collect()
+    }
+}
+
+/// Where hosts are served, by group and plural.
+pub const BARE_METAL_HOSTS: (&str, &str) = ("metal3.io", "baremetalhosts");
+/// Where Metal3Machines are served.
+pub const METAL3_MACHINES: (&str, &str) = ("infrastructure.cluster.x-k8s.io", "metal3machines");
+/// Where Machines are served.
+pub const MACHINES: (&str, &str) = ("cluster.x-k8s.io", "machines");
+
+/// Objects as they were at a revision, by kind and name.
+#[derive(Default)]
+pub struct Past(BTreeMap<(String, String), Value>);
+
+impl Past {
+    /// An object as it was, null if there was none.
+    pub fn get(&self, kind: &str, name: &str) -> &Value {
+        self.0.get(&(kind.to_owned(), name.to_owned())).unwrap_or(&Value::Null)
+    }
+
+    /// All of a kind.
+    pub fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.0.iter().filter(move |((of, _), _)| of == kind).map(|(_, object)| object)
+    }
+}
+
+/// Goes through everything that ever happened to these resources, in the server's order. `look` is given what there was
+/// before a revision, and the object as the revision left it.
+pub fn replay(lab: &Lab, resources: &[(&str, &str)], mut look: impl FnMut(&Past, &Value)) {
+    let of = |(group, plural): &(&str, &str)| lab.server().history(None, group, plural).unwrap();
+    let mut history: Vec<Revision> = resources.iter().flat_map(of).collect();
+    history.sort_by_key(|revision| revision.number);
+    let mut past = Past::default();
+    for Revision { removed, object, .. } in history {
+        let key = (text(&object, "/kind"), name(&object));
+        if removed {
+            past.0.remove(&key);
+        } else {
+            look(&past, &object);
+            past.0.insert(key, object);
+        }
+    }
+}
+
+/// Takes an object away whatever holds it.
+pub async fn strip(lab: &Lab, api_version: &str, kind: &str, name: &str) {
+    delete(lab, api_version, kind, name).await;
+    if lab.object(kind, name).is_some() {
+        patch(lab, api_version, kind, name, json!({"metadata": {"finalizers": null}})).await;
+    }
+    assert!(lab.object(kind, name).is_none(), "{kind} {name} is still there");
+}
+
+/// Asserts that a host is as good as new: available, nobody's, and with nothing of its last user.
+pub fn assert_blank(lab: &Lab, name: &str) {
+    let host = get(lab, "BareMetalHost", name);
+    assert_eq!(text(&host, "/status/provisioning/state"), "available", "{host}");
+    let spec = ["consumerRef", "image", "userData", "metaData", "networkData"].map(|f| format!("/spec/{f}"));
+    let notes = ["baremetalhost.metal3.io~1paused", "clusterctl.cluster.x-k8s.io~1block-move"];
+    let notes = notes.map(|note| format!("/metadata/annotations/{note}"));
+    let label = "/metadata/labels/cluster.x-k8s.io~1cluster-name".to_owned();
+    for field in spec.into_iter().chain(notes).chain([label]) {
+        assert!(host.pointer(&field).is_none_or(Value::is_null), "{field}: {host}");
+    }
+}
+
+/// Seconds that the cleaning of a host takes in a demonstration.
+pub const CLEANING: i64 = 10;
+
+/// Seconds that the last deprovisioning of a host took, by its own status.
+pub fn deprovisioning_took(lab: &Lab, host: &str) -> i64 {
+    let host = get(lab, "BareMetalHost", host);
+    let at = |moment: &str| {
+        let text = text(&host, &format!("/status/operationHistory/deprovision/{moment}"));
+        text.parse::<Timestamp>().unwrap()
+    };
+    at("end").duration_since(at("start")).as_secs()
 }
 
 /// Merges a patch into an object of the example's namespace, whatever its kind.
