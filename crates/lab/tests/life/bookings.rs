@@ -242,6 +242,66 @@ async fn a_kept_host_that_becomes_ready_is_taken_by_the_machine_that_waits() {
     assert_eq!(host_of(&get(&lab, "Metal3Machine", &waits)), kept);
 }
 
+/// The workers' deployment under another name and without machines, made from a template that keeps hosts as well.
+fn another_deployment() -> Manifest {
+    let is_it = |m: &Manifest| m.kind() == "MachineDeployment";
+    let mut other = three_racks().into_iter().find(is_it).unwrap();
+    let own = json!({"matchLabels": {"pool": "others"}});
+    let labels = json!({"pool": "others", "cluster.x-k8s.io/cluster-name": "my-cluster"});
+    other.object["metadata"]["name"] = json!("others");
+    other.object["spec"]["replicas"] = json!(0);
+    other.object["spec"]["selector"] = own;
+    other.object["spec"]["template"]["metadata"] = json!({"labels": labels});
+    other
+}
+
+/// While hosts are kept for an owner, its next machine takes one of these and waits until it is available, though others
+/// are free; machines of other owners pass them over, though nothing else is left.
+#[tokio::test(start_paused = true)]
+async fn s75_kept_hosts_are_waited_for_by_their_owner_and_passed_over_by_others() {
+    let mut manifests = keeping(one_at_a_time());
+    manifests.push(another_deployment());
+    let lab = settled(&manifests).await;
+    scale_workers(&lab, 2).await;
+    rest(&lab).await;
+    assert_eq!(booked(&lab).len(), 1);
+    let kept = booked(&lab).remove(0);
+    assert_eq!(text(&get(&lab, "BareMetalHost", &kept), BOOKING), "md-my-cluster-workers");
+    put_into(&lab, &kept, "match profile").await;
+    scale_workers(&lab, 3).await;
+    rest(&lab).await;
+    assert_eq!(free_for_workers(&lab), 3);
+    assert_eq!(waiting(&lab).len(), 1, "it takes none of the free hosts");
+    let waits = waiting(&lab).remove(0);
+    put_into(&lab, &kept, "available").await;
+    rest(&lab).await;
+    assert_eq!(host_of(&get(&lab, "Metal3Machine", &waits)), kept);
+
+    delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &waits).await;
+    scale_workers(&lab, 2).await;
+    rest(&lab).await;
+    let kept = booked(&lab);
+    assert_eq!(kept.len(), 1);
+    let replicas = json!({"spec": {"replicas": free_for_workers(&lab) + 1}});
+    patch(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "others", replicas).await;
+    rest(&lab).await;
+    let others = machines(&lab, "others");
+    assert_eq!(others.len(), 4);
+    assert_eq!(free_for_workers(&lab), 0);
+    assert_eq!(others.iter().filter(|m| text(m, HOST).is_empty()).count(), 1, "one is left without a host");
+    assert_eq!(booked(&lab), kept);
+    assert_eq!(text(&get(&lab, "BareMetalHost", &kept[0]), "/status/provisioning/state"), "available");
+}
+
+/// Hosts for workers that nobody uses or keeps.
+fn free_for_workers(lab: &Lab) -> usize {
+    let is_free = |host: &&std::sync::Arc<Value>| {
+        text(host, "/metadata/labels/cluster-role") == "worker"
+            && host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
+    };
+    lab.objects("BareMetalHost").iter().filter(is_free).count()
+}
+
 /// A kind of control planes that nothing of ours watches.
 fn other_control_plane(finalizers: Value) -> Vec<Manifest> {
     let mut manifests = yaml(

@@ -1,6 +1,6 @@
 //! Waiting for a host without a stampede.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use capm3_lab::{Settled, fleet::fleet};
 use serde_json::json;
@@ -38,6 +38,73 @@ async fn of_a_thousand_waiting_machines_one_takes_the_freed_host_and_the_others_
     // From the claim of its host to its Node the winner itself is woken by each step.
     let woken = looks() - before;
     assert!(woken <= 40, "{woken} looks at machines for one host");
+}
+
+/// The same where the host is given back by a machine that goes, whose MachineSet makes one more that waits.
+#[tokio::test(start_paused = true)]
+async fn of_a_thousand_waiting_machines_one_takes_a_released_host_and_the_others_stay_quiet() {
+    let mut manifests = fleet(WAITING + 1);
+    manifests.retain(|m| m.kind() != "BareMetalHost" || m.key().name.as_str() <= "host-00001");
+    let (lab, writes) = Writes::lab().await;
+    lab.apply(&manifests).await.unwrap();
+    assert_eq!(lab.settle(Duration::from_secs(3600)).await, Settled::Quiet);
+    let waiting = || {
+        let machines = lab.objects("Metal3Machine").into_iter();
+        let waiting = machines.filter(|m| condition(m, "AssociateBareMetalHost").0 == "False");
+        waiting.map(|m| name(&m)).collect::<BTreeSet<String>>()
+    };
+    let before = waiting();
+    assert_eq!(before.len(), WAITING);
+    let released = machines(&lab, "workers-").into_iter().find(|m| !text(m, HOST).is_empty()).unwrap();
+    let host = host_of(&released);
+    writes.clear();
+    let looks = || lab.provider().unwrap().looks()["metal3machine"];
+    let looks_before = looks();
+    lab.client().delete(&capi("Machine"), &data::here(&name(&released)), None).await.unwrap();
+    assert_eq!(lab.settle(Duration::from_secs(3600)).await, Settled::Quiet);
+    assert!(lab.object("Metal3Machine", &name(&released)).is_none());
+    let winner = text(&get(&lab, "BareMetalHost", &host), "/spec/consumerRef/name");
+    assert!(before.contains(&winner), "{winner} takes the host, one of those that waited");
+    let after = waiting();
+    assert_eq!(after.len(), WAITING, "one has a host, and one more waits");
+    let fresh: Vec<&String> = after.difference(&before).collect();
+    assert_eq!(fresh.len(), 1);
+    let of_others: Vec<_> = writes
+        .of_provider("/metal3machines")
+        .into_iter()
+        .filter(|w| ![&winner, &name(&released), fresh[0]].contains(&&w.name))
+        .collect();
+    assert!(of_others.len() <= 5, "{} writes beyond the three: {of_others:?}", of_others.len());
+    // One goes, one comes up on its host, one is new: each of the three is woken by its own steps.
+    let woken = looks() - looks_before;
+    assert!(woken <= 80, "{woken} looks at machines for one host");
+}
+
+/// A host that is marked as unhealthy, by the older or the newer annotation, is not taken; without the mark it is, by the
+/// machine that waits and without a restart.
+#[tokio::test(start_paused = true)]
+async fn s12_an_unhealthy_host_is_not_taken_until_the_mark_is_gone() {
+    for mark in ["capi.metal3.io/unhealthy", "capm3.metal3.io/unhealthy"] {
+        let mut manifests = control_plane(1);
+        manifests.retain(|m| m.kind() != "BareMetalHost" || m.key().name == "rack1-host-1");
+        let marked = json!({"metadata": {"annotations": {mark: ""}}});
+        change(&mut manifests, "BareMetalHost", "rack1-host-1", &marked);
+        let lab = settled(&manifests).await;
+        let machine = machines(&lab, "my-cluster-cp")[0].clone();
+        assert_eq!(text(&machine, HOST), "", "{mark}");
+        assert_eq!(get(&lab, "BareMetalHost", "rack1-host-1").pointer("/spec/consumerRef"), None);
+        let said = machine.pointer("/status/conditions").unwrap().to_string();
+        assert!(said.contains("1 unhealthy"), "{said}");
+        let stuck = capm3_lab::stuck::stuck_machines(&lab);
+        assert!(stuck[0].hosts[0].contains(mark), "{stuck:?}");
+        patch_host(&lab, "rack1-host-1", json!({"metadata": {"annotations": {mark: null}}})).await;
+        rest(&lab).await;
+        let machine = get(&lab, "Metal3Machine", &name(&machine));
+        assert_eq!(
+            (host_of(&machine), condition(&machine, "Ready").0),
+            ("rack1-host-1".into(), "True".into())
+        );
+    }
 }
 
 /// Two machines wait for a host that is paused; one gets it, and the other must not go on telling of a paused host.

@@ -9,12 +9,14 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use capm3_engine::ObjectKey;
 use capm3_lab::{
     Lab, Options,
     faults::{Call, Fault, Faults},
     fleet::fleet,
+    manifests::Manifest,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{common::*, seed::seed, support::*};
 
@@ -175,4 +177,57 @@ async fn nodes_that_cannot_be_written_hold_up_no_other_cluster_and_are_not_tried
     tokio::time::sleep(Duration::from_secs(60)).await;
     rest(&lab).await;
     assert_eq!(ready(&lab, "metal3"), 4, "and it goes on by itself");
+}
+
+/// Name and provider ID of the Node with a uuid label.
+fn node_of(lab: &Lab, host_uid: &str) -> (String, String) {
+    let nodes = lab.server().objects(Some("metal3/my-cluster"));
+    let is_it = |n: &&Arc<Value>| text(n, "/metadata/labels/metal3.io~1uuid") == host_uid;
+    let node = nodes.iter().find(is_it).unwrap_or_else(|| panic!("no Node of host {host_uid}"));
+    (name(node), text(node, "/spec/providerID"))
+}
+
+/// A machine and a Node of long ago carry `metal3://<uid of the host>`: it is taken for what it is and never written over,
+/// while new machines get the long form.
+#[tokio::test(start_paused = true)]
+async fn s29_an_older_provider_id_stays_and_new_machines_get_the_long_form() {
+    let (mut lab, writes) = Writes::lab().await;
+    lab.apply(&seed()).await.unwrap();
+    rest(&lab).await;
+    lab.stop_providers();
+    let machine = machines(&lab, "md-0")[0].clone();
+    let uid = text(&host(&lab, &machine), "/metadata/uid");
+    let (old, older) = (name(&machine), format!("metal3://{uid}"));
+    let id = json!({"spec": {"providerID": older}});
+    let node = Manifest { file: String::new(), object: json!({"apiVersion": "v1", "kind": "Node"}) };
+    let node_key = ObjectKey::new("", node_of(&lab, &uid).0);
+    let workload = lab.client().below("/clusters/metal3/my-cluster");
+    workload.merge_patch(&node.resource(), &node_key, None, &id).await.unwrap();
+    patch_machine(&lab, &old, id).await;
+    rest(&lab).await;
+    writes.clear();
+    lab.start_provider();
+    rest(&lab).await;
+    let touch = json!({"metadata": {"labels": {"touched": "yes"}}});
+    patch_machine(&lab, &old, touch.clone()).await;
+    patch_host(&lab, &host_of(&machine), touch).await;
+    rest(&lab).await;
+    assert!(writes.of_provider("/nodes").is_empty());
+    let of_machine = writes.of_provider("/metal3machines").into_iter().filter(|w| w.name == old);
+    assert_eq!(of_machine.filter(|w| w.subresource.is_none()).count(), 0);
+
+    let two = json!({"spec": {"replicas": 2}});
+    patch(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "md-0", two).await;
+    rest(&lab).await;
+    let kept = get(&lab, "Metal3Machine", &old);
+    assert_eq!(
+        (text(&kept, "/spec/providerID"), condition(&kept, "Ready").0),
+        (older.clone(), "True".into())
+    );
+    assert_eq!(node_of(&lab, &uid).1, older);
+    let new = machines(&lab, "md-0").into_iter().find(|m| name(m) != old).unwrap();
+    let long = format!("metal3://metal3/{}/{}", host_of(&new), name(&new));
+    assert_eq!(text(&new, "/spec/providerID"), long);
+    assert_eq!(node_of(&lab, &text(&host(&lab, &new), "/metadata/uid")).1, long);
+    assert_eq!(condition(&new, "Ready").0, "True");
 }
