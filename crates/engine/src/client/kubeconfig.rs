@@ -15,6 +15,9 @@ pub enum KubeconfigProblem {
         /// Where the reader gave up.
         line: Option<u64>,
     },
+    /// The certificates of its authority cannot be read.
+    #[error("its certificate-authority-data is no PEM")]
+    Authority,
     /// It lacks something, or its parts do not fit.
     #[error("{0}")]
     Unusable(KubeconfigError),
@@ -32,6 +35,7 @@ impl From<KubeconfigError> for KubeconfigProblem {
             KubeconfigError::Parse(error) => {
                 Self::Malformed { line: error.location().map(|location| location.line()) }
             }
+            KubeconfigError::ParseCertificates(_) => Self::Authority,
             other => Self::Unusable(other),
         }
     }
@@ -70,6 +74,8 @@ fn reach_of_cluster(cluster: &Cluster) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+
     use super::*;
 
     /// A kubeconfig as the bootstrap provider makes it, with one more line for the cluster and one for the user.
@@ -92,6 +98,19 @@ mod tests {
             );
             assert!(!told.contains("never-print-me"), "{broken}: {told}");
         }
+    }
+
+    /// A key whose line breaks were escaped: base64 and YAML are right, PEM is not.
+    #[tokio::test]
+    async fn a_broken_key_is_not_quoted_either() {
+        let key =
+            BASE64_STANDARD.encode("-----BEGIN PRIVATE KEY-----\\nneverprintme\\n-----END PRIVATE KEY-----");
+        let user = format!("client-key-data: {key}\n    client-certificate-data: {key}");
+        let problem = super::super::over_network_by_secret(&kubeconfig("", &user), "test").await.unwrap_err();
+        let told = format!("{problem} {problem:?}");
+        assert!(told.starts_with("its certificates or keys cannot be used"), "{told}");
+        let bytes = format!("{:?}", "neverprintme".as_bytes());
+        assert!(!told.contains("neverprintme") && !told.contains(bytes.trim_matches(['[', ']'])), "{told}");
     }
 
     #[test]

@@ -30,9 +30,12 @@ pub enum NetworkError {
     /// The kubeconfig cannot be used.
     #[error("the kubeconfig cannot be used: {0}")]
     Kubeconfig(#[from] KubeconfigProblem),
-    /// Its certificates or credentials cannot be used.
-    #[error("its certificates or credentials cannot be used: {0}")]
-    Credentials(#[from] kube::Error),
+    /// Its certificates or keys cannot be used. The library's own words would quote them.
+    #[error("its certificates or keys cannot be used: they are no PEM, or do not fit each other")]
+    Certificates,
+    /// It does not come to credentials by what it names.
+    #[error("there are no credentials to be had: {0}")]
+    Credentials(kube::Error),
 }
 
 /// A client for the cluster that a kubeconfig describes, in its current context unless another is named. Nothing is
@@ -58,13 +61,13 @@ async fn client(
 ) -> Result<ApiClient, NetworkError> {
     let config =
         Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(KubeconfigProblem::from)?;
-    info!(server = %config.cluster_url, "connecting");
+    info!(server = config.cluster_url.host(), port = config.cluster_url.port_u16(), "connecting");
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(CONNECT));
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
-        .with_tls_config(config.rustls_client_config()?)
+        .with_tls_config(config.rustls_client_config().map_err(|_| NetworkError::Certificates)?)
         .https_or_http()
         .enable_http1()
         .enable_http2()
@@ -76,7 +79,7 @@ async fn client(
         .build(connector);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
-        .option_layer(config.auth_layer()?)
+        .option_layer(config.auth_layer().map_err(NetworkError::Credentials)?)
         .map_err(tower::BoxError::from)
         .service(transport);
     Ok(ApiClient::new(kube::Client::new(service, config.default_namespace), user_agent))
