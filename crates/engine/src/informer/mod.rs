@@ -17,7 +17,8 @@ use futures::FutureExt;
 
 use serde_json::value::RawValue;
 use store::went_back;
-pub use store::{Change, Index, Store};
+pub use store::{Change, Heard, Index, Store};
+use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::{
@@ -27,6 +28,9 @@ use crate::{
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How long a server that follows its own state is silent at most, with room to spare.
+const SILENCE: Duration = Duration::from_secs(150);
 
 /// Told whenever a list has arrived or failed.
 type Report = Box<dyn Fn(Result<(), &ApiError>) + Send + Sync>;
@@ -103,7 +107,7 @@ impl<K: Object> Informer<K> {
             Err(error) => {
                 // A kind that is not installed has no objects; it may come later.
                 if matches!(error, ApiError::NotFound { .. }) {
-                    self.store.replace(Vec::new(), 0, 0);
+                    self.store.replace(Vec::new(), 0, Heard::default());
                 }
                 return error;
             }
@@ -120,8 +124,10 @@ impl<K: Object> Informer<K> {
         }
     }
 
-    /// One watch until the server closes it; how many events it told.
+    /// One watch until the server closes it; how many events it told. Servers tell each minute how far they are. One that
+    /// was silent for longer may not have come to our version yet, because it was put back to an earlier state.
     async fn follow(&self, kind: &ResourceKind, version: &mut String) -> Result<usize, ApiError> {
+        let opened = Instant::now();
         let mut stream = self.client.watch(kind, "", self.detail, version).await?;
         self.followed.store(true, Ordering::Relaxed);
         let mut told = 0;
@@ -129,11 +135,14 @@ impl<K: Object> Informer<K> {
             self.take(event, version);
             told += 1;
         }
+        if told == 0 && opened.elapsed() > SILENCE {
+            return Err(ApiError::Expired { message: format!("nothing was told since version {version}") });
+        }
         Ok(told)
     }
 
     async fn list(&self, kind: &ResourceKind) -> Result<String, ApiError> {
-        let known = self.store.newest();
+        let heard = self.store.heard();
         let mut objects = Vec::new();
         let mut token: Option<String> = None;
         let version = loop {
@@ -151,10 +160,10 @@ impl<K: Object> Informer<K> {
             }
         };
         let at = version.parse().unwrap_or(0);
-        if went_back(at, known) {
-            warn!(kind = %kind, known, now = at, "the server went back to an earlier state; only its list counts now");
+        if went_back(at, heard.version) {
+            warn!(kind = %kind, known = heard.version, now = at, "the server went back to an earlier state; only its list counts now");
         }
-        self.store.replace(objects, at, known);
+        self.store.replace(objects, at, heard);
         self.store.forget_failures();
         Ok(version)
     }

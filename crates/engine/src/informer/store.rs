@@ -79,12 +79,30 @@ fn is_news(version: u64, known: u64, horizon: u64) -> bool {
     version > known || horizon == EVERYTHING || (known <= horizon && version != known)
 }
 
+/// What was heard of before a list was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Heard {
+    /// The newest version.
+    pub version: u64,
+    /// How many deletions.
+    deletions: u64,
+}
+
+/// A key was seen deleted: at which version at least, and as the how many-th.
+#[derive(Debug, Clone, Copy)]
+struct Deletion {
+    at: u64,
+    number: u64,
+}
+
 struct Inner<K> {
     objects: Slots<K>,
     /// One for each index of the store.
     groups: Vec<Groups>,
-    /// Version at which a key was seen deleted, until a list, a newer object or time settles it.
-    deleted: BTreeMap<ObjectKey, u64>,
+    /// Keys that were seen deleted, until a list, a newer object or time settles it.
+    deleted: BTreeMap<ObjectKey, Deletion>,
+    /// How many deletions were seen.
+    deletions: u64,
     /// Version up to which the watch had told everything at the last bookmark.
     told: u64,
 }
@@ -97,6 +115,7 @@ impl<K: Object> Store<K> {
                 objects: Slots::new(),
                 groups: indexes.iter().map(|_| Groups::default()).collect(),
                 deleted: BTreeMap::new(),
+                deletions: 0,
                 told: 0,
             }),
             indexes: indexes.to_vec(),
@@ -193,11 +212,12 @@ impl<K: Object> Store<K> {
 
     /// Takes in an object if it is newer than what is known; `true` if it was.
     pub fn apply(&self, object: K) -> bool {
-        self.take(object, 0)
+        self.take(object, 0, u64::MAX)
     }
 
-    /// The same for an object of a list: of what is known up to `horizon`, the list knows better.
-    fn take(&self, object: K, horizon: u64) -> bool {
+    /// The same for an object of a list: of what is known up to `horizon`, and of the first `deletions`, the list knows
+    /// better.
+    fn take(&self, object: K, horizon: u64, deletions: u64) -> bool {
         if object.is_gone() {
             return self.remove(&object.key(), object.version().max(horizon));
         }
@@ -205,7 +225,8 @@ impl<K: Object> Store<K> {
             let mut inner = self.inner.write();
             let key = object.key();
             let version = object.version();
-            if inner.deleted.get(&key).is_some_and(|at| version <= *at && *at > horizon) {
+            let counts = |gone: &Deletion| gone.at > horizon || gone.number > deletions;
+            if inner.deleted.get(&key).is_some_and(|gone| version <= gone.at && counts(gone)) {
                 return false;
             }
             let slot = inner.objects.find(&key);
@@ -234,8 +255,10 @@ impl<K: Object> Store<K> {
             if old.as_ref().is_some_and(|old| old.version() > version) {
                 return false;
             }
-            let at = inner.deleted.entry(key.clone()).or_insert(version);
-            *at = version.max(*at);
+            inner.deletions += 1;
+            let number = inner.deletions;
+            let gone = inner.deleted.entry(key.clone()).or_insert(Deletion { at: version, number });
+            *gone = Deletion { at: version.max(gone.at), number };
             let (Some(slot), Some(old)) = (slot, old) else { return false };
             self.take_out(&mut inner, slot, &old);
             Change { old: Some(old), new: None }
@@ -244,19 +267,20 @@ impl<K: Object> Store<K> {
         true
     }
 
-    /// The newest version that was heard of.
-    pub fn newest(&self) -> u64 {
+    /// What was heard of so far.
+    pub fn heard(&self) -> Heard {
         let inner = self.inner.read();
         let versions = inner.objects.iter().map(|object| object.version());
-        versions.chain(inner.deleted.values().copied()).chain([inner.told]).max().unwrap_or_default()
+        let deleted = inner.deleted.values().map(|gone| gone.at);
+        let version = versions.chain(deleted).chain([inner.told]).max().unwrap_or_default();
+        Heard { version, deletions: inner.deletions }
     }
 
     /// Takes in a whole list made at `version`: what is not in it and not newer than it is deleted, and what it has otherwise
-    /// than known up to then is taken from it. `known` is the newest version that was heard of before the list was asked
-    /// for. Lists are never older than that, unless the server was put back to an earlier state: then nothing counts but
-    /// the list.
-    pub fn replace(&self, objects: Vec<K>, version: u64, known: u64) {
-        let horizon = if went_back(version, known) { EVERYTHING } else { version };
+    /// than known up to then is taken from it. `heard` is from before the list was asked for. Lists are never older than
+    /// that, unless the server was put back to an earlier state: then nothing counts but the list.
+    pub fn replace(&self, objects: Vec<K>, version: u64, heard: Heard) {
+        let horizon = if went_back(version, heard.version) { EVERYTHING } else { version };
         let listed: BTreeSet<ObjectKey> = objects.iter().map(Object::key).collect();
         let missing: BTreeSet<ObjectKey> = {
             let inner = self.inner.read();
@@ -266,10 +290,10 @@ impl<K: Object> Store<K> {
             self.remove(&key, horizon);
         }
         for object in objects {
-            self.take(object, horizon);
+            self.take(object, horizon, heard.deletions);
         }
         let mut inner = self.inner.write();
-        inner.deleted.retain(|_, at| *at > horizon);
+        inner.deleted.retain(|_, gone| gone.at > horizon);
         inner.told = inner.told.min(version);
         drop(inner);
         self.synced.send_replace(true);
@@ -280,7 +304,7 @@ impl<K: Object> Store<K> {
     pub fn settle(&self, version: u64) {
         let mut inner = self.inner.write();
         let before = std::mem::replace(&mut inner.told, version);
-        inner.deleted.retain(|_, at| *at > before);
+        inner.deleted.retain(|_, gone| gone.at > before);
     }
 
     fn add(&self, inner: &mut Inner<K>, new: &Arc<K>) {
@@ -423,7 +447,7 @@ mod tests {
         store.apply(object("a", 1, "x"));
         store.apply(object("b", 2, "x"));
         store.apply(object("own-write", 12, "x"));
-        store.replace(vec![object("b", 2, "x"), object("c", 8, "y")], 10, 2);
+        store.replace(vec![object("b", 2, "x"), object("c", 8, "y")], 10, Heard { version: 2, deletions: 0 });
         assert_eq!(*log.lock(), ["->1", "->2", "->12", "1>-", "->8"]);
         assert!(store.get(&ObjectKey::new("n", "own-write")).is_some(), "newer than the list: stays");
         assert!(store.is_synced());
@@ -437,14 +461,14 @@ mod tests {
             store.apply(object(name, version, "x"));
         }
         store.remove(&ObjectKey::new("n", "gone"), 70);
-        assert_eq!(store.newest(), 70);
+        assert_eq!(store.heard().version, 70);
         let log = recording(&store);
         let restored = vec![object("changed", 10, "y"), object("same", 5, "x"), object("gone", 20, "x")];
-        store.replace(restored, 40, store.newest());
+        store.replace(restored, 40, store.heard());
         assert_eq!(*log.lock(), ["60>-", "50>10", "5>5", "->20"]);
         assert_eq!((store.count(&BY_APP, "x"), store.count(&BY_APP, "y")), (2, 1));
         assert!(store.apply(object("later", 41, "y")), "what comes then counts as new");
-        assert!(store.newest() < 50);
+        assert!(store.heard().version < 50);
     }
 
     /// The server went back and on again before it was asked: no version tells, but the list is the newer word.
@@ -453,10 +477,22 @@ mod tests {
         let store = Store::new(&[BY_APP]);
         store.apply(object("a", 50, "x"));
         store.apply(object("own-write", 90, "x"));
-        store.replace(vec![object("a", 10, "y"), object("own-write", 70, "y")], 80, 60);
+        let before = Heard { version: 60, deletions: 0 };
+        store.replace(vec![object("a", 10, "y"), object("own-write", 70, "y")], 80, before);
         let version = |name: &str| store.get(&ObjectKey::new("n", name)).unwrap().version();
         assert_eq!(version("a"), 10);
         assert_eq!(version("own-write"), 90, "written while the list was under way");
+    }
+
+    /// The server said "gone" without a version while the list was under way.
+    #[test]
+    fn a_list_does_not_bring_back_what_was_deleted_since_it_was_asked_for() {
+        let store = Store::new(&[BY_APP]);
+        store.apply(object("a", 70, "x"));
+        let before = store.heard();
+        store.remove(&ObjectKey::new("n", "a"), 70);
+        store.replace(vec![object("a", 70, "x")], 80, before);
+        assert!(store.get(&ObjectKey::new("n", "a")).is_none());
     }
 
     #[test]
