@@ -132,10 +132,17 @@ async fn one_by_one<P: Pass, F: Future<Output = Result<(), ActError>>>(
     }
 }
 
-/// The server's words, if it looked at the write and did not want it. Overload and absence are no refusals.
+/// The server's words, if it looked at the write and did not want it. Overload, absence and a session that ended are no
+/// refusals.
 pub(crate) fn refusal(failure: &ActError) -> Option<String> {
     match &failure.source {
-        ApiError::Refused { code, message, .. } if (400..500).contains(code) && *code != 429 => {
+        ApiError::Refused { code, message, .. }
+            if (400..500).contains(code) && !matches!(code, 401 | 429) =>
+        {
+            Some(message.clone())
+        }
+        // A webhook that must be asked and does not answer may be away for long.
+        ApiError::Refused { code: 500, message, .. } if message.contains("failed calling webhook") => {
             Some(message.clone())
         }
         _ => None,
@@ -222,9 +229,12 @@ mod tests {
     #[test]
     fn an_overloaded_server_refuses_nobody() {
         assert_eq!(refusal(&refuse(422)).as_deref(), Some("no"));
-        for code in [429, 500, 503] {
+        for code in [401, 429, 500, 503] {
             assert_eq!(refusal(&refuse(code)), None, "{code}");
         }
+        let message = "Internal error occurred: failed calling webhook \"w\": no endpoints".to_owned();
+        let source = ApiError::Refused { code: 500, reason: "InternalError".into(), message };
+        assert!(refusal(&ActError { what: "patch".into(), source }).is_some(), "nobody is there to judge it");
     }
 
     #[test]

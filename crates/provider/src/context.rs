@@ -9,6 +9,7 @@ use capm3_engine::{
 };
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
+use tracing::debug;
 
 use crate::{
     baremetalhost,
@@ -129,7 +130,9 @@ impl Provider {
         }
         let (host_crd, asked) = (Arc::clone(&context.host_crd), client.clone());
         tasks.spawn(async move {
-            host_crd.lacks(&asked).await;
+            if let Err(error) = host_crd.lacks(&asked).await {
+                debug!(%error, cause = %error.source, "asked again by the first machine");
+            }
         });
         caches.start_informers(&client, &tasks);
         for controller in &controllers {

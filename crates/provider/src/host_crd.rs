@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use capm3_engine::{ApiClient, ApiError, ObjectKey, ResourceKind};
+use capm3_engine::{ActError, ApiClient, ApiError, ObjectKey, ResourceKind};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -26,20 +26,24 @@ pub(crate) struct HostCrd {
 }
 
 impl HostCrd {
-    /// Fields of a host's spec that the CRD does not have. A CRD that may not be read is taken as complete.
-    pub(crate) async fn lacks(&self, client: &ApiClient) -> Vec<&'static str> {
+    /// Fields of a host's spec that the CRD does not have. A CRD that may not be read is taken as complete; one that could
+    /// not be read yet is not.
+    pub(crate) async fn lacks(&self, client: &ApiClient) -> Result<Vec<&'static str>, ActError> {
         let known = self.lacks.lock().clone();
         if let Some((lacks, at)) = &known
             && (lacks.is_empty() || at.elapsed() < AGAIN)
         {
-            return lacks.clone();
+            return Ok(lacks.clone());
         }
-        match read(client).await {
-            Ok(lacks) => {
+        match (read(client).await, known) {
+            (Ok(lacks), _) => {
                 *self.lacks.lock() = Some((lacks.clone(), Instant::now()));
-                lacks
+                Ok(lacks)
             }
-            Err(_) => known.map(|(lacks, _)| lacks).unwrap_or_default(),
+            (Err(_), Some((lacks, _))) => Ok(lacks),
+            (Err(source), None) => {
+                Err(ActError { what: format!("read CustomResourceDefinition {NAME}"), source })
+            }
         }
     }
 }

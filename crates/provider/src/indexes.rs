@@ -80,7 +80,7 @@ pub const MACHINE_TEMPLATES_BY_NAMESPACE: Index<Metal3MachineTemplate> =
 pub const MACHINES_BY_SECRET: Index<Metal3Machine> = Index {
     name: "by-secret",
     values: |machine| {
-        let given = [&machine.spec.meta_data, &machine.spec.network_data];
+        let given = [&machine.spec.user_data, &machine.spec.meta_data, &machine.spec.network_data];
         let names = given.into_iter().flatten().filter_map(|secret| secret.name.as_deref());
         names.map(|name| in_namespace(&machine.metadata, name)).collect()
     },

@@ -49,6 +49,11 @@ pub struct Bootstrap {
 }
 
 impl Bootstrap {
+    /// Whether it says at all where user data comes from.
+    pub fn names_any(&self) -> bool {
+        self.data_secret_name.is_some() || self.has_config_ref()
+    }
+
     /// Whether a bootstrap object is named at all.
     pub fn has_config_ref(&self) -> bool {
         let filled = |s: &Option<String>| s.as_ref().is_some_and(|s| !s.is_empty());

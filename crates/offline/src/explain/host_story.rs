@@ -135,7 +135,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
     let waits = known.glance.waits_for();
     if waits.is_some_and(|words| words.starts_with("the installed CRD of BareMetalHost")) {
         let text =
-            "install a newer Baremetal Operator with its CRDs, then restart the provider: it reads them once";
+            "install a newer Baremetal Operator with its CRDs; the provider sees it within two minutes";
         return Story::new(stuck, Actor::PlatformEngineer, [Advice::say(text)]);
     }
     if waits.is_some_and(|words| !words.contains(" to be provisioned")) {

@@ -189,9 +189,9 @@ fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
 
 /// Whether the machine knows its user data: the Machine has it, or will never have any and the machine has its own.
 pub(super) fn user_data_is_there(metal3_machine: &Metal3Machine, machine: &Machine) -> bool {
-    let bootstrap = &machine.spec.bootstrap;
-    let has_none = bootstrap.data_secret_name.is_none() && !bootstrap.has_config_ref();
-    machine.bootstrap_is_ready() || has_none && metal3_machine.spec.user_data.is_some()
+    let has_none = !machine.spec.bootstrap.names_any();
+    let own = metal3_machine.spec.user_data.as_ref();
+    machine.bootstrap_is_ready() || has_none && own.is_some_and(|own| !own.name_str().is_empty())
 }
 
 /// User data comes from the Machine; the machine's own field is used only where the Machine has none.

@@ -99,6 +99,9 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
         stage: Stage::default(),
         with_status: Vec::new(),
     };
+    if snapshot.refused.is_none() {
+        refusal::forget(&mut pass.new);
+    }
     let end = if pass.new.metadata.is_deleting() { delete::run(&mut pass) } else { run(&mut pass) };
     pass.finish(end.err().unwrap_or(End::Done))
 }
@@ -249,11 +252,11 @@ impl<'a> Pass<'a> {
     fn finish(mut self, end: End) -> Decision {
         let old = self.snapshot.metal3_machine.as_ref();
         let mut plan = Plan::done();
-        if self.ask.is_some() {
-            return Decision { ask: self.ask, ..Decision::default() };
-        }
         if let Some(sentence) = &self.snapshot.refused {
             return refusal::tell(self, sentence);
+        }
+        if self.ask.is_some() {
+            return Decision { ask: self.ask, ..Decision::default() };
         }
         let others = std::mem::take(&mut self.others);
         if self.new.metadata.has_finalizer(finalizer::MACHINE) {

@@ -64,6 +64,18 @@ impl Live {
     }
 }
 
+impl Question {
+    /// What is read, in words.
+    fn aim(&self, namespace: &str) -> String {
+        match self {
+            Self::Host(name) | Self::WholeHost(name) => format!("read BareMetalHost {namespace}/{name}"),
+            Self::Hosts => format!("list BareMetalHosts of namespace {namespace}"),
+            Self::Template(name) => format!("read Metal3MachineTemplate {namespace}/{name}"),
+            Self::MachineSet(name) => format!("read MachineSet {namespace}/{name}"),
+        }
+    }
+}
+
 /// Asks the server; what it says enters the cache.
 pub(super) async fn ask(
     context: &Context,
@@ -71,8 +83,8 @@ pub(super) async fn ask(
     question: Question,
     live: &mut Live,
 ) -> Result<(), ActError> {
-    let failed = |source: ApiError| ActError { what: format!("read what {key} depends on"), source };
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
+    let failed = |source: ApiError| ActError { what: question.aim(&key.namespace), source };
     let mut whole_host = None;
     match &question {
         Question::Host(name) | Question::WholeHost(name) => {

@@ -77,7 +77,10 @@ async fn reconcile(context: &Context, key: &ObjectKey, awaits: &mut Awaits) -> O
         return left_behind::clean_up(context, key).await;
     }
     let mut live = Live::default();
-    let lacks = context.host_crd.lacks(&context.client).await;
+    let lacks = match context.host_crd.lacks(&context.client).await {
+        Ok(lacks) => lacks,
+        Err(error) => return Outcome::Failed(error),
+    };
     let outcome = look_and_act(context, key, awaits, &mut live, &lacks).await;
     if let Outcome::Failed(failure) = &outcome
         && let Some(sentence) = refusal::sentence(failure)
@@ -106,7 +109,10 @@ async fn look_and_act(
         if let Some(write) = first.as_ref().and_then(|decision| decision.node.clone()) {
             first = None;
             if let Err(source) = tell_node(context, &write).await {
-                let what = format!("set the provider ID of Node {}", write.name);
+                let what = format!(
+                    "set the provider ID of Node {} of workload cluster {}",
+                    write.name, write.cluster
+                );
                 return Outcome::Failed(ActError { what, source });
             }
         }

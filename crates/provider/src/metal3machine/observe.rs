@@ -264,6 +264,11 @@ fn observe_all_but_candidates(
         None => held_data_templates(reader, &metal3_machine, template.as_deref()),
         Some(_) => BTreeSet::new(),
     };
+    let given = |which: &dyn Fn(Option<&SecretMetadata>) -> bool| {
+        given_secrets(reader, &metal3_machine, machine.as_deref(), which)
+    };
+    let (missing_secrets, stranded_secrets) =
+        (given(&|secret| secret.is_none()), given(&|secret| secret.is_some_and(stays_behind)));
     let nodes = observe_nodes(reader, &metal3_machine, host.as_deref(), machine.as_deref(), workload);
     Some(Snapshot {
         owner,
@@ -283,8 +288,8 @@ fn observe_all_but_candidates(
         claim,
         held_data_templates,
         data,
-        missing_secrets: given_secrets(reader, &metal3_machine, |secret| secret.is_none()),
-        stranded_secrets: given_secrets(reader, &metal3_machine, |secret| secret.is_some_and(stays_behind)),
+        missing_secrets,
+        stranded_secrets,
         nodes,
         host_lacks: Vec::new(),
         refused: None,
@@ -306,13 +311,20 @@ fn find_cluster(
     reader.get(&ObjectKey::new(metal3_machine.metadata.namespace_str(), name))
 }
 
-/// Secrets of the user about which `which` holds.
+/// Secrets of the user about which `which` holds. The own user data is used only where the Machine has none.
 fn given_secrets(
     reader: &impl Reader,
     machine: &Metal3Machine,
-    which: impl Fn(Option<&SecretMetadata>) -> bool,
+    owner: Option<&Machine>,
+    which: &dyn Fn(Option<&SecretMetadata>) -> bool,
 ) -> Vec<(&'static str, String)> {
-    let given = [("metaData", &machine.spec.meta_data), ("networkData", &machine.spec.network_data)];
+    let has_none = owner.is_some_and(|owner| !owner.spec.bootstrap.names_any());
+    let user_data = if has_none { &machine.spec.user_data } else { &None };
+    let given = [
+        ("userData", user_data),
+        ("metaData", &machine.spec.meta_data),
+        ("networkData", &machine.spec.network_data),
+    ];
     let named = given.into_iter().filter_map(|(field, secret)| Some((field, secret.as_ref()?.name_str())));
     let holds = |(_, name): &(&str, &str)| {
         let key = ObjectKey::new(machine.metadata.namespace_str(), *name);

@@ -159,7 +159,8 @@ impl Status<'_> {
     pub(super) fn deleting(&mut self, reason: &str, message: &str) {
         self.set(condition::ASSOCIATE_META_DATA, false, reason, message);
         self.set(condition::HOST_PROVISIONED, false, reason, message);
-        self.legacy_false(condition::LEGACY_NODE_READY, Severity::Info, reason, message);
+        let severity = if reason == reason::DELETION_FAILED { Severity::Warning } else { Severity::Info };
+        self.legacy_false(condition::LEGACY_NODE_READY, severity, reason, message);
     }
 
     /// An earlier provider said of a Cluster that was missing or of a host that could not be paused that the machine had

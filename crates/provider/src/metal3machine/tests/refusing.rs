@@ -38,6 +38,8 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
         ),
         (paused(with_host(woken), false), host, "BareMetalHostPauseAnnotationRemoveFailed"),
         (deleting(with_host(json!({}))), data, "DeletionFailed"),
+        // A question to the server, which it does not answer.
+        (Snapshot { live: Live::default(), ..deleting(ready_to_choose()) }, data, "DeletionFailed"),
     ];
     for (snapshot, type_, reason) in table {
         let refused = Snapshot { refused: Some(words.to_owned()), ..snapshot };
@@ -62,4 +64,53 @@ fn what_was_refused_is_not_said_any_more_once_it_is_taken() {
     let next = Snapshot { metal3_machine: read(said), refused: None, ..refused };
     let after = applied(&next, &decide(&next, "t2"));
     assert!(!after["status"]["conditions"].to_string().contains("refuses"), "{after}");
+}
+
+/// A server that has other words each time costs one write in a while, not one each time.
+#[test]
+fn words_that_change_from_try_to_try_are_not_written_each_time() {
+    let (first, second) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:02Z");
+    let refused = |words: &str, snapshot: Snapshot| Snapshot { refused: Some(words.to_owned()), ..snapshot };
+    let before =
+        refused("the API server refuses to patch BareMetalHost metal3/h: request 1", with_host(json!({})));
+    let said = applied(&before, &decide(&before, first));
+    let next =
+        |words: &str| refused(words, Snapshot { metal3_machine: read(said.clone()), ..with_host(json!({})) });
+    let again = next("the API server refuses to patch BareMetalHost metal3/h: request 2");
+    assert!(decide(&again, second).plan.is_quiet(), "the same write");
+    assert!(!decide(&again, "2026-01-01T00:01:00Z").plan.is_quiet(), "a minute later");
+    let other = next("the API server refuses to create Metal3DataClaim metal3/m: request 2");
+    assert!(!decide(&other, second).plan.is_quiet(), "another write");
+}
+
+/// While the end of a pause is refused, the machine does not tell of a pause that cannot be set, nor of the machine's own
+/// patch as one of the host.
+#[test]
+fn only_a_refused_patch_of_the_host_is_told_of_its_pause() {
+    let paused = json!({"metadata": {"annotations": {annotation::PAUSED: ""}}});
+    let woken =
+        json!({"metadata": {"annotations": {annotation::HOST_PAUSED: annotation::HOST_PAUSED_BY_US}}});
+    let cluster = json!({"metadata": {"name": "c", "namespace": "metal3"},
+        "status": {"initialization": {"infrastructureProvisioned": true}}});
+    for (what, reason) in [
+        ("patch BareMetalHost metal3/h", "BareMetalHostPauseAnnotationRemoveFailed"),
+        ("patch Metal3Machine metal3/m", "AssociateBareMetalHostFailed"),
+    ] {
+        let refused = Some(format!("the API server refuses to {what}: no"));
+        let machine = with_machine(with_host(woken.clone()), paused.clone());
+        let decision = decide(&Snapshot { refused, cluster: Some(read(cluster.clone())), ..machine }, "t");
+        assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST), ("False".into(), reason.into()));
+    }
+}
+
+/// A pause that comes while something is refused is not told together with that: nothing is tried then.
+#[test]
+fn a_refusal_is_not_told_while_nothing_is_tried() {
+    let refused =
+        Snapshot { refused: Some("the API server refuses to do so: no".into()), ..with_host(json!({})) };
+    let said = applied(&refused, &decide(&refused, "t"));
+    let paused = json!({"metadata": {"annotations": {annotation::PAUSED: ""}}});
+    let next = with_machine(Snapshot { metal3_machine: read(said), refused: None, ..refused }, paused);
+    let after = applied(&next, &decide(&next, "t2"));
+    assert!(!after["status"].to_string().contains("refuses"), "{}", after["status"]);
 }
