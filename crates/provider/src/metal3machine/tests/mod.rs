@@ -6,6 +6,7 @@ mod giving;
 mod keeping;
 mod observing;
 mod parity;
+mod parity_end;
 mod pausing;
 mod refusing;
 mod releasing;

@@ -1,0 +1,145 @@
+//! Copies that come in any order, and lists that know better.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::json;
+
+use super::*;
+
+const BY_APP: Index<ConfigMap> = Index {
+    name: "app",
+    values: |o| {
+        o.metadata.labels.iter().flatten().filter(|(k, _)| *k == "app").map(|(_, v)| v.clone()).collect()
+    },
+};
+
+fn object(name: &str, version: u64, app: &str) -> ConfigMap {
+    serde_json::from_value(json!({"metadata": {"namespace": "n", "name": name,
+        "resourceVersion": version.to_string(), "labels": {"app": app}}}))
+    .unwrap()
+}
+
+fn recording(store: &Store<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&log);
+    store.subscribe(move |change| {
+        let name =
+            |o: &Option<Arc<ConfigMap>>| o.as_ref().map_or("-".to_owned(), |o| o.version().to_string());
+        sink.lock().push(format!("{}>{}", name(&change.old), name(&change.new)));
+    });
+    log
+}
+
+#[test]
+fn a_store_that_heard_nothing_for_long_is_not_current_until_the_next_list() {
+    let store = Store::<ConfigMap>::new(&[]);
+    (0..TOO_MANY_FAILURES - 1).for_each(|_| store.count_failure());
+    assert!(store.is_current());
+    store.count_failure();
+    assert!(!store.is_current());
+    store.forget_failures();
+    assert!(store.is_current());
+}
+
+#[test]
+fn an_older_copy_never_replaces_a_newer_one() {
+    let store = Store::new(&[BY_APP]);
+    let log = recording(&store);
+    assert!(store.apply(object("a", 5, "x")));
+    assert!(!store.apply(object("a", 4, "y")));
+    assert!(!store.apply(object("a", 5, "y")));
+    assert_eq!(store.by_index(&BY_APP, "x").len(), 1);
+    assert_eq!((store.count(&BY_APP, "x"), store.count(&BY_APP, "y")), (1, 0));
+    assert!(store.by_index(&BY_APP, "y").is_empty());
+    assert_eq!(*log.lock(), ["->5"]);
+}
+
+#[test]
+fn an_index_follows_an_object_that_stays_in_its_place_and_one_that_moves() {
+    let store = Store::new(&[BY_APP]);
+    let seen = |app: &str| {
+        let mut seen = Vec::new();
+        store.each(&BY_APP, app, &mut |object| seen.push((object.key().name, object.version())));
+        assert_eq!(seen.len(), store.by_index(&BY_APP, app).len());
+        seen
+    };
+    for (name, version, app) in [("a", 1, "x"), ("b", 2, "x"), ("a", 3, "x"), ("b", 4, "y")] {
+        store.apply(object(name, version, app));
+    }
+    assert_eq!(seen("x"), [("a".to_owned(), 3)]);
+    assert_eq!(seen("y"), [("b".to_owned(), 4)]);
+}
+
+#[test]
+fn a_late_copy_does_not_bring_a_deleted_object_back() {
+    let store = Store::new(&[BY_APP]);
+    store.apply(object("a", 5, "x"));
+    assert!(store.remove(&ObjectKey::new("n", "a"), 9));
+    assert!(!store.apply(object("a", 8, "x")));
+    assert!(store.apply(object("a", 10, "x")));
+}
+
+#[test]
+fn a_relist_tells_of_objects_that_vanished_meanwhile() {
+    let store = Store::new(&[BY_APP]);
+    let log = recording(&store);
+    store.apply(object("a", 1, "x"));
+    store.apply(object("b", 2, "x"));
+    store.apply(object("own-write", 12, "x"));
+    store.replace(vec![object("b", 2, "x"), object("c", 8, "y")], 10, Heard { version: 2, deletions: 0 });
+    assert_eq!(*log.lock(), ["->1", "->2", "->12", "1>-", "->8"]);
+    assert!(store.get(&ObjectKey::new("n", "own-write")).is_some(), "newer than the list: stays");
+    assert!(store.is_synced());
+}
+
+/// A restored backup: the list is older than what was heard of before it was asked for.
+#[test]
+fn a_server_that_went_back_is_believed() {
+    let store = Store::new(&[BY_APP]);
+    for (name, version) in [("changed", 50), ("later", 60), ("same", 5), ("gone", 20)] {
+        store.apply(object(name, version, "x"));
+    }
+    store.remove(&ObjectKey::new("n", "gone"), 70);
+    assert_eq!(store.heard().version, 70);
+    let log = recording(&store);
+    let restored = vec![object("changed", 10, "y"), object("same", 5, "x"), object("gone", 20, "x")];
+    store.replace(restored, 40, store.heard());
+    assert_eq!(*log.lock(), ["60>-", "50>10", "5>5", "->20"]);
+    assert_eq!((store.count(&BY_APP, "x"), store.count(&BY_APP, "y")), (2, 1));
+    assert!(store.apply(object("later", 41, "y")), "what comes then counts as new");
+    assert!(store.heard().version < 50);
+}
+
+/// The server went back and on again before it was asked: no version tells, but the list is the newer word.
+#[test]
+fn a_list_knows_better_than_anything_older() {
+    let store = Store::new(&[BY_APP]);
+    store.apply(object("a", 50, "x"));
+    store.apply(object("own-write", 90, "x"));
+    let before = Heard { version: 60, deletions: 0 };
+    store.replace(vec![object("a", 10, "y"), object("own-write", 70, "y")], 80, before);
+    let version = |name: &str| store.get(&ObjectKey::new("n", name)).unwrap().version();
+    assert_eq!(version("a"), 10);
+    assert_eq!(version("own-write"), 90, "written while the list was under way");
+}
+
+/// The server said "gone" without a version while the list was under way.
+#[test]
+fn a_list_does_not_bring_back_what_was_deleted_since_it_was_asked_for() {
+    let store = Store::new(&[BY_APP]);
+    store.apply(object("a", 70, "x"));
+    let before = store.heard();
+    store.remove(&ObjectKey::new("n", "a"), 70);
+    store.replace(vec![object("a", 70, "x")], 80, before);
+    assert!(store.get(&ObjectKey::new("n", "a")).is_none());
+}
+
+#[test]
+fn an_object_without_finalizers_in_deletion_counts_as_gone() {
+    let store = Store::new(&[BY_APP]);
+    store.apply(object("a", 1, "x"));
+    let mut gone = object("a", 2, "x");
+    gone.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+    assert!(store.apply(gone));
+    assert!(store.get(&ObjectKey::new("n", "a")).is_none());
+    assert!(store.by_index(&BY_APP, "x").is_empty());
+}
