@@ -84,8 +84,8 @@ impl Connect for ConnectInProcess {
 impl ConnectInProcess {
     fn find(&self, kubeconfig: &[u8]) -> Result<ApiClient, ConnectError> {
         let text = std::str::from_utf8(kubeconfig).map_err(|e| ConnectError(e.to_string()))?;
-        let config: Kubeconfig = serde_saphyr::from_str(text)
-            .map_err(|_| ConnectError("the kubeconfig is no kubeconfig".to_owned()))?;
+        let config: Kubeconfig =
+            serde_saphyr::from_str(text).map_err(|_| ConnectError("it is no kubeconfig".to_owned()))?;
         let entry = config.clusters.into_iter().next();
         let entry = entry.ok_or_else(|| ConnectError("the kubeconfig names no cluster".to_owned()))?;
         self.asked.lock().push(entry.cluster.server.clone());

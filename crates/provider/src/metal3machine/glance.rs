@@ -49,9 +49,7 @@ impl Glance {
         let said = said_of_node(&self.snapshot.metal3_machine).filter(|_| is_silent);
         Some(said.unwrap_or(words))
     }
-}
 
-impl Glance {
     /// What the controller wants to write and the server refuses, as the controller said it.
     pub fn refused(&self) -> Option<&str> {
         let is_status = |write: &Write| matches!(write, Write::Patch { subresource: Some(_), .. });
