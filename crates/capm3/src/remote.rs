@@ -104,7 +104,7 @@ async fn list(
     loop {
         let page = match client.list_page::<Value>(kind, namespace, detail, token.as_deref()).await {
             Ok(page) => page,
-            Err(ApiError::NotFound { .. }) => return Ok(documents),
+            Err(ApiError::NotServed { .. }) => return Ok(documents),
             Err(error) => return Err(error),
         };
         for mut value in page.items {

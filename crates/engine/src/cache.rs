@@ -16,6 +16,7 @@ use tracing::warn;
 use crate::{
     Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks,
     client::{ApiClient, Detail},
+    informer::KindHealth,
 };
 
 /// Every store of a provider.
@@ -33,7 +34,8 @@ trait Feed: Send + Sync {
     fn version(&self, key: &ObjectKey) -> u64;
     fn start(&self, client: ApiClient, tasks: &Tasks);
     fn is_synced(&self) -> bool;
-    fn is_current(&self) -> bool;
+    fn health(&self) -> &Arc<KindHealth>;
+    fn proved_absent(&self, key: &ObjectKey);
     fn is_followed(&self) -> bool;
     fn synced(&self) -> BoxFuture<'_, ()>;
 }
@@ -42,6 +44,7 @@ struct Fed<K: Object> {
     store: Arc<Store<K>>,
     detail: Detail,
     followed: Arc<AtomicBool>,
+    health: Arc<KindHealth>,
 }
 
 impl<K: Object> Fed<K> {
@@ -74,15 +77,20 @@ impl<K: Object> Feed for Fed<K> {
 
     fn start(&self, client: ApiClient, tasks: &Tasks) {
         let informer = Informer::new(client, Arc::clone(&self.store), self.detail);
-        tasks.spawn(informer.telling(Arc::clone(&self.followed)).run());
+        let informer = informer.telling(Arc::clone(&self.followed)).with_health(Arc::clone(&self.health));
+        tasks.spawn(informer.run());
     }
 
     fn is_synced(&self) -> bool {
         self.store.is_synced()
     }
 
-    fn is_current(&self) -> bool {
-        self.store.is_current()
+    fn health(&self) -> &Arc<KindHealth> {
+        &self.health
+    }
+
+    fn proved_absent(&self, key: &ObjectKey) {
+        self.store.proved_absent(key);
     }
 
     fn is_followed(&self) -> bool {
@@ -95,21 +103,32 @@ impl<K: Object> Feed for Fed<K> {
 }
 
 impl Caches {
-    /// Adds a kind with its indexes.
+    /// Adds a kind with its indexes, without which nothing works.
     pub fn add<K: Object>(&mut self, indexes: &[Index<K>]) -> Arc<Store<K>> {
-        self.add_with(indexes, Detail::Whole)
+        self.add_with(indexes, Detail::Whole, true)
+    }
+
+    /// Adds a kind that need not be installed; once it was served it is needed like any other.
+    pub fn add_optional<K: Object>(&mut self, indexes: &[Index<K>]) -> Arc<Store<K>> {
+        self.add_with(indexes, Detail::Whole, false)
     }
 
     /// Adds a kind of which only the metadata is fetched.
     pub fn add_metadata_only<K: Object>(&mut self, indexes: &[Index<K>]) -> Arc<Store<K>> {
-        self.add_with(indexes, Detail::Metadata)
+        self.add_with(indexes, Detail::Metadata, true)
     }
 
-    fn add_with<K: Object>(&mut self, indexes: &[Index<K>], detail: Detail) -> Arc<Store<K>> {
+    fn add_with<K: Object>(
+        &mut self,
+        indexes: &[Index<K>],
+        detail: Detail,
+        is_required: bool,
+    ) -> Arc<Store<K>> {
         let store = Arc::new(Store::new(indexes));
         self.by_type.insert(TypeId::of::<K>(), Arc::clone(&store) as Arc<dyn Any + Send + Sync>);
         let kind = ResourceKind::of::<K>();
-        let feed = Fed { store: Arc::clone(&store), detail, followed: Arc::default() };
+        let health = Arc::new(KindHealth::new(kind.clone(), is_required));
+        let feed = Fed { store: Arc::clone(&store), detail, followed: Arc::default(), health };
         self.by_resource.insert((kind.group, kind.plural), Arc::new(feed));
         store
     }
@@ -132,9 +151,21 @@ impl Caches {
         self.by_resource.values().all(|feed| feed.is_synced())
     }
 
-    /// Whether every kind is followed, or was a few seconds ago.
-    pub fn are_current(&self) -> bool {
-        self.by_resource.values().all(|feed| feed.is_current())
+    /// How the server answers for each kind, in the order of group and plural.
+    pub fn health(&self) -> impl Iterator<Item = &KindHealth> {
+        self.by_resource.values().map(|feed| feed.health().as_ref())
+    }
+
+    /// How the server answers for a kind, if it was added.
+    pub fn health_of(&self, kind: &ResourceKind) -> Option<&KindHealth> {
+        self.feed_of(kind).map(|feed| feed.health().as_ref())
+    }
+
+    /// Takes note that there is proof of the absence of an object.
+    pub fn proved_absent(&self, kind: &ResourceKind, key: &ObjectKey) {
+        if let Some(feed) = self.feed_of(kind) {
+            feed.proved_absent(key);
+        }
     }
 
     /// Whether every kind is followed at this moment: no watch is broken or waits to be opened again, so that what the
@@ -188,6 +219,10 @@ impl Reader for Caches {
 
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
         self.store::<K>().map(|store| store.by_index(index, value)).unwrap_or_default()
+    }
+
+    fn is_known_gone<K: Object>(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
+        self.store::<K>().is_some_and(|store| store.is_known_gone(key, uid))
     }
 
     fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {

@@ -8,6 +8,7 @@
 //! The crate knows no kind of ours. Time comes from [`clock`] and the runtime's timer, chance from [`rng`], so that
 //! a run on a paused, single-threaded runtime is repeatable.
 
+pub mod absence;
 mod act;
 mod cache;
 pub mod client;

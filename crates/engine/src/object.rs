@@ -90,6 +90,45 @@ impl ResourceKind {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// Definitions of custom kinds.
+    pub fn definitions() -> Self {
+        Self {
+            group: "apiextensions.k8s.io".to_owned(),
+            version: "v1".to_owned(),
+            kind: "CustomResourceDefinition".to_owned(),
+            plural: "customresourcedefinitions".to_owned(),
+        }
+    }
+
+    /// Namespaces.
+    pub fn namespaces() -> Self {
+        Self {
+            group: String::new(),
+            version: "v1".to_owned(),
+            kind: "Namespace".to_owned(),
+            plural: "namespaces".to_owned(),
+        }
+    }
+
+    /// The definition of this kind, if it is a custom one.
+    pub fn definition_key(&self) -> ObjectKey {
+        ObjectKey::new("", format!("{}.{}", self.plural, self.group))
+    }
+
+    /// Whether the kind is served by the API server itself, so that no definition can be missing or going. Groups of
+    /// custom kinds have a domain, and those of Kubernetes below `k8s.io` are not among the kinds that are read here.
+    pub fn is_built_in(&self) -> bool {
+        !self.group.contains('.')
+    }
+
+    /// URL path of the resources of the group and version.
+    pub fn discovery_path(&self) -> String {
+        match self.group.as_str() {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        }
+    }
+
     /// URL path of all objects of this kind in a namespace, or everywhere when it is empty.
     pub fn collection_path(&self, namespace: &str) -> String {
         let root = if self.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", self.group) };

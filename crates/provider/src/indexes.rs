@@ -351,7 +351,8 @@ pub const DATA_BY_SECRET: Index<Metal3Data> = Index {
     },
 };
 
-/// Adds every kind that the provider watches, with its indexes.
+/// Adds every kind that the provider watches, with its indexes. Control planes and both families of address management
+/// are optional: there are others of their kind.
 pub fn register(caches: &mut Caches) {
     caches.add::<Metal3Machine>(&[
         MACHINES_WITHOUT_HOST,
@@ -378,21 +379,21 @@ pub fn register(caches: &mut Caches) {
         DATA_BY_CLUSTER,
         DATA_BY_SECRET,
     ]);
-    caches.add::<IpPool>(&[POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE]);
-    caches.add::<IpClaim>(&[
+    caches.add_optional::<IpPool>(&[POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE]);
+    caches.add_optional::<IpClaim>(&[
         IP_CLAIMS_BY_POOL,
         OPEN_IP_CLAIMS_BY_POOL,
         IP_CLAIMS_BY_OWNER,
         IP_CLAIMS_BY_DATA,
     ]);
-    caches.add::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);
-    caches.add::<IpAddressClaim>(&[
+    caches.add_optional::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);
+    caches.add_optional::<IpAddressClaim>(&[
         CAPI_CLAIMS_BY_POOL,
         OPEN_CAPI_CLAIMS_BY_POOL,
         CAPI_CLAIMS_BY_OWNER,
         CAPI_CLAIMS_BY_DATA,
     ]);
-    caches.add::<CapiIpAddress>(&[CAPI_IP_ADDRESSES_BY_POOL]);
+    caches.add_optional::<CapiIpAddress>(&[CAPI_IP_ADDRESSES_BY_POOL]);
     caches.add::<BareMetalHost>(&[
         HOSTS_BY_CONSUMER,
         HOSTS_BY_NAMESPACE,
@@ -407,7 +408,7 @@ pub fn register(caches: &mut Caches) {
     caches.add::<Machine>(&[CAPI_MACHINES_BY_CLUSTER]);
     caches.add::<MachineSet>(&[]);
     caches.add::<MachineDeployment>(&[DEPLOYMENTS_BY_BOOKING]);
-    caches.add::<KubeadmControlPlane>(&[]);
+    caches.add_optional::<KubeadmControlPlane>(&[]);
     caches.add_metadata_only::<SecretMetadata>(&[]);
 }
 

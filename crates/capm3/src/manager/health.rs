@@ -45,17 +45,24 @@ pub async fn serve(listener: TcpListener, provider: Arc<Provider>) {
 
 fn answer<B>(request: &Request<B>, provider: &Provider) -> Response<Full<Bytes>> {
     let (status, text) = match request.uri().path() {
-        "/healthz" => (StatusCode::OK, "ok"),
-        "/readyz" if !provider.caches().are_synced() => {
-            (StatusCode::SERVICE_UNAVAILABLE, "waiting for the first lists from the API server")
-        }
-        "/readyz" if !provider.caches().are_current() => {
-            (StatusCode::SERVICE_UNAVAILABLE, "the API server does not answer; what is known may be old")
-        }
-        "/readyz" => (StatusCode::OK, "ok"),
-        _ => (StatusCode::NOT_FOUND, "try /healthz or /readyz"),
+        "/healthz" => (StatusCode::OK, "ok".to_owned()),
+        "/readyz" => match unready(provider) {
+            None => (StatusCode::OK, "ok".to_owned()),
+            Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
+        },
+        _ => (StatusCode::NOT_FOUND, "try /healthz or /readyz".to_owned()),
     };
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    let mut response = Response::new(Full::new(Bytes::from(text)));
     *response.status_mut() = status;
     response
+}
+
+/// Why the provider is not ready: every kind that it reads and cannot rely on, one per line.
+fn unready(provider: &Provider) -> Option<String> {
+    let unhealthy = provider.caches().health().filter_map(|health| {
+        let (kind, state) = (health.kind(), health.state());
+        (!state.is_healthy()).then(|| format!("{} {} {state}", kind.kind, kind.api_version()))
+    });
+    let lines: Vec<String> = unhealthy.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -3,13 +3,24 @@
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::{ObjectKey, ResourceKind};
+
 /// An answer that is not success, or no answer at all.
 #[derive(Debug, Error)]
 pub enum ApiError {
-    /// The object is not there.
+    /// A `Status` of the server says that an object is not there.
     #[error("not found: {message}")]
     NotFound {
         /// The server's words.
+        message: String,
+        /// Which object. It may be another one than was asked for, such as the namespace.
+        subject: Box<Subject>,
+    },
+    /// Any other 404: the kind is not served under this version, or something before the server answered. It says nothing
+    /// about any object.
+    #[error("not served: {message}")]
+    NotServed {
+        /// The answer, cut to one line.
         message: String,
     },
     /// An object of that name is there already.
@@ -54,11 +65,33 @@ pub enum ApiError {
     },
 }
 
+/// The object that a `Status` is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Subject {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// Plural of the resource, which the API calls kind.
+    #[serde(rename = "kind")]
+    pub resource: String,
+    /// Name.
+    pub name: String,
+}
+
+impl Subject {
+    /// Whether it is this object.
+    pub fn is(&self, kind: &ResourceKind, key: &ObjectKey) -> bool {
+        (&self.group, &self.resource, &self.name) == (&kind.group, &kind.plural, &key.name)
+    }
+}
+
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Status {
+    kind: String,
     reason: String,
     message: String,
+    details: Option<Subject>,
 }
 
 impl ApiError {
@@ -67,14 +100,24 @@ impl ApiError {
     }
 
     pub(crate) fn from_answer(code: u16, body: &[u8]) -> Self {
-        let Status { reason, message } = serde_json::from_slice(body).unwrap_or_default();
+        let Status { kind, reason, message, details } = serde_json::from_slice(body).unwrap_or_default();
         match (code, reason.as_str()) {
-            (404, _) => Self::NotFound { message },
+            (404, "NotFound")
+                if kind == "Status" && details.as_ref().is_some_and(|of| !of.name.is_empty()) =>
+            {
+                Self::NotFound { message, subject: Box::new(details.unwrap_or_default()) }
+            }
+            (404, _) => Self::NotServed { message: one_line(&message, body) },
             (409, "AlreadyExists") => Self::AlreadyExists { message },
             (409, _) => Self::Conflict { message },
             (410, _) => Self::Expired { message },
             _ => Self::Refused { code, reason, message },
         }
+    }
+
+    /// Whether the server says that this very object is not there.
+    pub fn is_absence_of(&self, kind: &ResourceKind, key: &ObjectKey) -> bool {
+        matches!(self, Self::NotFound { subject, .. } if subject.is(kind, key))
     }
 
     /// The message with every cause behind it, for logs: without them a refused connection and a certificate that is
@@ -107,9 +150,52 @@ impl ApiError {
     }
 }
 
+/// What a 404 says, at most a line of it: it may be a whole page of a load balancer.
+fn one_line(message: &str, body: &[u8]) -> String {
+    const LONGEST: usize = 160;
+    let text = String::from_utf8_lossy(body);
+    let text = if message.is_empty() { text.as_ref() } else { message };
+    text.lines().next().unwrap_or_default().trim().chars().take(LONGEST).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_status_about_the_very_object_is_its_absence() {
+        let kind = ResourceKind {
+            group: "infrastructure.cluster.x-k8s.io".into(),
+            version: "v1beta2".into(),
+            kind: "Metal3Machine".into(),
+            plural: "metal3machines".into(),
+        };
+        let key = ObjectKey::new("ns", "m");
+        let status = |group: &str, resource: &str, name: &str| {
+            format!(
+                r#"{{"kind":"Status","reason":"NotFound","message":"gone","details":{{"group":"{group}","kind":"{resource}","name":"{name}"}}}}"#
+            )
+        };
+        let group = kind.group.as_str();
+        let table = [
+            (status(group, "metal3machines", "m"), true),
+            (status(group, "metal3machines", "other"), false),
+            (status("metal3.io", "metal3machines", "m"), false),
+            (status(group, "metal3clusters", "m"), false),
+            (status("", "namespaces", "ns"), false),
+            (status(group, "metal3machines", "m").replace("Status", "Page"), false),
+            (r#"{"kind":"Status","reason":"NotFound","details":{}}"#.to_owned(), false),
+            (r#"{"kind":"Status","reason":"NotFound"}"#.to_owned(), false),
+            ("404 page not found\n".to_owned(), false),
+            (String::new(), false),
+        ];
+        for (body, expected) in table {
+            let error = ApiError::from_answer(404, body.as_bytes());
+            assert_eq!(error.is_absence_of(&kind, &key), expected, "{body}");
+        }
+        let page = ApiError::from_answer(404, b"404 page not found\nnginx");
+        assert_eq!(page.to_string(), "not served: 404 page not found");
+    }
 
     #[test]
     fn a_log_tells_every_cause_once() {
@@ -126,7 +212,7 @@ mod tests {
         assert!(matches!(of(409, "AlreadyExists"), ApiError::AlreadyExists { .. }));
         assert!(matches!(of(409, "Conflict"), ApiError::Conflict { .. }));
         assert!(matches!(of(410, "Expired"), ApiError::Expired { .. }));
-        assert!(matches!(of(404, "NotFound"), ApiError::NotFound { .. }));
+        assert!(matches!(of(404, "NotFound"), ApiError::NotServed { .. }), "no Status of an object");
         assert!(matches!(of(422, "Invalid"), ApiError::Refused { code: 422, .. }));
         assert!(matches!(ApiError::from_answer(500, b"oops"), ApiError::Refused { code: 500, .. }));
         assert!(of(409, "Conflict").is_outdated_view());

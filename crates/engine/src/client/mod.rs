@@ -17,7 +17,7 @@ use kube::client::Body;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-pub use error::ApiError;
+pub use error::{ApiError, Subject};
 pub use kubeconfig::KubeconfigProblem;
 pub use network::{NetworkError, over_network, over_network_by_secret};
 pub use watch::{WatchEvent, WatchStream};
@@ -138,11 +138,26 @@ impl ApiClient {
         kind: &ResourceKind,
         key: &ObjectKey,
     ) -> Result<Option<T>, ApiError> {
-        match self.send(Ask::get(&kind.object_path(key))).await {
+        self.get_with(kind, key, Detail::Whole).await
+    }
+
+    /// Reads as much of one object as `detail` says; `None` when the server says that this very object is not there.
+    pub async fn get_with<T: DeserializeOwned>(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        detail: Detail,
+    ) -> Result<Option<T>, ApiError> {
+        match self.send(Ask { accept: detail.accept(false), ..Ask::get(&kind.object_path(key)) }).await {
             Ok(body) => Ok(Some(decode(&body)?)),
-            Err(ApiError::NotFound { .. }) => Ok(None),
+            Err(error) if error.is_absence_of(kind, key) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Reads the resources that the server lists for a group and version, as an `APIResourceList`.
+    pub async fn discover<T: DeserializeOwned>(&self, kind: &ResourceKind) -> Result<T, ApiError> {
+        decode(&self.send(Ask::get(&kind.discovery_path())).await?)
     }
 
     /// Reads one object of a Rust type; `None` when there is none.
@@ -262,7 +277,7 @@ impl ApiClient {
                 let answer: Value = decode(&body)?;
                 Ok((answer.get("kind").and_then(Value::as_str) != Some("Status")).then_some(answer))
             }
-            Err(ApiError::NotFound { .. }) => Ok(None),
+            Err(error) if error.is_absence_of(kind, key) => Ok(None),
             Err(error) => Err(error),
         }
     }

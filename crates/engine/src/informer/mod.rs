@@ -1,10 +1,13 @@
 //! Keeps a [`Store`] like the server: list, then watch, for ever, each kind with a back-off of its own.
 
+mod ends;
 mod groups;
+mod health;
 mod slots;
 mod store;
 
 use std::{
+    collections::BTreeSet,
     panic::AssertUnwindSafe,
     sync::{
         Arc,
@@ -15,6 +18,8 @@ use std::{
 
 use futures::FutureExt;
 
+pub use health::{KindHealth, KindState};
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use store::went_back;
 pub use store::{Change, Heard, Index, Store};
@@ -22,7 +27,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::{
-    Object, ResourceKind,
+    Object, ObjectKey, ResourceKind,
     client::{ApiClient, ApiError, Detail, WatchEvent},
 };
 
@@ -42,6 +47,7 @@ pub struct Informer<K: Object> {
     detail: Detail,
     report: Option<Report>,
     followed: Arc<AtomicBool>,
+    health: Arc<KindHealth>,
 }
 
 impl<K: Object> std::fmt::Debug for Informer<K> {
@@ -53,7 +59,8 @@ impl<K: Object> std::fmt::Debug for Informer<K> {
 impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
     pub fn new(client: ApiClient, store: Arc<Store<K>>, detail: Detail) -> Self {
-        Self { client, store, detail, report: None, followed: Arc::default() }
+        let health = Arc::new(KindHealth::new(ResourceKind::of::<K>(), true));
+        Self { client, store, detail, report: None, followed: Arc::default(), health }
     }
 
     /// Tells whether the server can be reached: called after each list. A watch that breaks leads to a list.
@@ -71,24 +78,28 @@ impl<K: Object> Informer<K> {
         self
     }
 
+    /// Keeps there how the server answers for the kind.
+    #[must_use]
+    pub fn with_health(mut self, health: Arc<KindHealth>) -> Self {
+        self.health = health;
+        self
+    }
+
     /// Runs until it is dropped. Errors, and panics of those who are told, are waited out with growing pauses; they
     /// never end the task.
     pub async fn run(self) {
         let mut pause = FIRST_PAUSE;
         loop {
             let outcome = AssertUnwindSafe(self.list_and_watch(&mut pause)).catch_unwind().await;
-            self.followed.store(matches!(outcome, Ok(ApiError::NotFound { .. })), Ordering::Relaxed);
+            // There is nothing to watch of a kind that is not served.
+            self.followed.store(matches!(outcome, Ok(ApiError::NotServed { .. })), Ordering::Relaxed);
             match outcome {
-                Ok(ApiError::Expired { .. }) => debug!(kind = %K::kind(&()), "listing again"),
+                Ok(ApiError::Expired { .. }) => debug!(kind = %K::kind(&()), "lists again"),
                 Ok(error) => {
                     let error_text = error.with_causes();
-                    warn!(kind = %K::kind(&()), error = error_text, "watch failed; listing again");
-                    // A kind that is not installed is answered for as it is: with nothing.
-                    if !matches!(error, ApiError::NotFound { .. }) {
-                        self.store.count_failure();
-                    }
+                    debug!(kind = %K::kind(&()), error = error_text, "watch failed; lists again");
                 }
-                Err(_) => error!(kind = %K::kind(&()), "a subscriber panicked; listing again"),
+                Err(_) => error!(kind = %K::kind(&()), "a subscriber panicked; lists again"),
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -105,13 +116,11 @@ impl<K: Object> Informer<K> {
         let mut version = match listed {
             Ok(version) => version,
             Err(error) => {
-                // A kind that is not installed has no objects; it may come later.
-                if matches!(error, ApiError::NotFound { .. }) {
-                    self.store.replace(Vec::new(), 0, Heard::default());
-                }
+                self.failed(&kind, &error).await;
                 return error;
             }
         };
+        self.health.listed();
         loop {
             let watched = self.follow(&kind, &mut version).await;
             self.followed.store(false, Ordering::Relaxed);
@@ -119,9 +128,32 @@ impl<K: Object> Informer<K> {
                 // A watch that told nothing may end at once again: do not run in circles.
                 Ok(0) => tokio::time::sleep(FIRST_PAUSE).await,
                 Ok(_) => *pause = FIRST_PAUSE,
-                Err(error) => return error,
+                Err(error) => {
+                    if !matches!(error, ApiError::Expired { .. }) {
+                        self.health.failed(&error);
+                    }
+                    return error;
+                }
             }
         }
+    }
+
+    /// A 404 says nothing about objects: what is known is kept. Only an optional kind that was never served and whose
+    /// definition the server says to be absent has no objects. Rights are judged before existence.
+    async fn failed(&self, kind: &ResourceKind, error: &ApiError) {
+        let is_denied = matches!(error, ApiError::NotServed { .. } | ApiError::Refused { code: 403, .. });
+        if is_denied && !self.health.is_needed() && self.has_no_definition(kind).await {
+            self.health.not_installed();
+            self.store.replace(Vec::new(), &BTreeSet::new(), 0, Heard::default());
+        } else {
+            self.health.failed(error);
+        }
+    }
+
+    async fn has_no_definition(&self, kind: &ResourceKind) -> bool {
+        let (definitions, key) = (ResourceKind::definitions(), kind.definition_key());
+        let found = self.client.get_with::<IgnoredAny>(&definitions, &key, Detail::Metadata);
+        matches!(found.await, Ok(None))
     }
 
     /// One watch until the server closes it; how many events it told. Servers tell each minute how far they are. One that
@@ -143,7 +175,7 @@ impl<K: Object> Informer<K> {
 
     async fn list(&self, kind: &ResourceKind) -> Result<String, ApiError> {
         let heard = self.store.heard();
-        let mut objects = Vec::new();
+        let (mut objects, mut unreadable) = (Vec::new(), BTreeSet::new());
         let mut token: Option<String> = None;
         let version = loop {
             let page =
@@ -151,7 +183,11 @@ impl<K: Object> Informer<K> {
             for item in page.items {
                 match serde_json::from_str::<K>(item.get()) {
                     Ok(object) => objects.push(object),
-                    Err(error) => warn!(kind = %kind, %error, "an object could not be read and is left out"),
+                    Err(error) => {
+                        let key = key_of(item.get());
+                        warn!(kind = %kind, %key, %error, "an object cannot be parsed; its last readable state is kept");
+                        unreadable.insert(key);
+                    }
                 }
             }
             match page.metadata.continue_.filter(|t| !t.is_empty()) {
@@ -163,8 +199,7 @@ impl<K: Object> Informer<K> {
         if went_back(at, heard.version) {
             warn!(kind = %kind, known = heard.version, now = at, "the server went back to an earlier state; only its list counts now");
         }
-        self.store.replace(objects, at, heard);
-        self.store.forget_failures();
+        self.store.replace(objects, &unreadable, at, heard);
         Ok(version)
     }
 
@@ -176,18 +211,35 @@ impl<K: Object> Informer<K> {
             }
             WatchEvent::Deleted(object) => {
                 remember(version, &object);
-                self.store.remove(&object.key(), object.version());
+                self.store.saw_deleted(&object);
             }
             WatchEvent::Bookmark(at) => {
                 self.store.settle(at.parse().unwrap_or(0));
                 *version = at;
             }
-            WatchEvent::Unreadable { key, version: at, source } => {
-                warn!(kind = %K::kind(&()), %key, error = %source, "an object could not be read and is left out");
-                self.store.remove(&key, at);
+            // It is there, so it is not taken out.
+            WatchEvent::Unreadable { key, source, .. } => {
+                warn!(kind = %K::kind(&()), %key, error = %source, "an object cannot be parsed; its last readable state is kept");
             }
         }
     }
+}
+
+/// Namespace and name of an object that cannot be parsed as a whole.
+fn key_of(object: &str) -> ObjectKey {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Named {
+        metadata: Names,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Names {
+        namespace: String,
+        name: String,
+    }
+    let Named { metadata } = serde_json::from_str(object).unwrap_or_default();
+    ObjectKey::new(metadata.namespace, metadata.name)
 }
 
 fn remember<K: Object>(version: &mut String, object: &K) {

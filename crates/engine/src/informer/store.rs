@@ -6,16 +6,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::Arc,
 };
 
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use super::{
+    ends::Ends,
     groups::Groups,
     slots::{Slot, Slots},
 };
@@ -58,12 +56,7 @@ pub struct Store<K: Object> {
     indexes: Vec<Index<K>>,
     subscribers: Mutex<Vec<Subscriber<K>>>,
     synced: watch::Sender<bool>,
-    /// Lists and watches that failed since the last list that arrived.
-    failures: AtomicU32,
 }
-
-/// So many failures in a row, with growing pauses between them, are seconds without an answer.
-const TOO_MANY_FAILURES: u32 = 5;
 
 /// A horizon beyond which nothing is known.
 const EVERYTHING: u64 = u64::MAX;
@@ -105,6 +98,8 @@ struct Inner<K> {
     deletions: u64,
     /// Version up to which the watch had told everything at the last bookmark.
     told: u64,
+    /// Objects that are known to have ended.
+    ends: Ends,
 }
 
 impl<K: Object> Store<K> {
@@ -117,11 +112,11 @@ impl<K: Object> Store<K> {
                 deleted: BTreeMap::new(),
                 deletions: 0,
                 told: 0,
+                ends: Ends::default(),
             }),
             indexes: indexes.to_vec(),
             subscribers: Mutex::new(Vec::new()),
             synced: watch::Sender::new(false),
-            failures: AtomicU32::new(0),
         }
     }
 
@@ -191,19 +186,6 @@ impl<K: Object> Store<K> {
         *self.synced.borrow()
     }
 
-    /// Whether the server answers: what is here may be old otherwise.
-    pub fn is_current(&self) -> bool {
-        self.failures.load(Ordering::Relaxed) < TOO_MANY_FAILURES
-    }
-
-    pub(super) fn count_failure(&self) {
-        self.failures.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn forget_failures(&self) {
-        self.failures.store(0, Ordering::Relaxed);
-    }
-
     /// Waits for the first list.
     pub async fn synced(&self) {
         // The sender lives as long as the store, so waiting cannot fail.
@@ -219,6 +201,7 @@ impl<K: Object> Store<K> {
     /// better.
     fn take(&self, object: K, horizon: u64, deletions: u64) -> bool {
         if object.is_gone() {
+            self.inner.write().ends.saw_end(uid(&object));
             return self.remove(&object.key(), object.version().max(horizon));
         }
         let change = {
@@ -235,6 +218,7 @@ impl<K: Object> Store<K> {
                 return false;
             }
             inner.deleted.remove(&key);
+            inner.ends.saw_alive(&key, uid(&object));
             let new = Arc::new(object);
             match slot {
                 Some(slot) => self.exchange(&mut inner, slot, &new),
@@ -244,6 +228,26 @@ impl<K: Object> Store<K> {
         };
         self.tell(&change);
         true
+    }
+
+    /// Takes an object out that the watch says to be deleted. Its end counts as seen only if its deletion had begun: a
+    /// server that went wrong may tell the same of live objects.
+    pub fn saw_deleted(&self, object: &K) {
+        if object.meta().deletion_timestamp.is_some() {
+            self.inner.write().ends.saw_end(uid(object));
+        }
+        self.remove(&object.key(), object.version());
+    }
+
+    /// Takes note that there is proof of the absence of an object.
+    pub fn proved_absent(&self, key: &ObjectKey) {
+        self.inner.write().ends.proved_absent(key);
+    }
+
+    /// Whether it is known, not only not seen, that an object is gone: the end of the one with that uid was seen, or there
+    /// is proof that there is none of this name.
+    pub fn is_known_gone(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
+        self.inner.read().ends.is_known_gone(key, uid)
     }
 
     /// Takes an object out that was deleted at `version`, unless a newer one of that key is known.
@@ -279,12 +283,15 @@ impl<K: Object> Store<K> {
     /// Takes in a whole list made at `version`: what is not in it and not newer than it is deleted, and what it has otherwise
     /// than known up to then is taken from it. `heard` is from before the list was asked for. Lists are never older than
     /// that, unless the server was put back to an earlier state: then nothing counts but the list.
-    pub fn replace(&self, objects: Vec<K>, version: u64, heard: Heard) {
+    ///
+    /// Objects in `unreadable` are in the list, so what is known of them is kept.
+    pub fn replace(&self, objects: Vec<K>, unreadable: &BTreeSet<ObjectKey>, version: u64, heard: Heard) {
         let horizon = if went_back(version, heard.version) { EVERYTHING } else { version };
         let listed: BTreeSet<ObjectKey> = objects.iter().map(Object::key).collect();
         let missing: BTreeSet<ObjectKey> = {
             let inner = self.inner.read();
-            inner.objects.iter().map(|object| object.key()).filter(|key| !listed.contains(key)).collect()
+            let known = inner.objects.iter().map(|object| object.key());
+            known.filter(|key| !listed.contains(key) && !unreadable.contains(key)).collect()
         };
         for key in missing {
             self.remove(&key, horizon);
@@ -352,6 +359,10 @@ impl<K: Object> Store<K> {
             subscriber(change);
         }
     }
+}
+
+fn uid<K: Object>(object: &K) -> &str {
+    object.meta().uid.as_deref().unwrap_or_default()
 }
 
 impl<K: Object> std::fmt::Debug for Store<K> {

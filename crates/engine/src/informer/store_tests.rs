@@ -29,15 +29,46 @@ fn recording(store: &Store<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
     log
 }
 
+/// Deleted, with this uid.
+fn ending(name: &str, version: u64, finalizers: &[&str]) -> ConfigMap {
+    serde_json::from_value(
+        json!({"metadata": {"namespace": "n", "name": name, "uid": format!("uid-of-{name}"),
+        "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers,
+        "resourceVersion": version.to_string()}}),
+    )
+    .unwrap()
+}
+
 #[test]
-fn a_store_that_heard_nothing_for_long_is_not_current_until_the_next_list() {
+fn the_end_of_an_object_is_known_only_if_its_deletion_had_begun() {
     let store = Store::<ConfigMap>::new(&[]);
-    (0..TOO_MANY_FAILURES - 1).for_each(|_| store.count_failure());
-    assert!(store.is_current());
-    store.count_failure();
-    assert!(!store.is_current());
-    store.forget_failures();
-    assert!(store.is_current());
+    let key = |name: &str| ObjectKey::new("n", name);
+    let mut live = object("live", 5, "x");
+    live.metadata.uid = Some("uid-of-live".into());
+    store.apply(live.clone());
+    store.saw_deleted(&live);
+    assert!(store.get(&key("live")).is_none());
+    assert!(!store.is_known_gone(&key("live"), Some("uid-of-live")), "a watch says that of a live object");
+    store.saw_deleted(&ending("held", 6, &["f"]));
+    assert!(store.is_known_gone(&key("held"), Some("uid-of-held")));
+    store.apply(ending("answered", 7, &["f"]));
+    assert!(!store.is_known_gone(&key("answered"), Some("uid-of-answered")), "somebody holds it");
+    store.apply(ending("answered", 8, &[]));
+    assert!(
+        store.is_known_gone(&key("answered"), Some("uid-of-answered")),
+        "by the answer to the last patch"
+    );
+}
+
+#[test]
+fn an_object_that_is_listed_but_cannot_be_parsed_is_kept() {
+    let store = Store::new(&[BY_APP]);
+    store.apply(object("a", 5, "x"));
+    store.apply(object("b", 6, "x"));
+    let unreadable = [ObjectKey::new("n", "a")].into();
+    store.replace(vec![], &unreadable, 10, store.heard());
+    assert!(store.get(&ObjectKey::new("n", "a")).is_some());
+    assert!(store.get(&ObjectKey::new("n", "b")).is_none());
 }
 
 #[test]
@@ -85,7 +116,12 @@ fn a_relist_tells_of_objects_that_vanished_meanwhile() {
     store.apply(object("a", 1, "x"));
     store.apply(object("b", 2, "x"));
     store.apply(object("own-write", 12, "x"));
-    store.replace(vec![object("b", 2, "x"), object("c", 8, "y")], 10, Heard { version: 2, deletions: 0 });
+    store.replace(
+        vec![object("b", 2, "x"), object("c", 8, "y")],
+        &BTreeSet::new(),
+        10,
+        Heard { version: 2, deletions: 0 },
+    );
     assert_eq!(*log.lock(), ["->1", "->2", "->12", "1>-", "->8"]);
     assert!(store.get(&ObjectKey::new("n", "own-write")).is_some(), "newer than the list: stays");
     assert!(store.is_synced());
@@ -102,7 +138,7 @@ fn a_server_that_went_back_is_believed() {
     assert_eq!(store.heard().version, 70);
     let log = recording(&store);
     let restored = vec![object("changed", 10, "y"), object("same", 5, "x"), object("gone", 20, "x")];
-    store.replace(restored, 40, store.heard());
+    store.replace(restored, &BTreeSet::new(), 40, store.heard());
     assert_eq!(*log.lock(), ["60>-", "50>10", "5>5", "->20"]);
     assert_eq!((store.count(&BY_APP, "x"), store.count(&BY_APP, "y")), (2, 1));
     assert!(store.apply(object("later", 41, "y")), "what comes then counts as new");
@@ -116,7 +152,7 @@ fn a_list_knows_better_than_anything_older() {
     store.apply(object("a", 50, "x"));
     store.apply(object("own-write", 90, "x"));
     let before = Heard { version: 60, deletions: 0 };
-    store.replace(vec![object("a", 10, "y"), object("own-write", 70, "y")], 80, before);
+    store.replace(vec![object("a", 10, "y"), object("own-write", 70, "y")], &BTreeSet::new(), 80, before);
     let version = |name: &str| store.get(&ObjectKey::new("n", name)).unwrap().version();
     assert_eq!(version("a"), 10);
     assert_eq!(version("own-write"), 90, "written while the list was under way");
@@ -129,7 +165,7 @@ fn a_list_does_not_bring_back_what_was_deleted_since_it_was_asked_for() {
     store.apply(object("a", 70, "x"));
     let before = store.heard();
     store.remove(&ObjectKey::new("n", "a"), 70);
-    store.replace(vec![object("a", 70, "x")], 80, before);
+    store.replace(vec![object("a", 70, "x")], &BTreeSet::new(), 80, before);
     assert!(store.get(&ObjectKey::new("n", "a")).is_none());
 }
 
