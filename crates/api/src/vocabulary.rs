@@ -18,6 +18,9 @@ pub mod annotation {
     pub const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
     /// On a host: not to be chosen.
     pub const UNHEALTHY: &str = "capm3.metal3.io/unhealthy";
+    /// On a host whose machine is gone: a person, or the manager by its flag, asks that the host is cleared and given back.
+    /// The value is `namespace/name` of the Metal3Machine that the host names.
+    pub const RELEASE_HOST: &str = "capm3.metal3.io/release";
     /// On a host: older key of [`UNHEALTHY`].
     pub const UNHEALTHY_OLD: &str = "capi.metal3.io/unhealthy";
     /// On anything: controllers leave the object alone.
@@ -244,6 +247,12 @@ pub mod event {
     pub const HOST_LOST: &str = "HostLost";
     /// The host that a machine knows as its own names somebody else.
     pub const HOST_DISPUTED: &str = "HostDisputed";
+    /// A host names a machine that cannot be found, or that does not know the host.
+    pub const HOST_ORPHANED: &str = "HostOrphaned";
+    /// The manager asks for the release of an orphaned host, by its flag.
+    pub const RELEASE_REQUESTED: &str = "ReleaseRequested";
+    /// A request to release a host is not carried out.
+    pub const RELEASE_REFUSED: &str = "ReleaseRefused";
     /// A host was booked for the next machine of the same owner.
     pub const HOST_BOOKED: &str = "HostBooked";
     /// The booking of a host has ended.

@@ -194,17 +194,22 @@ async fn doubt_about(
     Ok((!is_there).then_some(Doubt::NoNamespace))
 }
 
-/// Whether the definition of a kind, if it is a custom one, lets an absence count. All objects of a definition that is
-/// being deleted are marked as deleted, though nobody wants their hosts wiped.
-pub async fn doubt_about_definition(
-    client: &ApiClient,
-    kind: &ResourceKind,
-) -> Result<Option<Doubt>, ApiError> {
+/// Whether the definition of a kind, if it is a custom one, lets an absence count.
+async fn doubt_about_definition(client: &ApiClient, kind: &ResourceKind) -> Result<Option<Doubt>, ApiError> {
     if kind.is_built_in() {
         return Ok(None);
     }
     let definition = client.get::<Value>(&ResourceKind::definitions(), &kind.definition_key()).await?;
     Ok(judge_definition(definition.as_ref()))
+}
+
+/// Whether the definition of a kind is being deleted. Then all its objects are marked as deleted, though nobody wants
+/// what they stand for to be taken apart.
+pub async fn is_definition_deleting(client: &ApiClient, kind: &ResourceKind) -> Result<bool, ApiError> {
+    let (definitions, key) = (ResourceKind::definitions(), kind.definition_key());
+    let definition = client.get_with::<OnlyMetadata>(&definitions, &key, Detail::Metadata).await?;
+    // An object of a kind without definition is on its way out with it.
+    Ok(definition.is_none_or(|definition| definition.metadata.deletion_timestamp.is_some()))
 }
 
 fn unsynced(synced_for: Option<Duration>) -> Option<Doubt> {

@@ -10,7 +10,7 @@ use tracing::{debug, warn};
 
 use crate::{
     Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, Write,
-    client::{ApiClient, ApiError, PageMeta, decode},
+    client::{ApiClient, ApiError, Deletion, PageMeta, decode},
 };
 
 /// A write that the server did not take.
@@ -105,8 +105,12 @@ impl Executor {
                 let known = self.caches.version(kind, key);
                 match self.client.delete(kind, key, uid.as_deref()).await? {
                     // Not guarded by version, so it gives none to later writes of the plan.
-                    Some(answer) => self.caches.feed(kind, answer),
-                    None => self.caches.forget(kind, key, known),
+                    Deletion::Held(answer) => self.caches.feed(kind, answer),
+                    Deletion::Done => {
+                        self.caches.forget(kind, key, known);
+                        self.caches.saw_end(kind, uid.as_deref().unwrap_or_default());
+                    }
+                    Deletion::Absent => self.caches.forget(kind, key, known),
                 }
             }
         }
@@ -161,10 +165,23 @@ impl Executor {
             "firstTimestamp": now, "lastTimestamp": now, "source": {"component": self.component},
         });
         match self.client.create(&kind, &note.key.namespace, event).await {
+            Err(ApiError::AlreadyExists { .. }) if note.is_repeated => {
+                self.count_up(&kind, &ObjectKey::new(&note.key.namespace, name), &now).await;
+            }
             Ok(_) | Err(ApiError::AlreadyExists { .. }) => {}
             Err(error) => {
                 warn!(error = error.with_causes(), reason = note.reason, "could not record an event")
             }
+        }
+    }
+
+    /// Says that an event happened again.
+    async fn count_up(&self, kind: &ResourceKind, key: &ObjectKey, now: &str) {
+        let recorded = self.client.get::<Value>(kind, key).await.unwrap_or_default();
+        let count = recorded.as_ref().and_then(|event| event.pointer("/count")?.as_u64()).unwrap_or(1);
+        let patch = json!({"count": count + 1, "lastTimestamp": now});
+        if let Err(error) = self.client.merge_patch(kind, key, None, &patch).await {
+            warn!(error = error.with_causes(), event = %key, "could not count up an event");
         }
     }
 }

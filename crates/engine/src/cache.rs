@@ -36,6 +36,7 @@ trait Feed: Send + Sync {
     fn is_synced(&self) -> bool;
     fn health(&self) -> &Arc<KindHealth>;
     fn proved_absent(&self, key: &ObjectKey);
+    fn saw_end(&self, uid: &str);
     fn is_followed(&self) -> bool;
     fn synced(&self) -> BoxFuture<'_, ()>;
 }
@@ -91,6 +92,10 @@ impl<K: Object> Feed for Fed<K> {
 
     fn proved_absent(&self, key: &ObjectKey) {
         self.store.proved_absent(key);
+    }
+
+    fn saw_end(&self, uid: &str) {
+        self.store.saw_end(uid);
     }
 
     fn is_followed(&self) -> bool {
@@ -168,6 +173,13 @@ impl Caches {
         }
     }
 
+    /// Takes note that the server has removed the object with that uid for us.
+    pub fn saw_end(&self, kind: &ResourceKind, uid: &str) {
+        if let Some(feed) = self.feed_of(kind) {
+            feed.saw_end(uid);
+        }
+    }
+
     /// Whether every kind is followed at this moment: no watch is broken or waits to be opened again, so that what the
     /// server has told is all there is.
     pub fn are_followed(&self) -> bool {
@@ -219,6 +231,10 @@ impl Reader for Caches {
 
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
         self.store::<K>().map(|store| store.by_index(index, value)).unwrap_or_default()
+    }
+
+    fn is_authoritative(&self) -> bool {
+        false
     }
 
     fn is_known_gone<K: Object>(&self, key: &ObjectKey, uid: Option<&str>) -> bool {

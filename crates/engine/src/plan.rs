@@ -85,9 +85,17 @@ pub struct EventNote {
     pub reason: &'static str,
     /// A sentence.
     pub message: String,
+    /// Whether an event that was recorded before is counted up; else it is left as it is.
+    pub is_repeated: bool,
 }
 
 impl EventNote {
+    /// The same, counted up if it was recorded before.
+    #[must_use]
+    pub fn repeated(self) -> Self {
+        Self { is_repeated: true, ..self }
+    }
+
     /// A normal event on an object.
     pub fn normal<K: Object>(object: &K, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -97,6 +105,7 @@ impl EventNote {
             warning: false,
             reason,
             message: message.into(),
+            is_repeated: false,
         }
     }
 }

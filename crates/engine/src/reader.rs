@@ -12,10 +12,15 @@ pub trait Reader {
     /// The objects with that value in an index, by key.
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>>;
 
+    /// Whether what the reader does not show is not there: files are all there is, a cache is not.
+    fn is_authoritative(&self) -> bool {
+        true
+    }
+
     /// Whether it is known that an object is gone, which is more than that the reader does not show it: its end was seen, or
-    /// its absence was proven. Files are all there is, so that what they lack is gone.
+    /// its absence was proven.
     fn is_known_gone<K: Object>(&self, key: &ObjectKey, _uid: Option<&str>) -> bool {
-        self.get::<K>(key).is_none()
+        self.is_authoritative() && self.get::<K>(key).is_none()
     }
 
     /// How many objects have that value in an index.

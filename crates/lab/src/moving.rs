@@ -1,8 +1,9 @@
-//! The move of a namespace with its cluster into another lab, as `clusterctl move` does it.
+//! The move of a namespace with its cluster into another lab, as `clusterctl move` does it, and the restore of a backup
+//! of it in parts.
 //!
-//! Objects are created anew, owners first: they get new uids and lose their status. The workload cluster is the same
-//! one before and after, so its Nodes come along as they are. Nothing is deleted here: the lab that was left is
-//! thrown away.
+//! Objects are created anew, owners first: they get new uids and lose their status, but for that of hosts in a restore.
+//! The workload cluster is the same one before and after, so its Nodes come along as they are. Nothing is deleted here: the
+//! lab that was left is thrown away.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -57,38 +58,67 @@ pub enum MoveError {
 
 /// Moves everything of a cluster's namespace, and the Nodes of the cluster.
 pub async fn move_cluster(from: &Lab, to: &Lab, cluster: &ObjectKey) -> Result<(), MoveError> {
-    let is_moved = |object: &&Arc<Value>| {
-        let namespace =
-            if text(object, "/kind") == "Namespace" { "/metadata/name" } else { "/metadata/namespace" };
-        text(object, namespace) == cluster.namespace
-    };
-    let all: Vec<Arc<Value>> = KINDS.iter().flat_map(|kind| from.objects(kind)).collect();
-    let mut left: Vec<Arc<Value>> = all.iter().filter(is_moved).cloned().collect();
-    let mut uids = BTreeMap::new();
-    while let Some(first) = left.first().cloned() {
-        let (before, mut waiting) = (left.len(), Vec::new());
-        for object in left {
-            match as_moved(&object, &uids) {
-                None => waiting.push(object),
-                Some(moved) => {
-                    let uid = create(to, "", moved).await?;
-                    uids.insert(text(&object, "/metadata/uid").to_owned(), uid);
+    let mut restore = Restore::default();
+    restore.bring(from, to, &cluster.namespace, |_| true, |_| {}).await?;
+    restore.bring_nodes(from, to, cluster).await
+}
+
+/// A backup that is restored in parts: uids of what has arrived, by those of the origin.
+#[derive(Debug, Default)]
+pub struct Restore {
+    uids: BTreeMap<String, String>,
+}
+
+impl Restore {
+    /// Brings the objects of a namespace that are wanted and have not come yet, owners first, each as `change` leaves it.
+    pub async fn bring(
+        &mut self,
+        from: &Lab,
+        to: &Lab,
+        namespace: &str,
+        is_wanted: impl Fn(&Value) -> bool,
+        change: impl Fn(&mut Value),
+    ) -> Result<(), MoveError> {
+        let is_moved = |object: &&Arc<Value>| {
+            let is_namespace = text(object, "/kind") == "Namespace";
+            let pointer = if is_namespace { "/metadata/name" } else { "/metadata/namespace" };
+            let has_come = self.uids.contains_key(text(object, "/metadata/uid"));
+            text(object, pointer) == namespace && !has_come && is_wanted(object)
+        };
+        let all: Vec<Arc<Value>> = KINDS.iter().flat_map(|kind| from.objects(kind)).collect();
+        let mut left: Vec<Arc<Value>> = all.iter().filter(is_moved).cloned().collect();
+        while let Some(first) = left.first().cloned() {
+            let (before, mut waiting) = (left.len(), Vec::new());
+            for object in left {
+                match as_moved(&object, &self.uids) {
+                    None => waiting.push(object),
+                    Some(mut moved) => {
+                        change(&mut moved);
+                        let uid = create(to, "", moved).await?;
+                        self.uids.insert(text(&object, "/metadata/uid").to_owned(), uid);
+                    }
                 }
             }
+            if waiting.len() == before {
+                return Err(MoveError::Owner(manifest(first.as_ref().clone()).to_string()));
+            }
+            left = waiting;
         }
-        if waiting.len() == before {
-            return Err(MoveError::Owner(manifest(first.as_ref().clone()).to_string()));
-        }
-        left = waiting;
+        Ok(())
     }
-    let id = cluster.to_string();
-    to.server().add_cluster(&id);
-    for node in from.server().objects(Some(&id)).iter().filter(|object| text(object, "/kind") == "Node") {
-        if let Some(node) = as_moved(node, &uids) {
-            create(to, &format!("/clusters/{id}"), node).await?;
+
+    /// Brings the Nodes of a cluster.
+    pub async fn bring_nodes(&self, from: &Lab, to: &Lab, cluster: &ObjectKey) -> Result<(), MoveError> {
+        let id = cluster.to_string();
+        to.server().add_cluster(&id);
+        let objects = from.server().objects(Some(&id));
+        for node in objects.iter().filter(|object| text(object, "/kind") == "Node") {
+            if let Some(node) = as_moved(node, &self.uids) {
+                create(to, &format!("/clusters/{id}"), node).await?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The object as it arrives; `None` while an owner of it has not arrived.

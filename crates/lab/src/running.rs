@@ -63,6 +63,8 @@ pub struct Options {
     pub serve_addresses: bool,
     /// How many changes of each resource the server remembers; `None`: as many as usual.
     pub remembered: Option<usize>,
+    /// After which time the provider releases a host whose machine is proven to be gone.
+    pub release_orphaned_hosts_after: Option<Duration>,
 }
 
 impl Default for Options {
@@ -77,6 +79,7 @@ impl Default for Options {
             faults: Arc::new(NoFaults),
             serve_addresses: true,
             remembered: None,
+            release_orphaned_hosts_after: None,
         }
     }
 }
@@ -154,6 +157,7 @@ impl Lab {
             provider_options: capm3_provider::Options {
                 workers: options.workers,
                 serve_addresses: options.serve_addresses,
+                release_orphaned_hosts_after: options.release_orphaned_hosts_after,
                 ..capm3_provider::Options::default()
             },
             patience,

@@ -1,19 +1,23 @@
 //! The provider as a whole: caches, controllers, workload clusters, and their start and end.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use capm3_api::neighbours::{Cluster, SecretMetadata};
 use capm3_engine::{
-    ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Object, ObjectKey, Plan,
-    ResourceKind, Tasks, controller::Outcome, drive,
+    ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey, Plan,
+    ResourceKind, Tasks,
+    absence::{self, Doubt, Verdict},
+    controller::Outcome,
+    drive,
+    informer::{KindHealth, KindState},
 };
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
-use tracing::debug;
+use tracing::{debug, info};
 
 use crate::{
-    baremetalhost,
-    departures::Departures,
+    baremetalhost::{self, Orphans},
+    deletions::Deletions,
     host_crd::HostCrd,
     indexes, ippool, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
     watching::subscribe,
@@ -31,11 +35,19 @@ pub struct Options {
     pub name_claims_by_host: bool,
     /// Whether released hosts stay powered on for faster provisioning.
     pub fast_track: bool,
+    /// After which time a host is released whose machine is proven to be gone; without it only a person's request does.
+    pub release_orphaned_hosts_after: Option<Duration>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { workers: 10, serve_addresses: true, name_claims_by_host: false, fast_track: false }
+        Self {
+            workers: 10,
+            serve_addresses: true,
+            name_claims_by_host: false,
+            fast_track: false,
+            release_orphaned_hosts_after: None,
+        }
     }
 }
 
@@ -50,7 +62,9 @@ pub(crate) struct Context {
     pub(crate) executor: Executor,
     pub(crate) clock: Clock,
     pub(crate) workloads: Arc<Workloads>,
-    pub(crate) departures: Arc<Departures>,
+    pub(crate) deletions: Arc<Deletions>,
+    pub(crate) orphans: Arc<Orphans>,
+    pub(crate) release_orphans_after: Option<Duration>,
     pub(crate) host_crd: Arc<HostCrd>,
 }
 
@@ -67,8 +81,78 @@ impl Context {
         Ok(found)
     }
 
-    /// Carries out the plan for what an object left behind, if there is anything to do and the server itself says that
-    /// the object is gone: a cache may not show it yet.
+    /// Proves that an object is gone; what the server shows enters the cache.
+    pub(crate) async fn prove_absent<K: Object>(&self, key: &ObjectKey) -> Result<Verdict, ApiError> {
+        self.prove_absent_of(&ResourceKind::of::<K>(), key).await
+    }
+
+    /// The same for a kind that is not known by type.
+    pub(crate) async fn prove_absent_of(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+    ) -> Result<Verdict, ApiError> {
+        absence::prove_absent(&self.client, &self.caches, kind, key).await
+    }
+
+    /// Proves that no object of a kind has that value in an index; what the server shows enters the cache.
+    pub(crate) async fn prove_none<K: Object>(
+        &self,
+        namespace: &str,
+        index: &Index<K>,
+        value: &str,
+    ) -> Result<Verdict, ApiError> {
+        let is_wanted = |object: &Value| {
+            let object = K::deserialize(object);
+            // An object that cannot be parsed may be one of them.
+            object.map_or(true, |object| (index.values)(&object).iter().any(|it| it == value))
+        };
+        absence::prove_none(&self.client, &self.caches, &ResourceKind::of::<K>(), namespace, is_wanted).await
+    }
+
+    /// Passes once the absence of an object is proven, or the object is in the cache.
+    pub(crate) async fn prove_gone<K: Object>(&self, key: &ObjectKey) -> Result<(), Outcome> {
+        let kind = ResourceKind::of::<K>();
+        self.prove_gone_of(&kind, key).await
+    }
+
+    /// The same for a kind that is not known by type.
+    pub(crate) async fn prove_gone_of(&self, kind: &ResourceKind, key: &ObjectKey) -> Result<(), Outcome> {
+        match self.prove_absent_of(kind, key).await {
+            Ok(Verdict::Gone | Verdict::Present) => Ok(()),
+            Ok(Verdict::Unknown(doubt)) => Err(kept(kind, key, &doubt)),
+            Err(source) => Err(Outcome::Failed(ActError { what: format!("read {kind} {key}"), source })),
+        }
+    }
+
+    /// Passes once it is proven that no object of a kind has that value in an index, or those that have it are in the cache.
+    pub(crate) async fn prove_none_left<K: Object>(
+        &self,
+        namespace: &str,
+        index: &Index<K>,
+        value: &str,
+    ) -> Result<(), Outcome> {
+        let kind = ResourceKind::of::<K>();
+        if let Some(state) = self.caches.health_of(&kind).map(KindHealth::state)
+            && state == KindState::NotInstalled
+        {
+            return Ok(());
+        }
+        match self.prove_none(namespace, index, value).await {
+            Ok(Verdict::Gone | Verdict::Present) => Ok(()),
+            Ok(Verdict::Unknown(doubt)) => {
+                info!("{value} is kept: it is not proven that no {kind} of it is left: {doubt}");
+                Err(Outcome::After(doubt.retry_after()))
+            }
+            Err(source) => Err(Outcome::Failed(ActError {
+                what: format!("list {kind} of namespace {namespace}"),
+                source,
+            })),
+        }
+    }
+
+    /// Carries out the plan for what an object left behind, if there is anything to do and it is proven that the object is
+    /// gone.
     pub(crate) async fn clean_up_after<K: Object>(
         &self,
         key: &ObjectKey,
@@ -77,12 +161,19 @@ impl Context {
         if plan().is_quiet() {
             return Outcome::Settled;
         }
-        match self.read_live::<K>(key).await {
-            Ok(None) => drive(&self.executor, plan).await,
-            Ok(Some(_)) => Outcome::Settled,
+        match self.prove_absent::<K>(key).await {
+            Ok(Verdict::Gone) => drive(&self.executor, plan).await,
+            Ok(Verdict::Present) => Outcome::Settled,
+            Ok(Verdict::Unknown(doubt)) => kept(&ResourceKind::of::<K>(), key, &doubt),
             Err(source) => Outcome::Failed(ActError { what: format!("read {} {key}", K::kind(&())), source }),
         }
     }
+}
+
+/// Says that what belongs to an object is kept, because it is not proven that the object is gone.
+pub(crate) fn kept(kind: &ResourceKind, key: &ObjectKey, doubt: &Doubt) -> Outcome {
+    info!("what belongs to {kind} {key} is kept: it is not proven that it is gone: {doubt}");
+    Outcome::After(doubt.retry_after())
 }
 
 /// A running provider; dropping it stops it at once.
@@ -91,6 +182,7 @@ pub struct Provider {
     caches: Arc<Caches>,
     controllers: Vec<Controller>,
     workloads: Arc<Workloads>,
+    orphans: Arc<Orphans>,
     _tasks: Arc<Tasks>,
 }
 
@@ -111,17 +203,21 @@ impl Provider {
             names_claims_by_host: options.name_claims_by_host,
             clock,
             workloads: Arc::clone(&workloads),
-            departures: Arc::new(Departures::default()),
+            deletions: Arc::default(),
+            orphans: Arc::default(),
+            release_orphans_after: options.release_orphaned_hosts_after,
             host_crd: Arc::default(),
         };
-        context.departures.watch(&context);
+        context.deletions.watch(&context);
         follow_clusters(&context);
+        let (hosts, orphans) = baremetalhost::controller(&context);
+        tasks.spawn(orphans);
         let mut controllers = vec![
             metal3cluster::controller(&context),
             metal3machine::controller(&context),
             metal3machinetemplate::cleaning::controller(&context),
             metal3machinetemplate::capacity::controller(&context),
-            baremetalhost::controller(&context),
+            hosts,
             metal3datatemplate::controller(&context),
             metal3data::controller(&context),
         ];
@@ -138,12 +234,17 @@ impl Provider {
         for controller in &controllers {
             controller.start_when_synced(options.workers, &tasks, Arc::clone(&caches));
         }
-        Self { caches, controllers, workloads, _tasks: tasks }
+        Self { caches, controllers, workloads, orphans: context.orphans, _tasks: tasks }
     }
 
     /// What the provider sees.
     pub fn caches(&self) -> &Arc<Caches> {
         &self.caches
+    }
+
+    /// How many hosts name a machine that cannot be found or does not know them.
+    pub fn orphaned_hosts(&self) -> usize {
+        self.orphans.count()
     }
 
     /// How often each controller has taken up an object, by the controller's name.

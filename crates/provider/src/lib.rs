@@ -8,7 +8,7 @@ mod batch;
 mod belonging;
 mod conditions;
 mod context;
-mod departures;
+mod deletions;
 mod finalizers;
 pub mod host_crd;
 pub mod indexes;

@@ -3,7 +3,7 @@
 mod health;
 mod network;
 
-use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
 use capm3_engine::{ApiClient, Clock, client::over_network};
 use capm3_provider::{Options, Provider};
@@ -36,6 +36,13 @@ pub struct ManagerArgs {
     #[arg(long)]
     enable_bmh_name_based_preallocation: bool,
 
+    /// Release a host this long after its Metal3Machine is gone, such as 24h; without it only `capm3 release` does
+    ///
+    /// Takes a number with a unit: s, m or h. The machine must be proven to be gone: its kind is served, the API server
+    /// says NotFound for the machine, a fresh list lacks it, and the watch was healthy for a minute.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    release_orphaned_hosts_after: Option<Duration>,
+
     /// Workers per controller
     #[arg(long, default_value = "10", value_name = "N")]
     workers: NonZeroUsize,
@@ -47,6 +54,19 @@ pub struct ManagerArgs {
     /// Form of the logs on stderr
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     logging_format: LogFormat,
+}
+
+/// A duration as `90s`, `15m` or `24h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("'{text}' is no duration; write a number with s, m or h, such as 24h");
+    let unit = match text.chars().last() {
+        Some('s') => 1,
+        Some('m') => 60,
+        Some('h') => 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text.get(..text.len() - 1).and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
+    number.checked_mul(unit).map(Duration::from_secs).ok_or_else(wrong)
 }
 
 /// Form of the logs.
@@ -87,6 +107,7 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
         serve_addresses: args.enable_ipam,
         name_claims_by_host: args.enable_bmh_name_based_preallocation,
         fast_track: std::env::var("CAPM3_FAST_TRACK").is_ok_and(|value| value == "true"),
+        release_orphaned_hosts_after: args.release_orphaned_hosts_after,
     };
     let provider =
         Arc::new(Provider::start(client, Arc::new(network::ConnectOverNetwork), Clock::system(), &options));
@@ -106,4 +127,19 @@ async fn connect(args: &ManagerArgs) -> Result<ApiClient, Failure> {
     let text = text.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
     let client = over_network(&text, args.context.as_deref(), USER_AGENT).await;
     client.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_a_unit() {
+        for (text, seconds) in [("5s", Some(5)), ("15m", Some(900)), ("24h", Some(86_400)), ("0s", Some(0))] {
+            assert_eq!(duration(text).ok().map(|duration| duration.as_secs()), seconds, "{text}");
+        }
+        for text in ["", "5", "h", "-5s", "1.5h", "5d", "99999999999999999999h", "5\u{e4}"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

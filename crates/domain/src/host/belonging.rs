@@ -9,7 +9,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3Machine};
 
 use super::{
-    Ownership, annotated_host, is_of_predecessor,
+    Ownership, annotated_host, has_image, is_in_use_unrecorded,
     known::{has_user_data_of, is_identified, is_identified_by_name},
     ownership,
 };
@@ -82,14 +82,19 @@ pub fn rightful_other<'m>(
 pub struct Holdings<H> {
     /// The host of the machine: the one it consumes, else the one that it knows as its own.
     pub host: Option<H>,
-    /// Further hosts that name the machine, and hosts of an earlier machine of its name.
+    /// Hosts to give back: they name the machine and have no image, and the machine's provider ID or record names another
+    /// host, which is there.
     pub surplus: Vec<H>,
+    /// Hosts that name the machine and are neither used nor given back: they are in use and the machine has no record of
+    /// them, or nothing proves that the machine has another host.
+    pub held: Vec<H>,
     /// Hosts that name the machine, or that it has recorded, and that belong to another one: their names, and its.
     pub of_others: BTreeMap<String, String>,
 }
 
-/// Sorts the hosts that name a machine, and the one that it knows as its own, by what they are to it. `of_another` tells
-/// whom a host belongs to before it belongs to this machine, from [`rightful_other`].
+/// Sorts the hosts that name a machine, and the one that it knows as its own, by what they are to it. `known` is the host
+/// that the machine's provider ID or record names, if it is there. `of_another` tells whom a host belongs to before it
+/// belongs to this machine, from [`rightful_other`].
 ///
 /// The claim on a host is the record, so that one which was not written down yet is found again. But a machine never
 /// changes hosts: where its provider ID, or its user data on the recorded host, tells which one it has, it stays with
@@ -106,18 +111,16 @@ pub fn holdings<H: AsRef<BareMetalHost>>(
         other.map(|other| of_others.insert(host.metadata.name_str().to_owned(), other)).is_some()
     };
     let mine: Vec<H> = consumed.into_iter().filter(|host| !is_of_another(host.as_ref())).collect();
-    if let Some(known) = &known {
-        is_of_another(known.as_ref());
-    }
-    // What an earlier machine of this name left in use must be wiped before anybody takes it.
-    let (mut surplus, mut used): (Vec<H>, Vec<H>) =
-        mine.into_iter().partition(|host| is_of_predecessor(machine, host.as_ref()));
+    let proof = known.as_ref().filter(|known| !is_of_another(known.as_ref()));
+    let proof = proof.map(|known| known.as_ref().metadata.name_str().to_owned());
+    let (mut rest, mut used): (Vec<H>, Vec<H>) =
+        mine.into_iter().partition(|host| is_in_use_unrecorded(machine, host.as_ref()));
     if known.is_none() && is_identified_by_name(machine) {
         // The host of its Node is not there. Another one would get a second Node of the same identity, unless what is on
         // it shows that it is the same computer under another name.
         let is_same = |host: &H| has_user_data_of(machine, host.as_ref());
         let (same, blank): (Vec<H>, Vec<H>) = used.into_iter().partition(is_same);
-        surplus.extend(blank);
+        rest.extend(blank);
         used = same;
     }
     used.sort_by_key(|host| (Reverse(bond(machine, host.as_ref())), host.as_ref().spec.image.is_none()));
@@ -125,11 +128,16 @@ pub fn holdings<H: AsRef<BareMetalHost>>(
     let host = if used.is_empty() || stays {
         known
     } else {
-        let rest = used.split_off(1);
-        std::mem::replace(&mut used, rest).pop()
+        let others = used.split_off(1);
+        std::mem::replace(&mut used, others).pop()
     };
-    surplus.extend(used);
-    Holdings { host, surplus, of_others }
+    rest.extend(used);
+    let is_surplus = |host: &H| {
+        let name = host.as_ref().metadata.name_str();
+        !has_image(host.as_ref()) && proof.as_ref().is_some_and(|known| known != name)
+    };
+    let (surplus, held) = rest.into_iter().partition(is_surplus);
+    Holdings { host, surplus, held, of_others }
 }
 
 /// Whether a machine stays with the host that it knows though others name it and this one does not.

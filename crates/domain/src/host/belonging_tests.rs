@@ -78,13 +78,13 @@ fn a_host_belongs_to_the_living_machine_that_is_bound_to_it_most() {
     }
 }
 
-/// Names of the host in use, of those to give back, and of those to leave alone.
+/// Names of the host in use, of those to give back, of those that are held, and of those of other machines.
 fn sorted(
     machine: &Metal3Machine,
     consumed: &[BareMetalHost],
     known: Option<BareMetalHost>,
     others: &[&str],
-) -> [String; 3] {
+) -> [String; 4] {
     let of_another =
         |host: &BareMetalHost| others.contains(&host.metadata.name_str()).then(|| "w".to_owned());
     let consumed = consumed.iter().cloned().map(Box::new).collect();
@@ -93,11 +93,11 @@ fn sorted(
         hosts.iter().map(|host| host.metadata.name_str()).collect::<Vec<_>>().join(",")
     };
     let of_others = found.of_others.into_keys().collect::<Vec<_>>().join(",");
-    [names(found.host.into_iter().collect()), names(found.surplus), of_others]
+    [names(found.host.into_iter().collect()), names(found.surplus), names(found.held), of_others]
 }
 
 #[test]
-fn a_machine_uses_gives_back_and_leaves_alone() {
+fn a_machine_uses_gives_back_holds_and_leaves_alone() {
     let named = |name: &str| host(name, Some("m"), None);
     let filled = |name: &str| host(name, Some("m"), Some("boot"));
     let lost = |name: &str, users| Some(host(name, Some("x"), users));
@@ -105,37 +105,83 @@ fn a_machine_uses_gives_back_and_leaves_alone() {
     let recorded = || machine("m", Some("k"), None, Some("boot"));
     let ready = || machine("m", Some("k"), Some("metal3://ns/k/m"), Some("boot"));
     let boot = Some("boot");
+    let blank = |name: &str| Some(host(name, Some("m"), None));
     for (what, machine, consumed, known, others, expected) in [
-        ("a claim not yet recorded", fresh(), vec![named("a")], None, vec![], ["a", "", ""]),
-        ("two of them", fresh(), vec![named("a"), named("b")], None, vec![], ["a", "b", ""]),
-        ("of a predecessor", fresh(), vec![filled("a")], None, vec![], ["", "a", ""]),
-        ("a stripped record", machine("m", None, None, boot), vec![filled("a")], None, vec![], ["a", "", ""]),
-        ("its own", ready(), vec![filled("k")], lost("k", boot), vec![], ["k", "", ""]),
-        ("and one too many", ready(), vec![named("a"), filled("k")], lost("k", boot), vec![], ["k", "a", ""]),
+        ("a claim not yet recorded", fresh(), vec![named("a")], None, vec![], ["a", "", "", ""]),
+        (
+            "two of them, none recorded",
+            fresh(),
+            vec![named("a"), named("b")],
+            None,
+            vec![],
+            ["a", "", "b", ""],
+        ),
+        ("two of them", recorded(), vec![named("a"), named("k")], blank("k"), vec![], ["k", "a", "", ""]),
+        ("in use, without a record", fresh(), vec![filled("a")], None, vec![], ["", "", "a", ""]),
+        (
+            "a stripped record",
+            machine("m", None, None, boot),
+            vec![filled("a")],
+            None,
+            vec![],
+            ["a", "", "", ""],
+        ),
+        ("its own", ready(), vec![filled("k")], lost("k", boot), vec![], ["k", "", "", ""]),
+        (
+            "and one too many",
+            ready(),
+            vec![named("a"), filled("k")],
+            lost("k", boot),
+            vec![],
+            ["k", "a", "", ""],
+        ),
+        (
+            "and one too many, in use",
+            ready(),
+            vec![host("a", Some("m"), Some("x")), filled("k")],
+            lost("k", boot),
+            vec![],
+            ["k", "", "a", ""],
+        ),
         (
             "the host of another",
             ready(),
             vec![filled("a"), filled("k")],
             lost("k", boot),
             vec!["a"],
-            ["k", "", "a"],
+            ["k", "", "", "a"],
         ),
-        ("for its own", ready(), vec![filled("a")], lost("k", boot), vec!["a"], ["k", "", "a"]),
-        ("a blank one for its own", ready(), vec![named("a")], lost("k", boot), vec![], ["k", "a", ""]),
-        ("the same on the way", recorded(), vec![named("a")], lost("k", boot), vec![], ["k", "a", ""]),
-        ("a bent record", recorded(), vec![filled("a")], lost("k", Some("x")), vec![], ["a", "", ""]),
-        ("a bent record at the start", recorded(), vec![named("a")], lost("k", None), vec![], ["a", "", ""]),
-        ("nothing but the host of another", fresh(), vec![filled("a")], None, vec!["a"], ["", "", "a"]),
+        ("for its own", ready(), vec![filled("a")], lost("k", boot), vec!["a"], ["k", "", "", "a"]),
+        ("a blank one for its own", ready(), vec![named("a")], lost("k", boot), vec![], ["k", "a", "", ""]),
+        ("the same on the way", recorded(), vec![named("a")], lost("k", boot), vec![], ["k", "a", "", ""]),
+        ("a bent record", recorded(), vec![filled("a")], lost("k", Some("x")), vec![], ["a", "", "", ""]),
+        (
+            "a bent record at the start",
+            recorded(),
+            vec![named("a")],
+            lost("k", None),
+            vec![],
+            ["a", "", "", ""],
+        ),
+        ("nothing but the host of another", fresh(), vec![filled("a")], None, vec!["a"], ["", "", "", "a"]),
         (
             "a record of the host of another",
             recorded(),
             vec![filled("k")],
             lost("k", boot),
             vec!["k"],
-            ["k", "", "k"],
+            ["k", "", "", "k"],
         ),
-        ("its own is gone", ready(), vec![filled("a")], None, vec![], ["a", "", ""]),
-        ("its own is gone, a blank one comes", ready(), vec![named("a")], None, vec![], ["", "a", ""]),
+        (
+            "a blank one beside a record of the host of another",
+            ready(),
+            vec![named("a")],
+            lost("k", boot),
+            vec!["k"],
+            ["k", "", "a", "k"],
+        ),
+        ("its own is gone", ready(), vec![filled("a")], None, vec![], ["a", "", "", ""]),
+        ("its own is gone, a blank one comes", ready(), vec![named("a")], None, vec![], ["", "", "a", ""]),
     ] {
         assert_eq!(sorted(&machine, &consumed, known, &others), expected, "{what}");
     }

@@ -13,11 +13,11 @@ mod judge;
 mod known;
 mod label;
 mod line;
-mod predecessor;
 mod rejection;
 mod rendezvous;
 mod request;
 mod selector;
+mod unrecorded;
 
 pub use annotation::{HostAnnotationError, annotated_host};
 pub use belonging::{Bond, Holdings, bond, holdings, rightful_other};
@@ -27,10 +27,10 @@ pub use hindrance::{Hindrance, hindrance};
 pub use judge::{Standing, could_be_taken, has_image, judge};
 pub use known::{has_user_data_of, is_left_of, is_on_its_way_back, known_host, known_host_uid};
 pub use line::{booking_turned, order_of_line, waits_for_booked};
-pub use predecessor::is_of_predecessor;
 pub use rejection::{HostCounts, HostVerdict, Rejection};
 pub use request::{HostRequest, control_plane_label, deployment_label, deployment_of_label, reuse_label};
 pub use selector::{Requirement, Selector, SelectorError};
+pub use unrecorded::is_in_use_unrecorded;
 
 #[cfg(test)]
 mod rows_tests;

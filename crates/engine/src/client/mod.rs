@@ -66,6 +66,17 @@ pub struct PageMeta {
     pub continue_: Option<String>,
 }
 
+/// What a deletion led to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deletion {
+    /// Finalizers hold the object, which is left so.
+    Held(Value),
+    /// The object was removed.
+    Done,
+    /// There was none.
+    Absent,
+}
+
 /// How much of each object a list or a watch fetches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
@@ -258,14 +269,13 @@ impl ApiClient {
         self.send(Ask::write(Method::PATCH, &path, "application/merge-patch+json", patch)).await
     }
 
-    /// Deletes an object, only the one with that uid if a uid is given. Gives what is left of the object while
-    /// finalizers hold it, `None` once it is gone.
+    /// Deletes an object, only the one with that uid if a uid is given.
     pub async fn delete(
         &self,
         kind: &ResourceKind,
         key: &ObjectKey,
         uid: Option<&str>,
-    ) -> Result<Option<Value>, ApiError> {
+    ) -> Result<Deletion, ApiError> {
         let options = match uid {
             Some(uid) => json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}),
             None => json!({"apiVersion": "v1", "kind": "DeleteOptions"}),
@@ -275,9 +285,10 @@ impl ApiClient {
         match body {
             Ok(body) => {
                 let answer: Value = decode(&body)?;
-                Ok((answer.get("kind").and_then(Value::as_str) != Some("Status")).then_some(answer))
+                let is_status = answer.get("kind").and_then(Value::as_str) == Some("Status");
+                Ok(if is_status { Deletion::Done } else { Deletion::Held(answer) })
             }
-            Err(error) if error.is_absence_of(kind, key) => Ok(None),
+            Err(error) if error.is_absence_of(kind, key) => Ok(Deletion::Absent),
             Err(error) => Err(error),
         }
     }

@@ -239,6 +239,11 @@ impl<K: Object> Store<K> {
         self.remove(&object.key(), object.version());
     }
 
+    /// Takes note that the object with that uid has ended.
+    pub fn saw_end(&self, uid: &str) {
+        self.inner.write().ends.saw_end(uid);
+    }
+
     /// Takes note that there is proof of the absence of an object.
     pub fn proved_absent(&self, key: &ObjectKey) {
         self.inner.write().ends.proved_absent(key);

@@ -127,14 +127,18 @@ async fn a_host_that_names_a_machine_which_is_not_there_is_not_wiped() {
             assert_holds(&lab, own, host, wrong);
         }
     }
-    // Once nobody knows the host any more, it is one that nobody looks after.
+    // Once nobody knows the host any more it is orphaned, and stays as it is until somebody releases it.
     let ((own, host), _) = &names[1];
     scale_workers(&lab, 2).await;
     delete(&lab, CAPI, "Machine", own).await;
     rest(&lab).await;
     assert!(lab.object("Metal3Machine", own).is_none());
-    let given = get(&lab, "BareMetalHost", host);
-    assert_ne!(text(&given, CONSUMER), "never-there", "{given}");
+    assert_eq!(&run(&lab, host), &before[1]);
+    assert_eq!(text(&get(&lab, "BareMetalHost", host), CONSUMER), "never-there");
+    let reported = events(&lab, "HostOrphaned");
+    assert!(
+        reported.iter().any(|event| event.starts_with(&format!("{host}: Metal3Machine metal3/never-there")))
+    );
 }
 
 /// Two machines whose hosts name each other hold; none of them moves.

@@ -6,15 +6,16 @@ mod common;
 #[path = "../common/wire.rs"]
 mod wire;
 
+mod absence;
 mod belonging;
 mod bereft;
 mod bookings;
 mod capacity;
 mod events;
 mod herd;
-mod left_behind;
 mod moments;
 mod moving;
+mod orphans;
 mod pausing;
 mod racks;
 mod refused;

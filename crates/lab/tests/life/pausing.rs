@@ -78,7 +78,7 @@ async fn a_machine_whose_record_is_stripped_during_a_pause_keeps_the_host_that_i
 /// The host of a machine that was taken away by hand during a pause is left alone while the pause lasts, and given back
 /// with the end of the pause.
 #[tokio::test(start_paused = true)]
-async fn a_machine_stripped_during_a_pause_leaves_no_paused_host_behind() {
+async fn the_host_of_a_machine_stripped_during_a_pause_is_released_on_request_after_the_pause() {
     let (lab, machine) = at_rest_and_paused().await;
     strip(&lab, API, "Metal3Machine", &name(&machine)).await;
     rest(&lab).await;
@@ -90,6 +90,10 @@ async fn a_machine_stripped_during_a_pause_leaves_no_paused_host_behind() {
     pause_cluster(&lab, false).await;
     rest(&lab).await;
     assert!(lab.object("Metal3Machine", &name(&machine)).is_none());
+    assert_eq!(paused_hosts(&lab), 1, "it is left as it is");
+    let request = json!({"metadata": {"annotations": {"capm3.metal3.io/release": format!("metal3/{}", name(&machine))}}});
+    patch_host(&lab, &host_of(&machine), request).await;
+    rest(&lab).await;
     assert_eq!(paused_hosts(&lab), 0);
     assert_blank(&lab, &host_of(&machine));
     assert!(lab.object("Metal3DataClaim", &name(&machine)).is_none());

@@ -6,7 +6,7 @@ use capm3_api::{
     vocabulary::{annotation, finalizer},
 };
 use capm3_domain::host::{self, Hindrance, HostOutcome, HostVerdict, Rejection};
-use capm3_engine::{ObjectKey, Reader};
+use capm3_engine::{Object, ObjectKey, Reader};
 use capm3_provider::metal3machine::Stage;
 
 use super::{
@@ -22,6 +22,9 @@ use super::{
 };
 
 pub(super) fn choice(known: &Known<'_>) -> Story {
+    if let Some(story) = former_host(known) {
+        return story;
+    }
     let Some(choice) = known.choice else { return recorded(known) };
     match &choice.outcome {
         HostOutcome::None => {
@@ -53,6 +56,32 @@ pub(super) fn choice(known: &Known<'_>) -> Story {
             Story { why, ..Story::going_on(format!("is about to take host {}", chosen.host)) }
         }
     }
+}
+
+/// The machine has no record of a host, but there are signs that it had one.
+fn former_host(known: &Known<'_>) -> Option<Story> {
+    let snapshot = known.snapshot();
+    let is_recorded = host::known_host(known.machine()).is_ok_and(|host| host.is_some());
+    if snapshot.host.is_some() || is_recorded {
+        return None;
+    }
+    if let Some(held) = snapshot.held.first() {
+        let (key, name) = (held.key(), known.machine().metadata.name_str());
+        let what = format!("metal3machine {name} {}={key}", annotation::HOST);
+        let keep = Advice::run(
+            format!("to keep what runs on host {}, record the host on the machine", held.metadata.name_str()),
+            known.kubectl("annotate", &what),
+        );
+        let release = replace(known, "to release the host, delete the Machine: the host is wiped then");
+        let advice: Vec<Advice> = [keep].into_iter().chain(release).collect();
+        return Some(Story::new("has no record of the host that names it", Actor::PlatformEngineer, advice));
+    }
+    snapshot.claim.as_deref().filter(|_| !snapshot.claim_is_of_former_machine)?;
+    let restore = Advice::say("restore the BareMetalHost of this machine, if it is missing after a restore");
+    let release =
+        replace(known, "to take another host, delete the Machine, so that its owner makes another one");
+    let advice: Vec<Advice> = [restore].into_iter().chain(release).collect();
+    Some(Story::new("waits for the host that it had", Actor::PlatformEngineer, advice))
 }
 
 /// What labels would do for a host.

@@ -94,6 +94,10 @@ fn own(glance: &Glance, host: &BareMetalHost) -> Option<Judgement> {
         let message = "names this machine too, which does not use it: it is given back";
         return Some((Taken::No, "Surplus", message.to_owned()));
     }
+    if snapshot.held.iter().any(|held| held.key() == host.key()) {
+        let message = "names this machine, which has no record of it: it is left as it is";
+        return Some((Taken::No, "NotRecorded", message.to_owned()));
+    }
     let is_used = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
     is_used.then(|| match snapshot.ownership(host) {
         Ownership::Ours => (Taken::Yes, "Taken", "the host of this machine".to_owned()),

@@ -131,8 +131,9 @@ fn remarks(known: &Known<'_>) -> Vec<String> {
     {
         remarks.push(story::absent(&secret));
     }
-    if !snapshot.surplus.is_empty() {
-        let names: Vec<&str> = snapshot.surplus.iter().map(|host| host.metadata.name_str()).collect();
+    let others = || snapshot.surplus.iter().chain(&snapshot.held);
+    if others().next().is_some() {
+        let names: Vec<&str> = others().map(|host| host.metadata.name_str()).collect();
         remarks.push(format!("hosts beyond the one in use name this machine: {}", names.join(", ")));
     }
     remarks.extend(placement::remarks(snapshot, decision.stage));

@@ -1,31 +1,38 @@
 //! What to do with a host that nobody looks after.
+//!
+//! A host that a machine consumes is cleared and given back here only on request, and only with proof that the machine is
+//! gone. Everything else about such a host is reported.
 
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::BareMetalHost,
     vocabulary::{annotation, event, label},
 };
-use capm3_domain::release::{ReleaseRequest, ReleaseStep, release_step, unbook};
+use capm3_domain::{
+    host::has_image,
+    release::{ReleaseRequest, ReleaseStep, release_step, unbook},
+};
 use capm3_engine::{End, EventNote, Object, ObjectKey, Plan, ResourceKind, Write};
 use serde_json::{Value, json};
 
-use super::{Absent, Snapshot};
+use super::{
+    Snapshot,
+    observe::{Orphan, consumer_machine},
+};
 use crate::belonging::stand_in;
 
-/// Decides. An owner that is not there counts only if `owner_is_gone`: the caller has asked the server and waited.
-/// A host that is being moved or deleted is left alone.
-pub fn decide(snapshot: &Snapshot, owner_is_gone: bool, fast_track: bool) -> Plan {
+/// Decides about bookings and free hosts. The owner of a booking that is not there counts only if `owner_is_gone`, which
+/// the caller has proven. A host that is being moved or deleted is left alone.
+pub fn decide(snapshot: &Snapshot, owner_is_gone: bool) -> Plan {
     let host = &snapshot.host;
     if host.metadata.is_deleting() || snapshot.rests {
         return Plan::done();
     }
+    if let (None, Some(requested)) = (&snapshot.orphan, requested_release(host)) {
+        return refuse_release(host, &why_refused(host, requested));
+    }
     match &snapshot.absent {
-        Some(Absent::Machine(machine)) if owner_is_gone => give_back(host, machine, fast_track),
-        Some(owner @ (Absent::Cluster(_) | Absent::ControlPlane(_) | Absent::Deployment(_)))
-            if owner_is_gone =>
-        {
-            end_booking(host, &format!("{owner} is gone"))
-        }
+        Some(owner) if owner_is_gone => end_booking(host, &format!("{owner} is gone")),
         Some(_) => Plan::done(),
         None if snapshot.booking_is_over => end_booking(host, "its owner is gone"),
         None if snapshot.is_nobodys => unblock(host),
@@ -33,8 +40,72 @@ pub fn decide(snapshot: &Snapshot, owner_is_gone: bool, fast_track: bool) -> Pla
     }
 }
 
-/// A host whose machine is gone without having given it back.
-fn give_back(host: &BareMetalHost, machine: &ObjectKey, fast_track: bool) -> Plan {
+/// The machine that a request to release a host names.
+pub(super) fn requested_release(host: &BareMetalHost) -> Option<&str> {
+    host.metadata.annotation(annotation::RELEASE_HOST)
+}
+
+/// What becomes of a request to release an orphaned host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Request {
+    /// There is none.
+    None,
+    /// It is to be carried out once it is proven that this machine is gone.
+    Stands(ObjectKey),
+    /// It is not carried out, for this reason.
+    Refused(String),
+}
+
+/// Judges the request to release an orphaned host.
+pub(super) fn judge_request(host: &BareMetalHost, orphan: &Orphan) -> Request {
+    let Some(requested) = requested_release(host) else { return Request::None };
+    match orphan {
+        Orphan::NotFound(machine) if machine.to_string() == requested => Request::Stands(machine.clone()),
+        Orphan::NotFound(_) | Orphan::Unreadable { .. } => Request::Refused(why_refused(host, requested)),
+        Orphan::NotRecorded(machine) => Request::Refused(format!(
+            "Metal3Machine {machine} is there; delete its Machine to release the host, or set annotation \
+             metal3.io/BareMetalHost of the Metal3Machine to {} to keep it",
+            host.key()
+        )),
+    }
+}
+
+fn why_refused(host: &BareMetalHost, requested: &str) -> String {
+    match consumer_machine(host) {
+        Some(machine) if machine.to_string() == requested => {
+            format!(
+                "Metal3Machine {machine} is there, or another machine knows the host; delete its Machine instead"
+            )
+        }
+        Some(machine) => {
+            format!("the request names {requested}, but the host is consumed by Metal3Machine {machine}")
+        }
+        None => {
+            format!("the request names {requested}, but no Metal3Machine of this namespace consumes the host")
+        }
+    }
+}
+
+/// Takes a request off a host and says why it is not carried out.
+pub(super) fn refuse_release(host: &BareMetalHost, why: &str) -> Plan {
+    let mut plan = patched(host, json!({"metadata": {"annotations": {annotation::RELEASE_HOST: null}}}));
+    let message = format!("the host is not released: {why}");
+    plan.event(EventNote::warning(host, event::RELEASE_REFUSED, message));
+    plan
+}
+
+/// Asks for the release of a host whose machine is proven to be gone.
+pub(super) fn request_release(host: &BareMetalHost, machine: &ObjectKey) -> Plan {
+    let request = json!({"metadata": {"annotations": {annotation::RELEASE_HOST: machine.to_string()}}});
+    let mut plan = patched(host, request);
+    let message =
+        format!("Metal3Machine {machine} is gone; the host is released by --release-orphaned-hosts-after");
+    plan.event(EventNote::warning(host, event::RELEASE_REQUESTED, message));
+    plan
+}
+
+/// The next step in the release of a host whose machine is proven to be gone, as the deletion of the machine would do it.
+pub(super) fn release(host: &BareMetalHost, machine: &ObjectKey, fast_track: bool) -> Plan {
     let request = ReleaseRequest {
         machine: &stand_in(machine),
         cluster_name: host.metadata.label(label::CLUSTER_NAME),
@@ -45,17 +116,40 @@ fn give_back(host: &BareMetalHost, machine: &ObjectKey, fast_track: bool) -> Pla
         ReleaseStep::NotOurs => Plan::done(),
         ReleaseStep::Clear(patch) => patched(host, patch).ending(End::Again),
         ReleaseStep::Wait(wait) => Plan::wait_for(wait.to_string()),
-        ReleaseStep::LetGo(patch) => {
+        ReleaseStep::LetGo(mut patch) => {
+            if let Some(patch) = patch.as_object_mut() {
+                let metadata = patch.entry("metadata").or_insert_with(|| json!({}));
+                metadata["annotations"][annotation::RELEASE_HOST] = Value::Null;
+            }
             let mut plan = patched(host, patch);
-            let message = format!("Metal3Machine {machine} is gone; the host it left behind is given back");
-            plan.event(EventNote::warning(host, event::HOST_RELEASED, message));
+            let message = format!("Metal3Machine {machine} is gone; the host is released on request");
+            plan.event(EventNote::normal(host, event::HOST_RELEASED, message));
             plan
         }
     }
 }
 
+/// The report of an orphaned host: a warning that is repeated every hour.
+pub(super) fn report(host: &BareMetalHost, orphan: &Orphan) -> Plan {
+    let name = host.metadata.name_str();
+    let namespace = host.metadata.namespace_str();
+    let advice = match orphan {
+        Orphan::NotFound(_) => format!("`capm3 release host/{name} -n {namespace}` releases it"),
+        Orphan::NotRecorded(_) => format!(
+            "to keep it, set annotation metal3.io/BareMetalHost of the Metal3Machine to {}; to release it, delete its Machine",
+            host.key()
+        ),
+        Orphan::Unreadable { .. } => "it is judged again once the kind is served".to_owned(),
+    };
+    let mut plan = Plan::done();
+    let message = format!("{orphan}; the host is left as it is; {advice}");
+    plan.event(EventNote::warning(host, event::HOST_ORPHANED, message).repeated());
+    plan
+}
+
+/// A booking ends only where nothing is on the host.
 fn end_booking(host: &BareMetalHost, why: &str) -> Plan {
-    let Some(patch) = unbook(host) else { return Plan::done() };
+    let Some(patch) = unbook(host).filter(|_| !has_image(host)) else { return Plan::done() };
     let mut plan = patched(host, patch);
     plan.event(EventNote::normal(host, event::BOOKING_ENDED, format!("the host is free again: {why}")));
     plan
@@ -82,73 +176,5 @@ fn patched(host: &BareMetalHost, patch: Value) -> Plan {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    fn snapshot(host: Value, absent: Option<Absent>, booking_is_over: bool) -> Snapshot {
-        Snapshot {
-            host: Arc::new(serde_json::from_value(host).unwrap()),
-            absent,
-            booking_is_over,
-            rests: false,
-            is_nobodys: true,
-        }
-    }
-
-    fn used() -> Value {
-        json!({"metadata": {"name": "h", "namespace": "ns", "labels": {label::CLUSTER_NAME: "c"},
-                "annotations": {annotation::BLOCK_MOVE: ""}},
-            "spec": {"online": true, "image": {"url": "http://i"}, "consumerRef": {"kind": "Metal3Machine",
-                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "name": "m", "namespace": "ns"}},
-            "status": {"provisioning": {"state": "provisioned"}}})
-    }
-
-    fn gone() -> Option<Absent> {
-        Some(Absent::Machine(ObjectKey::new("ns", "m")))
-    }
-
-    #[test]
-    fn the_host_of_a_machine_that_is_gone_is_wiped_then_given_back() {
-        let clears = decide(&snapshot(used(), gone(), false), true, false);
-        assert!(clears.to_string().contains("\"image\":null"), "{clears}");
-        let mut clean = used();
-        clean["spec"]["image"] = Value::Null;
-        clean["spec"]["online"] = json!(false);
-        assert!(matches!(decide(&snapshot(clean.clone(), gone(), false), true, false).end, End::WaitFor(_)));
-        clean["status"]["provisioning"]["state"] = json!("available");
-        let frees = decide(&snapshot(clean, gone(), false), true, false);
-        assert!(frees.to_string().contains("\"consumerRef\":null"), "{frees}");
-        assert!(frees.events[0].warning);
-    }
-
-    #[test]
-    fn a_host_in_doubt_under_way_or_leaving_is_left_alone() {
-        assert!(decide(&snapshot(used(), gone(), false), false, false).is_quiet(), "not confirmed");
-        let mut moving = used();
-        moving["metadata"]["annotations"] = json!({annotation::HOST_PAUSED: annotation::HOST_PAUSED_BY_US});
-        let mut moving = snapshot(moving, gone(), false);
-        moving.rests = true;
-        assert!(decide(&moving, true, false).is_quiet(), "being moved");
-        moving.rests = false;
-        let text = decide(&moving, true, false).to_string();
-        assert!(text.contains(&format!("{}\":null", annotation::HOST_PAUSED)), "the pause is over: {text}");
-        let mut leaving = used();
-        leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        assert!(decide(&snapshot(leaving, gone(), false), true, false).is_quiet(), "being deleted");
-    }
-
-    #[test]
-    fn a_booking_whose_owner_is_gone_ends_and_a_free_host_does_not_hold_up_a_move() {
-        let booked = json!({"metadata": {"name": "h", "namespace": "ns", "labels": {label::NODE_REUSE: "md-a"}},
-            "spec": {"consumerRef": {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c",
-                "namespace": "ns"}}});
-        let over = decide(&snapshot(booked.clone(), None, true), false, false);
-        assert!(over.to_string().contains("node-reuse\":null"), "{over}");
-        assert!(decide(&snapshot(booked, None, false), false, false).is_quiet());
-        let free = json!({"metadata": {"name": "h", "annotations": {annotation::BLOCK_MOVE: ""}}});
-        let text = decide(&snapshot(free, None, false), false, false).to_string();
-        assert!(text.contains("block-move\":null"), "{text}");
-    }
-}
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,13 +1,16 @@
-//! BareMetalHost: hosts that nobody looks after any more.
+//! BareMetalHost: hosts that nobody looks after.
 //!
-//! A host whose Metal3Machine is gone is wiped and given back; a booking whose owner is gone ends; a free host does not
-//! hold up a move. Everything else about hosts is the business of their machines. Woken by hosts, and by machines,
-//! Clusters, MachineDeployments and KubeadmControlPlanes that go. Control planes of other kinds are not watched: the
-//! server is asked for them whenever a host that is booked for one is looked at.
+//! A host whose Metal3Machine cannot be found is left as it is and reported; it is released only on request and with proof
+//! that the machine is gone. A booking whose owner is gone ends; a free host does not hold up a move. Everything else about
+//! hosts is the business of their machines. Woken by hosts, and by machines, Clusters, MachineDeployments and
+//! KubeadmControlPlanes that go. Control planes of other kinds are not watched: the server is asked for them whenever a host
+//! that is booked for one is looked at.
 
 mod decide;
 mod observe;
-mod standing;
+mod orphans;
+mod owner;
+mod release;
 #[cfg(test)]
 mod tests;
 
@@ -18,13 +21,17 @@ use capm3_api::{
     v1beta2::Metal3Machine,
 };
 use capm3_domain::host::{control_plane_label, deployment_label};
-use capm3_engine::{ActError, ApiError, Controller, Object, ObjectKey, Outcome, Plan, Queue, drive};
+use capm3_engine::{
+    ActError, ApiError, Controller, Object, ObjectKey, Outcome, Plan, Queue, absence::Doubt, drive,
+};
 pub use decide::decide;
 use observe::cluster_that_paused;
-pub use observe::{Absent, ControlPlane, Snapshot, observe};
+pub use observe::{Absent, ControlPlane, Orphan, Snapshot, observe};
+pub(crate) use orphans::Orphans;
+use owner::Owner;
 use parking_lot::Mutex;
-use standing::{Standing, standing};
 use tokio::time::Instant;
+use tracing::info;
 
 use crate::{
     belonging::hosts_left,
@@ -33,41 +40,54 @@ use crate::{
     watching::{Waker, came_or_went},
 };
 
-/// How long a host keeps an owner that is not there and was not seen to go: after a restore or a move it may come yet.
+/// How long a booking keeps an owner that is not there and was not seen to go: after a restore or a move it may come yet.
 const GRACE: Duration = Duration::from_secs(600);
 
-/// Since when hosts name an owner that is not there.
+/// Since when hosts are booked for an owner that is not there.
 type Missing = Mutex<BTreeMap<ObjectKey, (Absent, Instant)>>;
 
-pub(crate) fn controller(context: &Context) -> Controller {
+/// The controller, and the task that brings orphaned hosts back to it.
+pub(crate) fn controller(context: &Context) -> (Controller, impl Future<Output = ()> + use<>) {
     let queue = Arc::new(Queue::default());
     watch(context, &queue);
+    let orphans = orphans::watch(context.clone(), Arc::clone(&queue));
     let context = context.clone();
     let missing = Arc::new(Missing::default());
-    Controller::new(
-        "baremetalhost",
-        queue,
-        Arc::new(move |key: ObjectKey| {
-            let (context, missing) = (context.clone(), Arc::clone(&missing));
-            boxed(async move { reconcile(&context, &missing, &key).await })
-        }),
-    )
+    let reconcile = move |key: ObjectKey| {
+        let (context, missing) = (context.clone(), Arc::clone(&missing));
+        boxed(async move { reconcile(&context, &missing, &key).await })
+    };
+    (Controller::new("baremetalhost", queue, Arc::new(reconcile)), orphans)
 }
 
 async fn reconcile(context: &Context, missing: &Missing, key: &ObjectKey) -> Outcome {
-    let absent = observe(&*context.caches, key).and_then(|snapshot| snapshot.absent);
-    let Some(absent) = absent else {
+    let Some(snapshot) = observe(&*context.caches, key) else {
+        context.orphans.forget(key);
         missing.lock().remove(key);
-        return act(context, key, false).await;
+        return Outcome::Settled;
     };
-    let is_watched = !matches!(&absent, Absent::ControlPlane(owner) if !owner.is_watched());
-    let left = if is_watched { patience(context, missing, key, &absent) } else { Duration::ZERO };
+    if let Some(orphan) = &snapshot.orphan {
+        return release::reconcile(context, &snapshot, orphan).await;
+    }
+    context.orphans.forget(key);
+    match &snapshot.absent {
+        Some(absent) => end_booking(context, missing, key, absent).await,
+        None => {
+            missing.lock().remove(key);
+            act(context, key, false).await
+        }
+    }
+}
+
+/// Ends a booking whose owner is not there, with proof.
+async fn end_booking(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Absent) -> Outcome {
+    let is_watched = !matches!(absent, Absent::ControlPlane(owner) if !owner.is_watched());
+    let left = if is_watched { grace_left(context, missing, key, absent) } else { Duration::ZERO };
     if !left.is_zero() {
         return Outcome::After(left);
     }
-    // Only the server itself can say that the owner is gone.
-    match standing(context, &absent).await {
-        Ok(Standing::Gone) => match patience(context, missing, key, &absent) {
+    match owner::find(context, absent).await {
+        Ok(Owner::Gone) => match grace_left(context, missing, key, absent) {
             Duration::ZERO => match confirm_end_of_pause(context, key).await {
                 Ok(()) => act(context, key, true).await,
                 Err(source) => {
@@ -76,25 +96,33 @@ async fn reconcile(context: &Context, missing: &Missing, key: &ObjectKey) -> Out
             },
             left => Outcome::After(left),
         },
-        Ok(Standing::Goes) => act(context, key, true).await,
-        Ok(stays) => {
+        Ok(Owner::Deleting) => act(context, key, true).await,
+        Ok(Owner::Unknown(doubt)) => {
+            info!(host = %key, "the booking stands: it is not proven that {absent} is gone: {doubt}");
+            match doubt {
+                Doubt::NotSynced(_) => Outcome::After(doubt.retry_after()),
+                _ if is_watched => Outcome::After(GRACE),
+                // A kind that is not installed may never come; the next change of the host asks again.
+                _ => Outcome::Settled,
+            }
+        }
+        Ok(Owner::Present) => {
             missing.lock().remove(key);
             // Nobody tells of the end of what is not watched.
-            if stays == Standing::Stays && !is_watched { Outcome::After(GRACE) } else { Outcome::Settled }
+            if is_watched { Outcome::Settled } else { Outcome::After(GRACE) }
         }
         Err(source) => Outcome::Failed(ActError { what: format!("read {absent}"), source }),
     }
 }
 
 /// How long to wait still before an owner that is not there counts as gone.
-fn patience(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Absent) -> Duration {
+fn grace_left(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Absent) -> Duration {
     let seen = match absent {
-        Absent::Machine(machine) => context.departures.has_seen::<Metal3Machine>(machine),
-        Absent::Cluster(cluster) => context.departures.has_seen::<Cluster>(cluster),
+        Absent::Cluster(cluster) => context.deletions.has_seen::<Cluster>(cluster),
         Absent::ControlPlane(owner) => {
-            owner.is_watched() && context.departures.has_seen::<KubeadmControlPlane>(&owner.key)
+            owner.is_watched() && context.deletions.has_seen::<KubeadmControlPlane>(&owner.key)
         }
-        Absent::Deployment(booking) => context.departures.has_seen::<MachineDeployment>(booking),
+        Absent::Deployment(booking) => context.deletions.has_seen::<MachineDeployment>(booking),
     };
     if seen {
         return Duration::ZERO;
@@ -118,7 +146,7 @@ async fn confirm_end_of_pause(context: &Context, key: &ObjectKey) -> Result<(), 
 
 async fn act(context: &Context, key: &ObjectKey, owner_is_gone: bool) -> Outcome {
     drive(&context.executor, || match observe(&*context.caches, key) {
-        Some(snapshot) => decide(&snapshot, owner_is_gone, context.fast_track),
+        Some(snapshot) => decide(&snapshot, owner_is_gone),
         None => Plan::done(),
     })
     .await

@@ -4,21 +4,26 @@ use std::{fmt, sync::Arc};
 
 use capm3_api::{
     metadata::{MetadataExt, group_of},
-    neighbours::{BareMetalHost, CAPI_GROUP, CONTROL_PLANE_GROUP, Cluster, KubeadmControlPlane},
+    neighbours::{BareMetalHost, CAPI_GROUP, CONTROL_PLANE_GROUP, Cluster, ConsumerRef, KubeadmControlPlane},
     v1beta2::{self, Metal3Machine},
     vocabulary::{annotation, label},
 };
-use capm3_domain::host::{control_plane_label, deployment_of_label};
+use capm3_domain::host::{control_plane_label, deployment_of_label, is_in_use_unrecorded};
 use capm3_engine::{ObjectKey, Reader};
 
-use crate::{belonging::of_another_than, indexes::DEPLOYMENTS_BY_BOOKING};
+use crate::{
+    belonging::{of_another, of_another_than},
+    indexes::DEPLOYMENTS_BY_BOOKING,
+};
 
 /// A host and who should look after it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The host.
     pub host: Arc<BareMetalHost>,
-    /// The owner that the host names and that is not there, unless the host belongs to another machine.
+    /// Why the host is orphaned, if it is.
+    pub orphan: Option<Orphan>,
+    /// The owner of the host's booking that is not there.
     pub absent: Option<Absent>,
     /// Whether the owner of the host's booking is there but will not use it any more.
     pub booking_is_over: bool,
@@ -29,13 +34,49 @@ pub struct Snapshot {
     pub is_nobodys: bool,
 }
 
-/// An owner that a host names and that is not there as far as the reader can tell: it shows no control plane of a kind
-/// that is not watched.
+/// Why nobody looks after a host that a Metal3Machine consumes. It is left exactly as it is until a person decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Orphan {
+    /// The machine that the host names cannot be found, and no other machine knows the host.
+    NotFound(ObjectKey),
+    /// The machine that the host names is there, but the host is in use and the machine has no record of it.
+    NotRecorded(ObjectKey),
+    /// Metal3Machines cannot be read at all.
+    Unreadable {
+        /// The machine that the host names.
+        machine: ObjectKey,
+        /// How the server answers for Metal3Machines.
+        state: String,
+    },
+}
+
+impl fmt::Display for Orphan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound(machine) => {
+                write!(f, "Metal3Machine {machine}, which consumes this host, is not found")
+            }
+            Self::NotRecorded(machine) => {
+                write!(
+                    f,
+                    "the host is in use, but Metal3Machine {machine}, which consumes it, has no record of it"
+                )
+            }
+            Self::Unreadable { machine, state } => {
+                write!(
+                    f,
+                    "Metal3Machine {machine}, which consumes this host, cannot be read: the kind {state}"
+                )
+            }
+        }
+    }
+}
+
+/// The owner of a booking that is not there as far as the reader can tell: it shows no control plane of a kind that is not
+/// watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Absent {
-    /// The Metal3Machine that consumes it.
-    Machine(ObjectKey),
-    /// The Cluster that books it.
+    /// The Cluster that books the host.
     Cluster(ObjectKey),
     /// The control plane that it is booked for.
     ControlPlane(ControlPlane),
@@ -77,7 +118,6 @@ impl ControlPlane {
 impl fmt::Display for Absent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Machine(key) => write!(f, "Metal3Machine {key}"),
             Self::Cluster(key) => write!(f, "Cluster {key}"),
             Self::ControlPlane(ControlPlane { kind, key, .. }) => write!(f, "{kind} {key}"),
             Self::Deployment(ObjectKey { namespace, name: label }) => match deployment_of_label(label) {
@@ -88,33 +128,45 @@ impl fmt::Display for Absent {
     }
 }
 
+/// The machine of its own namespace that consumes a host.
+pub(super) fn consumer_machine(host: &BareMetalHost) -> Option<ObjectKey> {
+    let consumer = host.spec.consumer_ref.as_ref().filter(|consumer| is_machine(consumer))?;
+    let namespace = consumer.namespace.as_deref().filter(|ns| *ns == host.metadata.namespace_str())?;
+    Some(ObjectKey::new(namespace, consumer.name.as_deref()?))
+}
+
+fn is_machine(consumer: &ConsumerRef) -> bool {
+    group_of(consumer.api_version.as_deref().unwrap_or_default()) == v1beta2::GROUP
+        && consumer.kind.as_deref() == Some("Metal3Machine")
+}
+
 /// Reads the snapshot; `None` when the host is gone.
 pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let host = reader.get::<BareMetalHost>(key)?;
     let rests = rests(reader, &host);
-    let nobody =
-        Snapshot { host: Arc::clone(&host), absent: None, booking_is_over: false, rests, is_nobodys: false };
+    let nobody = Snapshot {
+        host: Arc::clone(&host),
+        orphan: None,
+        absent: None,
+        booking_is_over: false,
+        rests,
+        is_nobodys: false,
+    };
     let Some(consumer) = &host.spec.consumer_ref else {
         return Some(Snapshot { is_nobodys: true, ..nobody });
     };
+    if let Some(machine) = consumer_machine(&host) {
+        return Some(Snapshot { orphan: orphan(reader, &host, machine), ..nobody });
+    }
     let home = consumer.namespace.as_deref() == Some(key.namespace.as_str());
     let Some(name) = consumer.name.as_deref().filter(|_| home) else {
         let elsewhere = ObjectKey::new(consumer.namespace.clone().unwrap_or_default(), "");
-        let is_machine = group_of(consumer.api_version.as_deref().unwrap_or_default()) == v1beta2::GROUP
-            && consumer.kind.as_deref() == Some("Metal3Machine");
-        let is_nobodys = is_machine && of_another_than(reader, &elsewhere, &host).is_none();
+        let is_nobodys = is_machine(consumer) && of_another_than(reader, &elsewhere, &host).is_none();
         return Some(Snapshot { is_nobodys, ..nobody });
     };
     let (group, owner) =
         (group_of(consumer.api_version.as_deref().unwrap_or_default()), ObjectKey::new(&key.namespace, name));
     Some(match (group, consumer.kind.as_deref().unwrap_or_default()) {
-        (v1beta2::GROUP, "Metal3Machine") => {
-            // Who is named there does not matter on a host that a living machine knows as its own.
-            let is_absent = reader.get::<Metal3Machine>(&owner).is_none()
-                && of_another_than(reader, &owner, &host).is_none();
-            let absent = is_absent.then_some(Absent::Machine(owner));
-            Snapshot { absent, ..nobody }
-        }
         (CAPI_GROUP, "Cluster") => match reader.get::<Cluster>(&owner) {
             None => Snapshot { absent: Some(Absent::Cluster(owner)), ..nobody },
             Some(cluster) => match booking(reader, &host, &cluster) {
@@ -125,6 +177,20 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         },
         _ => nobody,
     })
+}
+
+/// Who is named does not matter on a host that a living machine knows as its own.
+fn orphan(reader: &impl Reader, host: &BareMetalHost, machine: ObjectKey) -> Option<Orphan> {
+    match reader.get::<Metal3Machine>(&machine) {
+        None if of_another_than(reader, &machine, host).is_some() => None,
+        None => Some(Orphan::NotFound(machine)),
+        Some(found) => {
+            let is_unrecorded = !found.metadata.is_deleting()
+                && is_in_use_unrecorded(&found, host)
+                && of_another(reader, &found, host).is_none();
+            is_unrecorded.then_some(Orphan::NotRecorded(machine))
+        }
+    }
 }
 
 /// A paused host may be on its way to another management cluster. Our own pause came with that of the Cluster and says

@@ -147,8 +147,12 @@ fn a_host_that_a_living_machine_knows_is_looked_after_whomever_it_names() {
         ("recorded", known(json!({annotation::HOST: "ns/h"}), None), None),
         ("identified", known(json!({}), Some("metal3://ns/h/w")), None),
         ("identified by uid", known(json!({}), Some("metal3://uid-h")), None),
-        ("another host", known(json!({annotation::HOST: "ns/other"}), None), Some("Metal3Machine ns/gone")),
-        ("on its way out", goes, Some("Metal3Machine ns/gone")),
+        (
+            "another host",
+            known(json!({annotation::HOST: "ns/other"}), None),
+            Some("Metal3Machine ns/gone, which consumes this host, is not found"),
+        ),
+        ("on its way out", goes, Some("Metal3Machine ns/gone, which consumes this host, is not found")),
     ] {
         let mut caches = Caches::default();
         indexes::register(&mut caches);
@@ -158,7 +162,46 @@ fn a_host_that_a_living_machine_knows_is_looked_after_whomever_it_names() {
         host["spec"] = json!({"consumerRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
             "kind": "Metal3Machine", "name": "gone", "namespace": "ns"}});
         put::<BareMetalHost>(&caches, host);
-        let absent = observe(&caches, &ObjectKey::new("ns", "h")).unwrap().absent;
-        assert_eq!(absent.map(|absent| absent.to_string()).as_deref(), expected, "{what}");
+        let orphan = observe(&caches, &ObjectKey::new("ns", "h")).unwrap().orphan;
+        assert_eq!(orphan.map(|orphan| orphan.to_string()).as_deref(), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_host_in_use_is_orphaned_if_its_machine_is_there_without_a_record_of_it() {
+    let machine = |name: &str, note: Value| {
+        let mut machine = named(name);
+        machine["metadata"]["annotations"] = note;
+        machine["spec"] = json!({"image": {"url": "http://i"}});
+        machine
+    };
+    let mut goes = machine("w", json!({}));
+    goes["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    goes["metadata"]["finalizers"] = json!(["f"]);
+    let image = || json!({"url": "http://i"});
+    for (what, machines, image, is_orphan) in [
+        ("no record", vec![machine("w", json!({}))], image(), true),
+        ("no record of a blank host", vec![machine("w", json!({}))], Value::Null, false),
+        ("recorded", vec![machine("w", json!({annotation::HOST: "ns/h"}))], image(), false),
+        ("on its way out", vec![goes], image(), false),
+        (
+            "recorded by another",
+            vec![machine("w", json!({})), machine("x", json!({annotation::HOST: "ns/h"}))],
+            image(),
+            false,
+        ),
+    ] {
+        let mut caches = Caches::default();
+        indexes::register(&mut caches);
+        for machine in machines {
+            put::<Metal3Machine>(&caches, machine);
+        }
+        let mut host = named("h");
+        host["spec"] = json!({"image": image, "consumerRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+            "kind": "Metal3Machine", "name": "w", "namespace": "ns"}});
+        put::<BareMetalHost>(&caches, host);
+        let orphan = observe(&caches, &ObjectKey::new("ns", "h")).unwrap().orphan;
+        let expected = is_orphan.then(|| Orphan::NotRecorded(ObjectKey::new("ns", "w")));
+        assert_eq!(orphan, expected, "{what}");
     }
 }

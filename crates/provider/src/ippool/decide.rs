@@ -131,6 +131,9 @@ pub(super) fn let_orphans_go(snapshot: &Snapshot) -> Plan {
 fn finish(tail: &mut Plan, snapshot: &Snapshot, held: &IpPool, allotment: &Allotment<'_>, now: &str) -> End {
     let mut new = held.clone();
     let deleting = held.metadata.is_deleting();
+    if deleting && snapshot.addresses.is_empty() && !snapshot.is_proven_empty {
+        return End::WaitFor("proof that the pool has no addresses".to_owned());
+    }
     if deleting && snapshot.addresses.is_empty() {
         let_claims_go(tail, snapshot, allotment);
         remove_finalizer(&mut new.metadata, finalizer::IP_POOL);

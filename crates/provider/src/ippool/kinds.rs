@@ -161,15 +161,20 @@ impl Given {
         self.metadata().finalizers.iter().flatten().all(|f| f == self.finalizer())
     }
 
-    /// Whether this is the address of a claim with that uid, and not of a predecessor of the same name, which may
-    /// still be going.
-    pub(super) fn is_of(&self, claim_uid: &str) -> bool {
+    /// Uid of the claim that the address was made for, if its owner reference tells.
+    pub(super) fn claim_uid(&self) -> Option<&str> {
         let owner = match self {
             Self::Metal3(address) => address.metadata.owner(ipam::GROUP, "IPClaim"),
             Self::Capi(address) => address.metadata.owner(CAPI_IPAM_GROUP, "IPAddressClaim"),
             Self::Lock(address) => address.metadata.owner(CAPI_IPAM_GROUP, "IPAddressClaim"),
         };
-        owner.is_none_or(|owner| owner.uid == claim_uid)
+        owner.map(|owner| owner.uid.as_str())
+    }
+
+    /// Whether this is the address of a claim with that uid, and not of a predecessor of the same name, which may
+    /// still be going.
+    pub(super) fn is_of(&self, claim_uid: &str) -> bool {
+        self.claim_uid().is_none_or(|uid| uid == claim_uid)
     }
 }
 

@@ -12,13 +12,18 @@ use super::{
     allot::allot,
     claim,
     decide::let_orphans_go,
-    observe::{Snapshot, surroundings},
+    observe::{Snapshot, Unproven, surroundings},
 };
 use crate::context::Context;
 
 /// Releases what is deleted of a pool that is gone.
 pub(super) async fn clean_up(context: &Context, pool: &ObjectKey) -> Outcome {
     let now = context.clock.now_text();
+    let seen = surroundings(&*context.caches, pool, Arc::new(ghost(pool)));
+    let unproven = Unproven { is_empty: false, ..seen.unproven() };
+    if let Err(unproven) = super::prove(context, pool, unproven).await {
+        return unproven;
+    }
     context.clean_up_after::<IpPool>(pool, || plan(&*context.caches, pool, &now)).await
 }
 

@@ -16,16 +16,22 @@ mod wake;
 use std::sync::Arc;
 
 pub use allot::draw;
-use capm3_api::ipam::IpPool;
-use capm3_engine::{Controller, ObjectKey, Queue, Reader};
+use capm3_api::{
+    ipam::{IpClaim, IpPool},
+    neighbours::IpAddressClaim,
+};
+use capm3_domain::address::ClaimKind;
+use capm3_engine::{Controller, ObjectKey, Outcome, Queue, Reader};
 pub(crate) use decide::is_at_work;
 pub use decide::{decide, decide_in_parts};
 pub use kinds::{Claim, Given};
+use observe::Unproven;
 pub use observe::{Snapshot, observe};
 
 use crate::{
     batch::serve,
     context::{Context, boxed},
+    indexes::{CAPI_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_POOL},
 };
 
 pub(crate) fn controller(context: &Context) -> Controller {
@@ -37,12 +43,46 @@ pub(crate) fn controller(context: &Context) -> Controller {
         queue,
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();
-            boxed(async move {
-                if context.caches.get::<IpPool>(&key).is_none() {
-                    return left_behind::clean_up(&context, &key).await;
-                }
-                serve(&context, || observe(&*context.caches, &key)).await
-            })
+            boxed(async move { reconcile(&context, &key).await })
         }),
     )
+}
+
+async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
+    if context.caches.get::<IpPool>(key).is_none() {
+        return left_behind::clean_up(context, key).await;
+    }
+    let mut unproven = Unproven::default();
+    let outcome = serve(context, || {
+        let snapshot = observe(&*context.caches, key)?;
+        unproven = snapshot.unproven();
+        Some(snapshot)
+    })
+    .await;
+    match (prove(context, key, unproven).await, outcome) {
+        (Ok(true), Outcome::Settled) => {
+            serve(context, || Some(Snapshot { is_proven_empty: true, ..observe(&*context.caches, key)? }))
+                .await
+        }
+        (Err(unproven), Outcome::Settled) => unproven,
+        (_, outcome) => outcome,
+    }
+}
+
+/// Proves what the pool cannot go on without; gives whether anything was proven.
+async fn prove(context: &Context, pool: &ObjectKey, unproven: Unproven) -> Result<bool, Outcome> {
+    let is_any = !unproven.claims.is_empty() || unproven.is_empty;
+    for claim in unproven.claims {
+        let key = ObjectKey::new(&pool.namespace, &claim.name);
+        match claim.kind {
+            ClaimKind::IpClaim => context.prove_gone::<IpClaim>(&key).await?,
+            ClaimKind::IpAddressClaim => context.prove_gone::<IpAddressClaim>(&key).await?,
+        }
+    }
+    if unproven.is_empty {
+        let value = pool.to_string();
+        context.prove_none_left(&pool.namespace, &IP_ADDRESSES_BY_POOL, &value).await?;
+        context.prove_none_left(&pool.namespace, &CAPI_IP_ADDRESSES_BY_POOL, &value).await?;
+    }
+    Ok(is_any)
 }

@@ -12,7 +12,7 @@ use capm3_api::{
     v1beta2::{self, Metal3Data, Metal3DataClaim},
     vocabulary::finalizer,
 };
-use capm3_domain::address::ClaimKind;
+use capm3_domain::address::{ClaimKey, ClaimKind};
 use capm3_engine::{Index, Object, ObjectKey, Reader};
 use kube::core::ObjectMeta;
 
@@ -26,7 +26,7 @@ use crate::{
         CAPI_CLAIMS_BY_POOL, CAPI_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_POOL, IP_CLAIMS_BY_POOL,
         OPEN_CAPI_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL,
     },
-    metal3data::is_claimed,
+    metal3data::{ClaimState, claim_is_gone, claim_state},
 };
 
 /// An IPPool, the claims that need something, and all addresses of the pool.
@@ -46,15 +46,38 @@ pub struct Snapshot {
     pub addresses: Vec<Given>,
     /// Objects that stand under a name that a new address would get.
     pub in_the_way: BTreeMap<Place, Given>,
-    /// Terminating addresses of the pool whose claim is gone.
+    /// Terminating addresses of the pool whose claim is known to be gone.
     pub claimless: BTreeSet<Place>,
+    /// Claims of terminating addresses that are not seen, which must be proven to be gone.
+    pub unseen_claims: BTreeSet<ClaimKey>,
+    /// Whether it is proven that the pool has no addresses; asked for only while the pool is being deleted.
+    pub is_proven_empty: bool,
     /// IPClaims on their way out whose Metal3Data is given up, so that they are no longer held for it.
     pub given_up: BTreeSet<String>,
     /// Claims for which the server refused the address just now, by kind and name, with the server's words.
     pub refused: BTreeMap<String, String>,
 }
 
+/// What must be proven before a pool can go on.
+#[derive(Debug, Default)]
+pub(super) struct Unproven {
+    /// Claims of terminating addresses that are not seen.
+    pub(super) claims: BTreeSet<ClaimKey>,
+    /// Whether the pool, which is being deleted, has no addresses.
+    pub(super) is_empty: bool,
+}
+
 impl Snapshot {
+    /// What must be proven before the pool can go on.
+    pub(super) fn unproven(&self) -> Unproven {
+        let metadata = &self.pool.metadata;
+        let is_last = metadata.is_deleting() && metadata.has_finalizer(finalizer::IP_POOL);
+        Unproven {
+            claims: self.unseen_claims.clone(),
+            is_empty: is_last && self.addresses.is_empty() && !self.is_proven_empty,
+        }
+    }
+
     /// How many addresses are given out or reserved once the claims are served.
     pub fn count(&self) -> usize {
         allot(self, |place| self.in_the_way.get(place).cloned()).book.count()
@@ -81,7 +104,7 @@ pub(super) fn surroundings(reader: &impl Reader, key: &ObjectKey, pool: Arc<IpPo
     let metal3 = reader.by_index(&IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::of_metal3);
     let capi = reader.by_index(&CAPI_IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::Capi);
     let addresses: Vec<Given> = metal3.chain(capi).collect();
-    let claimless = claimless(reader, key, &addresses);
+    let (claimless, unseen_claims) = claimless(reader, key, &addresses);
     let bereaved = bereaved(reader, &pool, &addresses);
     let mut snapshot = Snapshot {
         pool,
@@ -92,6 +115,8 @@ pub(super) fn surroundings(reader: &impl Reader, key: &ObjectKey, pool: Arc<IpPo
         addresses,
         in_the_way: BTreeMap::new(),
         claimless,
+        unseen_claims,
+        is_proven_empty: reader.is_authoritative(),
         given_up: BTreeSet::new(),
         refused: BTreeMap::new(),
     };
@@ -128,17 +153,35 @@ fn in_the_way(reader: &impl Reader, key: &ObjectKey, snapshot: &Snapshot) -> BTr
     found
 }
 
-fn claimless(reader: &impl Reader, key: &ObjectKey, addresses: &[Given]) -> BTreeSet<Place> {
-    let has_claim = |address: &&Given| {
-        let key = ObjectKey::new(&key.namespace, address.claim_name());
-        let uid = match address.kind() {
-            ClaimKind::IpClaim => uid_of::<IpClaim>(reader, &key),
-            ClaimKind::IpAddressClaim => uid_of::<IpAddressClaim>(reader, &key),
+/// Terminating addresses whose claim is known to be gone, and claims of others that are not seen. A claim of the name with
+/// another uid holds the address too: a move or a restore gives new ones.
+fn claimless(
+    reader: &impl Reader,
+    key: &ObjectKey,
+    addresses: &[Given],
+) -> (BTreeSet<Place>, BTreeSet<ClaimKey>) {
+    let (mut claimless, mut unseen) = (BTreeSet::new(), BTreeSet::new());
+    for address in addresses.iter().filter(|address| address.metadata().is_deleting()) {
+        let claim = ObjectKey::new(&key.namespace, address.claim_name());
+        let uid = address.claim_uid();
+        let (is_there, is_gone) = match address.kind() {
+            ClaimKind::IpClaim => stands::<IpClaim>(reader, &claim, uid),
+            ClaimKind::IpAddressClaim => stands::<IpAddressClaim>(reader, &claim, uid),
         };
-        uid.is_some_and(|uid| address.is_of(&uid))
-    };
-    let terminating = addresses.iter().filter(|address| address.metadata().is_deleting());
-    terminating.filter(|address| !has_claim(address)).map(Given::place).collect()
+        if is_gone {
+            claimless.insert(address.place());
+        } else if !is_there {
+            unseen.insert(address.claim());
+        }
+    }
+    (claimless, unseen)
+}
+
+/// Whether an object is there, and whether the one with that uid is known to be gone.
+fn stands<K: Object>(reader: &impl Reader, key: &ObjectKey, uid: Option<&str>) -> (bool, bool) {
+    let found = reader.get::<K>(key);
+    let is_it = found.as_ref().is_some_and(|found| uid.is_none_or(|uid| found.meta().uid_str() == uid));
+    (found.is_some(), !is_it && reader.is_known_gone::<K>(key, uid))
 }
 
 /// Served claims without an address object. Its address is told by the pool's status, which is written after the object, so
@@ -172,12 +215,7 @@ fn is_given_up(reader: &impl Reader, claim: &ObjectMeta) -> bool {
     });
     data.is_some_and(|data| {
         let claim = data.spec.claim.as_ref().and_then(|c| reader.get::<Metal3DataClaim>(&here(c.name_str())));
-        data.metadata.is_deleting() && !is_claimed(&data, claim.as_deref())
+        let state = claim_state(&data, claim.as_deref(), claim_is_gone(reader, &data));
+        data.metadata.is_deleting() && state == ClaimState::Gone
     })
-}
-
-fn uid_of<K: Object>(reader: &impl Reader, key: &ObjectKey) -> Option<String> {
-    let object = reader.get::<K>(key)?;
-    let metadata: &ObjectMeta = object.meta();
-    Some(metadata.uid_str().to_owned())
 }

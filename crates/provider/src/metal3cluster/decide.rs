@@ -145,6 +145,9 @@ fn set_failure(new: &mut Metal3Cluster, message: Option<&str>) {
 
 /// Keeps the object until no Machine needs it.
 fn delete(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
+    if snapshot.machines == 0 && !snapshot.is_proven_empty {
+        return End::WaitFor("proof that the Cluster has no Machines".to_owned());
+    }
     if snapshot.machines == 0 {
         remove_finalizer(&mut new.metadata, finalizer::CLUSTER);
         return End::Done;

@@ -15,6 +15,7 @@ fn snapshot(metal3_cluster: Value, cluster: Option<Value>, machines: usize) -> S
         owner: Some("c".into()),
         cluster: cluster.map(|c| Arc::new(serde_json::from_value::<Cluster>(c).unwrap())),
         machines,
+        is_proven_empty: true,
     }
 }
 

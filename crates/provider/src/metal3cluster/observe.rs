@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub cluster: Option<Arc<Cluster>>,
     /// How many Machines the cluster still has.
     pub machines: usize,
+    /// Whether it is proven that it has none; asked for only while the object is being deleted.
+    pub is_proven_empty: bool,
 }
 
 /// Reads the snapshot; `None` when the object is gone.
@@ -32,5 +34,5 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let cluster = owner_key.as_ref().and_then(|key| reader.get::<Cluster>(key));
     let machines =
         owner_key.map(|key| reader.count(&CAPI_MACHINES_BY_CLUSTER, &key.to_string())).unwrap_or_default();
-    Some(Snapshot { metal3_cluster, owner, cluster, machines })
+    Some(Snapshot { metal3_cluster, owner, cluster, machines, is_proven_empty: reader.is_authoritative() })
 }

@@ -1,11 +1,11 @@
 //! Address claims of a Metal3Data, of both kinds as one: IPClaims on IPPools, and IPAddressClaims of Cluster API on
 //! pools of any other address manager.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use capm3_api::{
     conditions::find,
-    ipam::{IpAddress, IpClaim, IpClaimSpec, IpPool},
+    ipam::{IpAddress, IpClaim, IpClaimSpec},
     metadata::MetadataExt,
     neighbours::{CapiIpAddress, IpAddressClaim, IpAddressClaimSpec, TypedPoolRef},
     reference::WideRef,
@@ -65,6 +65,14 @@ impl AddressClaim {
         }
     }
 
+    /// The IPPool that it is on, if it is on one.
+    pub(super) fn ip_pool(&self) -> Option<&str> {
+        match self {
+            Self::Metal3(claim) => Some(claim.spec.pool.name_str()),
+            Self::Capi(_) => None,
+        }
+    }
+
     /// Whether the claim was made for an earlier data object of this name, which is gone by now.
     pub(super) fn is_of_predecessor(&self, data: &Metal3Data) -> bool {
         let owner = self.metadata().owner(v1beta2::GROUP, "Metal3Data");
@@ -94,9 +102,9 @@ impl AddressClaim {
     }
 
     /// Gives the address back. Without its pool nobody else would take the address manager's finalizer off.
-    pub(super) fn release(&self, plan: &mut Plan, pools: &BTreeMap<String, Arc<IpPool>>) {
+    pub(super) fn release(&self, plan: &mut Plan, gone_pools: &BTreeSet<String>) {
         match self {
-            Self::Metal3(claim) if !pools.contains_key(claim.spec.pool.name_str()) => {
+            Self::Metal3(claim) if gone_pools.contains(claim.spec.pool.name_str()) => {
                 let mut released = IpClaim::clone(claim);
                 remove_finalizer(&mut released.metadata, finalizer::DATA);
                 remove_finalizer(&mut released.metadata, finalizer::IP_CLAIM);

@@ -1,13 +1,13 @@
 //! What to do with a Metal3Data: get one address of each pool, render, store the Secrets; at the end give the
 //! addresses back.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::Machine,
     reference::SecretRef,
-    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine},
+    v1beta2::{Metal3Data, Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine},
     vocabulary::{annotation, event, finalizer, reason},
 };
 use capm3_domain::render::{
@@ -17,6 +17,7 @@ use capm3_engine::{End, EventNote, Plan};
 
 use super::{
     Snapshot,
+    claim_state::{ClaimState, claim_state},
     claims::{AddressClaim, PoolClaim, ask},
     halves::{halves, wanted_spec},
     pools::{Waiting, free_after},
@@ -28,6 +29,9 @@ use crate::{
     owners::controlled_by,
     patience::still_patient,
 };
+
+/// How soon the controller is called again to prove an absence.
+const PROVE_AGAIN: Duration = Duration::from_secs(1);
 
 /// One look at a data object.
 struct Pass<'a> {
@@ -266,9 +270,14 @@ impl Pass<'_> {
         if let Some(what) = self.is_paused() {
             return Plan::wait_for(what);
         }
-        if let Some(claim) = self.snapshot.claim.as_ref().filter(|_| self.is_claimed()) {
-            let what = format!("Metal3DataClaim {} to be gone", claim.metadata.name_str());
-            return self.stay(Plan::done(), what, now);
+        match claim_state(&self.snapshot.data, self.snapshot.claim.as_deref(), self.snapshot.claim_is_gone) {
+            ClaimState::Gone => {}
+            ClaimState::Unknown => return Plan::done().ending(End::After(PROVE_AGAIN)),
+            ClaimState::Held => {
+                let claim = self.snapshot.claim.as_ref().map(|claim| claim.metadata.name_str());
+                let what = format!("Metal3DataClaim {} to be gone", claim.unwrap_or_default());
+                return self.stay(Plan::done(), what, now);
+            }
         }
         let mut plan = Plan::done();
         let mut held_by_pools = Vec::new();
@@ -277,7 +286,7 @@ impl Pass<'_> {
                 claim.delete(&mut plan);
                 held_by_pools.push(claim.metadata().name_str());
             } else {
-                claim.release(&mut plan, &self.snapshot.pools);
+                claim.release(&mut plan, &self.snapshot.gone_pools);
             }
         }
         if !held_by_pools.is_empty() {
@@ -326,21 +335,9 @@ impl Pass<'_> {
     }
 
     fn is_claimed(&self) -> bool {
-        is_claimed(&self.snapshot.data, self.snapshot.claim.as_deref())
+        let Snapshot { data, claim, claim_is_gone, .. } = self.snapshot;
+        claim_state(data, claim.as_deref(), *claim_is_gone) == ClaimState::Held
     }
-}
-
-/// Whether the claim that this data was made for is still there; a later namesake does not count, nor does a claim
-/// that uses other data by now. Data without an owner cannot tell, so any claim of the name holds it.
-pub(crate) fn is_claimed(data: &Metal3Data, claim: Option<&Metal3DataClaim>) -> bool {
-    let used = claim.and_then(|claim| claim.status.rendered_data.as_ref());
-    if used.is_some_and(|used| used.name_str() != data.metadata.name_str()) {
-        return false;
-    }
-    if data.metadata.owner(v1beta2::GROUP, "Metal3DataClaim").is_none() {
-        return claim.is_some();
-    }
-    claim.is_some_and(|claim| data.metadata.is_owned_by_uid(claim.metadata.uid_str()))
 }
 
 /// What a document is rendered from.

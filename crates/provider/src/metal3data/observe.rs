@@ -39,6 +39,8 @@ pub struct Snapshot {
     pub cluster: Option<Arc<Cluster>>,
     /// The claim that it serves.
     pub claim: Option<Arc<Metal3DataClaim>>,
+    /// Whether the claim that it was made for is known to be gone.
+    pub claim_is_gone: bool,
     /// The template that it is rendered from.
     pub template: Option<Arc<Metal3DataTemplate>>,
     /// The machine that asked for it.
@@ -55,6 +57,8 @@ pub struct Snapshot {
     pub namesakes: BTreeMap<String, AddressClaim>,
     /// The IPPools among the pools of the template and of the claims.
     pub pools: BTreeMap<String, Arc<IpPool>>,
+    /// Names of IPPools of the claims that are known to be gone.
+    pub gone_pools: BTreeSet<String>,
     /// Names of those whose claims are looked at by their address manager.
     pub working_pools: BTreeSet<String>,
     /// Whether the built-in address manager serves IPPools.
@@ -114,6 +118,8 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     Some(Snapshot {
         cluster,
         claim,
+        claim_is_gone: claim_is_gone(reader, &data),
+        gone_pools: gone_pools(reader, &key.namespace, &ip_claims),
         template,
         metal3_machine,
         machine,
@@ -127,6 +133,26 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         secrets,
         data,
     })
+}
+
+/// Whether the claim that the data was made for is known to be gone: the one with the uid of its owner reference, or any of
+/// the name where there is none.
+pub(crate) fn claim_is_gone(reader: &impl Reader, data: &Metal3Data) -> bool {
+    let Some(claim) = claim_key(data) else { return true };
+    let owner = data.metadata.owner(v1beta2::GROUP, "Metal3DataClaim");
+    reader.is_known_gone::<Metal3DataClaim>(&claim, owner.map(|owner| owner.uid.as_str()))
+}
+
+/// The claim that the data names.
+pub(super) fn claim_key(data: &Metal3Data) -> Option<ObjectKey> {
+    let name = data.spec.claim.as_ref().map(|claim| claim.name_str()).filter(|name| !name.is_empty())?;
+    Some(ObjectKey::new(data.metadata.namespace_str(), name))
+}
+
+fn gone_pools(reader: &impl Reader, namespace: &str, claims: &[PoolClaim]) -> BTreeSet<String> {
+    let pools = claims.iter().filter_map(|claim| claim.claim.ip_pool());
+    let is_gone = |pool: &&str| reader.is_known_gone::<IpPool>(&ObjectKey::new(namespace, *pool), None);
+    pools.filter(is_gone).map(str::to_owned).collect()
 }
 
 /// Claims are found by the uid of their owner, never by name: a namesake's claim is not ours.
@@ -200,10 +226,7 @@ fn observe_pools(
     claims: &[PoolClaim],
 ) -> BTreeMap<String, Arc<IpPool>> {
     let metal3 = pools.values().filter(|pool| pool.is_metal3()).map(|pool| pool.name.clone());
-    let claimed = claims.iter().filter_map(|claim| match &claim.claim {
-        AddressClaim::Metal3(claim) => Some(claim.spec.pool.name_str().to_owned()),
-        AddressClaim::Capi(_) => None,
-    });
+    let claimed = claims.iter().filter_map(|claim| claim.claim.ip_pool().map(str::to_owned));
     let found = |name: String| {
         let pool = reader.get(&ObjectKey::new(namespace, &name))?;
         Some((name, pool))

@@ -44,6 +44,8 @@ fn complete() -> Snapshot {
         data: read(data()),
         cluster: Some(read(json!({"metadata": {"name": "c"}}))),
         claim: Some(read(json!({"metadata": {"name": "m", "uid": "uid-c"}}))),
+        claim_is_gone: true,
+        gone_pools: BTreeSet::new(),
         template: Some(read(json!({"metadata": {"name": "dt"}, "spec": {
             "metaData": {"strings": [{"key": "role", "value": "worker"}]},
             "networkData": {
@@ -177,8 +179,25 @@ fn a_claim_whose_pool_is_gone_is_let_go_wholly() {
         patch["metadata"]["finalizers"].clone()
     };
     assert_eq!(released(served()), json!([finalizer::IP_CLAIM]));
-    let gone = Snapshot { pools: BTreeMap::new(), ..served() };
+    let unseen = Snapshot { pools: BTreeMap::new(), ..served() };
+    assert_eq!(released(unseen.clone()), json!([finalizer::IP_CLAIM]), "what is not seen is not gone");
+    let gone = Snapshot { gone_pools: ["pool".to_owned()].into(), ..unseen };
     assert_eq!(released(gone), json!([]), "nobody is left who would take it off");
+}
+
+#[test]
+fn data_whose_claim_is_not_seen_keeps_its_addresses_until_there_is_proof() {
+    let unseen = || deleting(Snapshot { claim: None, claim_is_gone: false, ..served() });
+    let plan = decide(&unseen());
+    assert!(plan.is_quiet() && matches!(plan.end, End::After(_)), "{:?}", shown(&plan));
+    let claim = capm3_engine::ObjectKey::new("metal3", "m");
+    assert_eq!(
+        super::claim_state::to_prove(&unseen()),
+        [(capm3_engine::ResourceKind::of::<capm3_api::v1beta2::Metal3DataClaim>(), claim)]
+    );
+    let gone = Snapshot { claim_is_gone: true, ..unseen() };
+    assert!(!decide(&gone).is_quiet());
+    assert_eq!(super::claim_state::to_prove(&gone), [], "its pool is seen");
 }
 
 #[test]

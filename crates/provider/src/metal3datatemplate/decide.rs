@@ -84,7 +84,10 @@ fn finish(
 ) -> End {
     let mut new = held.clone();
     let deleting = held.metadata.is_deleting();
-    if deleting && !snapshot.has_claims && snapshot.datas.is_empty() {
+    if snapshot.seems_empty() && !snapshot.is_proven_empty {
+        return End::WaitFor("proof that the template has neither claims nor data".to_owned());
+    }
+    if snapshot.seems_empty() {
         remove_finalizer(&mut new.metadata, finalizer::DATA_TEMPLATE);
         tail.update_object(held, &new);
         return End::Done;

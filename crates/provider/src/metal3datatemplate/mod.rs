@@ -20,6 +20,7 @@ mod wake;
 
 use std::sync::Arc;
 
+use capm3_api::{metadata::MetadataExt, vocabulary::finalizer};
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
 pub use decide::{decide, decide_in_parts};
 pub use observe::{Snapshot, observe};
@@ -27,7 +28,7 @@ pub use observe::{Snapshot, observe};
 use crate::{
     batch::serve,
     context::{Context, boxed},
-    indexes::TEMPLATES_BY_SPACE,
+    indexes::{CLAIMS_BY_TEMPLATE, DATA_BY_TEMPLATE, TEMPLATES_BY_SPACE},
 };
 
 /// Keys of the queue are index spaces: templates that share one are served one after the other, so that no two of them
@@ -51,10 +52,37 @@ async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
     let mut outcome = left_behind::clean_up(context, space).await;
     for template in context.caches.by_index(&TEMPLATES_BY_SPACE, &space.to_string()) {
         let key = template.key();
-        let served = serve(context, || observe(&*context.caches, &key));
-        outcome = worse(outcome, served.await);
+        outcome = worse(outcome, serve_template(context, &key).await);
     }
     outcome
+}
+
+async fn serve_template(context: &Context, key: &ObjectKey) -> Outcome {
+    let mut is_last = false;
+    let outcome = serve(context, || {
+        let snapshot = observe(&*context.caches, key)?;
+        let is_held = snapshot.template.metadata.has_finalizer(finalizer::DATA_TEMPLATE);
+        is_last = is_held && snapshot.seems_empty() && !snapshot.is_proven_empty;
+        Some(snapshot)
+    })
+    .await;
+    if !is_last || !matches!(outcome, Outcome::Settled) {
+        return outcome;
+    }
+    match prove_empty(context, key).await {
+        Ok(()) => {
+            serve(context, || Some(Snapshot { is_proven_empty: true, ..observe(&*context.caches, key)? }))
+                .await
+        }
+        Err(unproven) => unproven,
+    }
+}
+
+/// The last finalizer of a template goes once it is proven that it has neither claims nor data.
+async fn prove_empty(context: &Context, template: &ObjectKey) -> Result<(), Outcome> {
+    let value = template.to_string();
+    context.prove_none_left(&template.namespace, &CLAIMS_BY_TEMPLATE, &value).await?;
+    context.prove_none_left(&template.namespace, &DATA_BY_TEMPLATE, &value).await
 }
 
 /// The one that asks for more.

@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub bereaved: Vec<(Arc<Metal3DataClaim>, Index)>,
     /// Whether the template has claims at all; looked up only while the template is being deleted.
     pub has_claims: bool,
+    /// Whether it is proven that the template has neither claims nor data; asked for only while it is being deleted.
+    pub is_proven_empty: bool,
     /// All data of the template.
     pub datas: Vec<Arc<Metal3Data>>,
     /// Data of other templates that count in the same index space.
@@ -69,6 +71,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         claims,
         bereaved,
         has_claims,
+        is_proven_empty: reader.is_authoritative(),
         datas,
         misfits,
         strays: Vec::new(),
@@ -80,6 +83,11 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
 }
 
 impl Snapshot {
+    /// Whether the template, which is being deleted, has neither claims nor data as far as is seen.
+    pub(super) fn seems_empty(&self) -> bool {
+        self.template.metadata.is_deleting() && !self.has_claims && self.datas.is_empty()
+    }
+
     /// What stands before the index in the names of new data.
     fn prefix(&self) -> &str {
         name_prefix(space_of_template(&self.template), self.template.metadata.name_str())

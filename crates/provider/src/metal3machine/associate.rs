@@ -38,12 +38,14 @@ pub fn choose_host(snapshot: &Snapshot) -> HostChoice {
 
 /// Passes with the host claimed and the annotation set in memory.
 pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
-    take_user_data(pass, machine);
     let Some(host) = pass.snapshot.host.clone() else {
         data::choose_template(pass)?;
         return match known_host(&pass.snapshot.metal3_machine) {
             Ok(Some(name)) => Err(missing(pass, Some(&name))),
-            Ok(None) => Err(claim_a_host(pass, machine)),
+            Ok(None) => Err(match former_host(pass.snapshot) {
+                Some(message) => hold(pass, message),
+                None => claim_a_host(pass, machine),
+            }),
             // Taking another host would leave the recorded one behind.
             Err(error) => Err(hold(pass, error.to_string())),
         };
@@ -54,9 +56,32 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
         Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
     }
     record_host(pass, &host);
+    // Not before: the name of the user data tells a host that the machine has from one that an earlier machine of its name had.
+    take_user_data(pass, machine);
     pass.status().host_taken();
     label_bmc_secret(pass);
     data::choose_template(pass)
+}
+
+/// Why a machine without a record of a host takes none: signs that it had one, which a backup older than the record has
+/// lost, or that an earlier machine of this name had one.
+fn former_host(snapshot: &Snapshot) -> Option<String> {
+    let namespace = snapshot.metal3_machine.metadata.namespace_str();
+    if let Some(host) = snapshot.held.first() {
+        let name = host.metadata.name_str();
+        return Some(format!(
+            "host {name} names this machine and is in use, but this machine has no record of it; the host is left as it \
+             is. To keep it, set annotation metal3.io/BareMetalHost of this Metal3Machine to {namespace}/{name}; to \
+             release it, delete the Machine"
+        ));
+    }
+    // A claim is made after the record.
+    let claim = snapshot.claim.as_deref().filter(|_| !snapshot.claim_is_of_former_machine)?;
+    Some(format!(
+        "Metal3DataClaim {} shows that this machine had a host, but no host names the machine; the machine waits for its \
+         host. To take another host, delete the Machine",
+        claim.metadata.name_str()
+    ))
 }
 
 fn record_host(pass: &mut Pass<'_>, host: &BareMetalHost) {
@@ -142,8 +167,7 @@ fn claim_recorded(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) 
     }
 }
 
-/// Hosts beyond the one in use, claimed in a race, by an answer that was lost or by an earlier machine of this name, are
-/// given back.
+/// Hosts beyond the one in use, claimed in a race or by an answer that was lost, are given back.
 pub(super) fn release_surplus(pass: &mut Pass<'_>) {
     for host in &pass.snapshot.surplus {
         match delete::release_step_of_surplus(pass.snapshot, host) {
@@ -175,7 +199,7 @@ fn missing(pass: &mut Pass<'_>, name: Option<&str>) -> End {
 /// A pause takes the condition back by which the machine knows that it has its host. If the record is lost meanwhile, the
 /// user data on the host is all that tells it from that of an earlier machine of this name.
 pub(super) fn remember_user_data(pass: &mut Pass<'_>) {
-    let machine = pass.snapshot.machine.clone();
+    let machine = pass.snapshot.machine.clone().filter(|_| pass.snapshot.host.is_some());
     if let Some(machine) = machine.filter(|machine| user_data_is_there(&pass.new, machine)) {
         take_user_data(pass, &machine);
     }
@@ -209,12 +233,14 @@ pub(super) fn user_data_of(metal3_machine: &Metal3Machine, machine: &Machine) ->
 fn unseen_machine_set(snapshot: &Snapshot, machine: &Machine) -> Option<Question> {
     let owner =
         machine.metadata.owner(CAPI_GROUP, "MachineSet").filter(|_| snapshot.machine_set.is_none())?;
-    Some(Question::MachineSet(owner.name.clone())).filter(|question| !snapshot.live.has_answered(question))
+    Some(Question::MachineSet(owner.name.clone()))
 }
 
 fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
-    if let Some(question) = unseen_machine_set(pass.snapshot, machine) {
-        return pass.ask(question);
+    if let Some(question) = unseen_machine_set(pass.snapshot, machine)
+        && let Err(end) = pass.prove(question, |status, why| status.host_failed(why))
+    {
+        return end;
     }
     let choice = choose_host(pass.snapshot);
     pass.awaits = match &choice.outcome {

@@ -4,7 +4,7 @@ use capm3_api::{
     conditions::{Condition, find, is_true},
     metadata::MetadataExt,
     reference::{ObjectRef, SecretRef},
-    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
+    v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
     vocabulary::{condition, event, finalizer, label, reason},
 };
 use capm3_domain::{
@@ -55,8 +55,10 @@ fn confirm_that_there_is_no_mapping(pass: &mut Pass<'_>) -> Step {
     let is_open = own_claim(pass).is_none() && pass.new.status.rendered_data.is_none();
     let name = machine_template_name(&pass.new).filter(|_| is_open && snapshot.template.is_none());
     match name.map(|name| Question::Template(name.to_owned())) {
-        Some(question) if !snapshot.live.has_answered(&question) => Err(pass.ask(question)),
-        _ => Ok(()),
+        Some(question) => {
+            pass.prove(question, |status, why| status.meta_data_fails(reason::META_DATA_FAILED, why))
+        }
+        None => Ok(()),
     }
 }
 
@@ -84,10 +86,7 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
         return Ok(());
     }
     if let Some(foreign) = pass.snapshot.claim.clone() {
-        let name = foreign.metadata.name_str();
-        release_claim_of_predecessor(pass, &foreign);
-        let what =
-            format!("Metal3DataClaim {name}, which belongs to another machine of this name, to be gone");
+        let what = wait_for_foreign_claim(pass, &foreign);
         pass.status().meta_data_fails(reason::META_DATA_FAILED, &format!("waiting for {what}"));
         return Err(End::WaitFor(what));
     }
@@ -97,14 +96,25 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
     Ok(())
 }
 
-/// The claim of an earlier machine of this name is let go once that machine's hosts are: until then its addresses are
-/// in use.
-fn release_claim_of_predecessor(pass: &mut Pass<'_>, claim: &Metal3DataClaim) {
-    let owner = claim.metadata.owner(v1beta2::GROUP, "Metal3Machine");
-    let is_ours = owner.is_some_and(|owner| owner.name == pass.snapshot.metal3_machine.metadata.name_str());
-    if is_ours && pass.snapshot.surplus.is_empty() {
-        super::left_behind::release_claim(&mut pass.others, claim);
+/// The claim of an earlier machine of this name is let go if the end of that machine was seen and no host of it is left:
+/// until then its addresses are in use. Any other claim of this name stays: it may be the machine's own from before a
+/// restore, which gives new uids.
+fn wait_for_foreign_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> String {
+    let snapshot = pass.snapshot;
+    let name = claim.metadata.name_str();
+    if snapshot.claim_is_of_former_machine {
+        if snapshot.surplus.is_empty() && snapshot.held.is_empty() {
+            super::left_behind::release_claim(&mut pass.others, claim);
+        }
+        return format!(
+            "Metal3DataClaim {name}, which belongs to an earlier machine of this name, to be gone"
+        );
     }
+    let uid = snapshot.metal3_machine.metadata.uid_str();
+    format!(
+        "Metal3DataClaim {name}, whose owner has another uid than this machine. If it is the claim of this machine, set \
+         uid of its owner reference to {uid}; if not, delete it"
+    )
 }
 
 /// A claim that was deleted before it was served is let go, so that a new one can be made.

@@ -174,6 +174,19 @@ impl<'a> Pass<'a> {
         End::Done
     }
 
+    /// Passes once an absence is proven, or the server has shown the object. What cannot be proven is said by `say`, and
+    /// asked again later.
+    pub(super) fn prove(&mut self, question: Question, say: fn(&mut Status<'_>, &str)) -> Step {
+        let live = &self.snapshot.live;
+        if !live.has_answered(&question) {
+            return Err(self.ask(question));
+        }
+        let Some(doubt) = live.doubt(&question) else { return Ok(()) };
+        let message = format!("it is not proven that {question} is gone: {doubt}");
+        say(&mut self.status(), &message);
+        Err(End::After(doubt.retry_after()))
+    }
+
     /// Owner Machine and Cluster must be there.
     fn owners(&mut self) -> Step<(&'a Machine, &'a Cluster)> {
         let snapshot = self.snapshot;

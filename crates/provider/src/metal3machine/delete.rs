@@ -57,26 +57,52 @@ fn pause_first(pass: &mut Pass<'_>) -> Step {
 /// Only the server itself can say that no host is held: a cache may not have seen the claim yet.
 fn confirm_that_no_host_is_held(pass: &mut Pass<'_>) -> Step {
     let snapshot = pass.snapshot;
-    let held = |host: &&Arc<BareMetalHost>| snapshot.ownership(host) == Ownership::Ours;
-    if snapshot.host.iter().chain(&snapshot.surplus).any(|host| held(&host)) {
+    if hosts(snapshot).any(|host| snapshot.ownership(host) == Ownership::Ours) {
         return Ok(());
     }
     let question = match known_host(&snapshot.metal3_machine) {
         Ok(Some(name)) => Question::Host(name),
         _ => Question::Hosts,
     };
-    if snapshot.live.has_answered(&question) { Ok(()) } else { Err(pass.ask(question)) }
+    pass.prove(question, |status, why| status.deleting(reason::DELETION_FAILED, why))
+}
+
+/// Every host that names this machine, and the one that it knows as its own.
+fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = &Arc<BareMetalHost>> {
+    snapshot.host.iter().chain(&snapshot.surplus).chain(&snapshot.held)
+}
+
+/// The deletion of the definition of Metal3Machines marks every machine as deleted, though nobody wants the hosts wiped.
+/// Before a host is cleared the server must say that the definition stays.
+fn confirm_that_the_kind_stays(pass: &mut Pass<'_>) -> Step {
+    let question = Question::Definition;
+    if !pass.snapshot.live.has_answered(&question) {
+        return Err(pass.ask(question));
+    }
+    if pass.snapshot.live.doubt(&question).is_none() {
+        return Ok(());
+    }
+    let message = "the CustomResourceDefinition of Metal3Machine is being deleted, and this machine with it; its host is left \
+                   as it is. Back up the Metal3Machines, remove their finalizers, install the definition again and \
+                   restore them";
+    pass.event_with_status(true, event::HOST_REFUSED, message.to_owned());
+    pass.status().deleting(reason::DELETION_FAILED, message);
+    Err(End::WaitFor(message.to_owned()))
 }
 
 /// Every host that names this machine must be let go before the machine may go.
 fn release_hosts(pass: &mut Pass<'_>) -> Step {
     confirm_that_no_host_is_held(pass)?;
     let snapshot = pass.snapshot;
+    let steps: Vec<_> = hosts(snapshot).map(|host| (host, release_step_of(snapshot, host))).collect();
+    if steps.iter().any(|(_, step)| matches!(step, ReleaseStep::Clear(_))) {
+        confirm_that_the_kind_stays(pass)?;
+    }
     unlabel_bmc_secret(pass);
     let mut again = false;
     let (mut waits, mut lost) = (None, None);
-    for host in snapshot.host.iter().chain(&snapshot.surplus) {
-        match release_step_of(snapshot, host) {
+    for (host, step) in steps {
+        match step {
             ReleaseStep::NotOurs => lost = lost.or_else(|| why_it_stays(snapshot, host)),
             ReleaseStep::Clear(patch) => {
                 push(&mut pass.others, host, patch);

@@ -13,8 +13,17 @@ use crate::{
     belonging::of_another_than, context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER,
 };
 
-/// Releases the claim of a machine that is gone, once no host names the machine any more.
+/// Releases the claim of a machine that is gone, once no host names the machine any more. Both are proven: a host that
+/// still runs uses the addresses of the claim.
 pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
+    if abandoned_claim(context, key).is_none() {
+        return Outcome::Settled;
+    }
+    // A host that names the machine may belong to another one; the plan tells.
+    let hosts = context.prove_none_left(&key.namespace, &HOSTS_BY_CONSUMER, &key.to_string()).await;
+    if let Err(unproven) = hosts {
+        return unproven;
+    }
     let plan = || {
         let mut plan = Plan::done();
         if let Some(claim) = abandoned_claim(context, key) {

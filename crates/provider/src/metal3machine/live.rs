@@ -1,53 +1,61 @@
 //! Questions that a cache must not answer: what it does not show may be there all the same.
 //!
 //! A decision that rests on an absence, or that needs more of an object than is cached, names its question; the
-//! server is asked, the answer enters the cache, and the decision is made anew.
+//! server is asked, the answer enters the cache, and the decision is made anew. What is not proven is a [`Doubt`].
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeMap, fmt};
 
 use capm3_api::{
-    metadata::MetadataExt,
     neighbours::{BareMetalHost, MachineSet},
     v1beta2::{Metal3Machine, Metal3MachineTemplate},
-    vocabulary::label,
 };
-use capm3_engine::{ActError, ApiError, ObjectKey, Reader, ResourceKind};
+use capm3_engine::{
+    ActError, ApiError, ObjectKey, ResourceKind,
+    absence::{Doubt, Verdict, is_definition_deleting},
+};
 use serde_json::Value;
 
-use crate::context::Context;
+use crate::{context::Context, indexes::HOSTS_BY_CONSUMER};
 
-/// What must be read from the server itself.
+/// What must be asked of the server itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    /// The host of this name, which the machine has recorded.
+    /// Whether the host of this name, which the machine has recorded, is gone.
     Host(String),
-    /// Every host of the machine's cluster: one of them may name the machine.
+    /// Whether no host names the machine.
     Hosts,
-    /// The Metal3MachineTemplate of this name.
+    /// Whether the Metal3MachineTemplate of this name is gone.
     Template(String),
-    /// The MachineSet of this name, by which the machine is known to be one that hosts are kept for.
+    /// Whether the MachineSet of this name is gone, by which the machine is known to be one that hosts are kept for.
     MachineSet(String),
+    /// Whether the definition of Metal3Machines is being deleted, and this machine only with it.
+    Definition,
     /// The host of this name with its whole status, of which the cache keeps a part.
     WholeHost(String),
 }
 
-/// What was read from the server itself during one look.
+/// What was asked of the server itself during one pass.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
-    answered: BTreeSet<Question>,
+    answers: BTreeMap<Question, Option<Doubt>>,
     whole_host: Option<Value>,
     trusts_the_reader: bool,
 }
 
 impl Live {
-    /// For a reader whose word is final: files, or a look that acts on nothing.
+    /// For a reader whose word is final: files, or a pass that acts on nothing.
     pub fn trusting_the_reader() -> Self {
         Self { trusts_the_reader: true, ..Self::default() }
     }
 
     /// Whether the server has answered this, so that the cache holds its answer.
     pub fn has_answered(&self, question: &Question) -> bool {
-        self.trusts_the_reader || self.answered.contains(question)
+        self.trusts_the_reader || self.answers.contains_key(question)
+    }
+
+    /// Why the answer to a question proves nothing.
+    pub fn doubt(&self, question: &Question) -> Option<&Doubt> {
+        self.answers.get(question)?.as_ref()
     }
 
     /// The host as stored, if it was asked for and is there.
@@ -55,12 +63,27 @@ impl Live {
         self.whole_host.as_ref()
     }
 
-    /// Takes the answer in.
-    pub fn answer(&mut self, question: Question, whole_host: Option<Value>) {
-        if matches!(question, Question::WholeHost(_)) {
-            self.whole_host = whole_host;
+    /// Takes the answer to a question about an absence in.
+    pub fn answer(&mut self, question: Question, doubt: Option<Doubt>) {
+        self.answers.insert(question, doubt);
+    }
+
+    /// Takes the host in as it is stored.
+    pub fn answer_whole_host(&mut self, name: String, host: Option<Value>) {
+        self.whole_host = host;
+        self.answer(Question::WholeHost(name), None);
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(name) | Self::WholeHost(name) => write!(f, "BareMetalHost {name}"),
+            Self::Hosts => f.write_str("every BareMetalHost that names this machine"),
+            Self::Template(name) => write!(f, "Metal3MachineTemplate {name}"),
+            Self::MachineSet(name) => write!(f, "MachineSet {name}"),
+            Self::Definition => f.write_str("the CustomResourceDefinition of Metal3Machine"),
         }
-        self.answered.insert(question);
     }
 }
 
@@ -72,6 +95,7 @@ impl Question {
             Self::Hosts => format!("list BareMetalHosts of namespace {namespace}"),
             Self::Template(name) => format!("read Metal3MachineTemplate {namespace}/{name}"),
             Self::MachineSet(name) => format!("read MachineSet {namespace}/{name}"),
+            Self::Definition => "read the CustomResourceDefinition of Metal3Machine".to_owned(),
         }
     }
 }
@@ -85,48 +109,29 @@ pub(super) async fn ask(
 ) -> Result<(), ActError> {
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
     let failed = |source: ApiError| ActError { what: question.aim(&key.namespace), source };
-    let mut whole_host = None;
-    match &question {
-        Question::Host(name) | Question::WholeHost(name) => {
-            whole_host = context.read_live::<BareMetalHost>(&here(name)).await.map_err(failed)?;
+    let verdict = match &question {
+        Question::WholeHost(name) => {
+            let host = context.read_live::<BareMetalHost>(&here(name)).await.map_err(failed)?;
+            live.answer_whole_host(name.clone(), host);
+            return Ok(());
         }
-        Question::Template(name) => {
-            context.read_live::<Metal3MachineTemplate>(&here(name)).await.map_err(failed)?;
+        Question::Host(name) => context.prove_absent::<BareMetalHost>(&here(name)).await,
+        Question::Template(name) => context.prove_absent::<Metal3MachineTemplate>(&here(name)).await,
+        Question::MachineSet(name) => context.prove_absent::<MachineSet>(&here(name)).await,
+        Question::Hosts => context.prove_none(&key.namespace, &HOSTS_BY_CONSUMER, &key.to_string()).await,
+        Question::Definition => {
+            let kind = ResourceKind::of::<Metal3Machine>();
+            let is_deleting = is_definition_deleting(&context.client, &kind).await;
+            is_deleting.map(|is_deleting| match is_deleting {
+                true => Verdict::Unknown(Doubt::DefinitionDeleting),
+                false => Verdict::Present,
+            })
         }
-        Question::MachineSet(name) => {
-            context.read_live::<MachineSet>(&here(name)).await.map_err(failed)?;
-        }
-        Question::Hosts => list_hosts(context, key).await.map_err(failed)?,
-    }
-    live.answer(question, whole_host);
+    };
+    let doubt = match verdict.map_err(failed)? {
+        Verdict::Unknown(doubt) => Some(doubt),
+        Verdict::Gone | Verdict::Present => None,
+    };
+    live.answer(question, doubt);
     Ok(())
-}
-
-/// A claim comes with the label of the cluster, so the hosts of the cluster are all that can name the machine.
-async fn list_hosts(context: &Context, key: &ObjectKey) -> Result<(), ApiError> {
-    let kind = ResourceKind::of::<BareMetalHost>();
-    let machine = context.caches.get::<Metal3Machine>(key);
-    let cluster = machine.as_ref().and_then(|machine| machine.metadata.label(label::CLUSTER_NAME));
-    let selector = cluster.map(|cluster| format!("{}={cluster}", label::CLUSTER_NAME));
-    let mut token: Option<String> = None;
-    loop {
-        let page = context.client.list_selected::<Value>(
-            &kind,
-            &key.namespace,
-            selector.as_deref(),
-            token.as_deref(),
-        );
-        let page = page.await?;
-        for mut host in page.items {
-            // Items of a list carry no kind; the cache does not need it either.
-            if let Some(host) = host.as_object_mut() {
-                host.remove("kind");
-            }
-            context.caches.feed(&kind, host);
-        }
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(next) => token = Some(next),
-            None => return Ok(()),
-        }
-    }
 }

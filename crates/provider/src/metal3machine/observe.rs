@@ -12,7 +12,7 @@ use capm3_api::{
         MachineDeployment, MachineSet, Node, SecretMetadata,
     },
     v1beta2::{
-        Initialization, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
+        GROUP, Initialization, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
         Metal3MachineTemplate,
     },
     vocabulary::{finalizer, label},
@@ -55,8 +55,10 @@ pub struct Snapshot {
     pub template: Option<Arc<Metal3MachineTemplate>>,
     /// The host of this machine: the one it consumes, else the one that its provider ID or its annotation names.
     pub host: Option<Arc<BareMetalHost>>,
-    /// Further hosts that name this machine as their consumer, and hosts of an earlier machine of its name.
+    /// Hosts without image that name this machine as their consumer, while it is known to have another one.
     pub surplus: Vec<Arc<BareMetalHost>>,
+    /// Further hosts that name this machine and are left as they are, such as one in use that it has no record of.
+    pub held: Vec<Arc<BareMetalHost>>,
     /// Hosts that this machine could take, has recorded or is named by, and that belong to another machine: their names,
     /// and its.
     pub of_others: BTreeMap<String, String>,
@@ -70,6 +72,8 @@ pub struct Snapshot {
     pub ahead: usize,
     /// The claim of this machine's name.
     pub claim: Option<Arc<Metal3DataClaim>>,
+    /// Whether the claim is of an earlier machine of this name, whose end was seen.
+    pub claim_is_of_former_machine: bool,
     /// The data template that the claim waits for, if there is none of that name.
     pub missing_data_template: Option<ObjectKey>,
     /// Data templates that a claim may come to name and whose controller holds them, where there is no claim yet.
@@ -194,7 +198,8 @@ fn offer_every_host(reader: &impl Reader, snapshot: &mut Snapshot, key: &ObjectK
         return;
     }
     let mut hosts = reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace);
-    hosts.retain(|host| !snapshot.surplus.iter().any(|other| other.key() == host.key()));
+    let own = snapshot.surplus.iter().chain(&snapshot.held);
+    hosts.retain(|host| !own.clone().any(|other| other.key() == host.key()));
     for host in hosts.iter().filter(|host| could_be_taken(host)) {
         if let Some(other) = of_another(reader, &snapshot.metal3_machine, host) {
             snapshot.of_others.insert(host.metadata.name_str().to_owned(), other);
@@ -215,6 +220,7 @@ fn the_host_to_take(
     let booked = reuse.as_ref().map(|label| format!("{}/{label}", key.namespace));
     if booked.is_some_and(|booked| reader.count(&BOOKED_HOSTS_BY_LABEL, &booked) > 0)
         || !snapshot.surplus.is_empty()
+        || !snapshot.held.is_empty()
     {
         return None;
     }
@@ -248,7 +254,7 @@ fn observe_all_but_candidates(
         .as_ref()
         .and_then(|c| c.spec.infrastructure_ref.as_ref()?.name.clone())
         .and_then(|name| reader.get::<Metal3Cluster>(&here(&name)));
-    let Holdings { host, surplus, of_others } = find_hosts(reader, &metal3_machine, key);
+    let Holdings { host, surplus, held, of_others } = find_hosts(reader, &metal3_machine, key);
     let bmc_secret = host.as_ref().and_then(|host| host.spec.bmc.credentials_name.as_deref());
     let bmc_secret: Option<Arc<SecretMetadata>> =
         bmc_secret.filter(|name| !name.is_empty()).and_then(|name| reader.get(&here(name)));
@@ -279,12 +285,14 @@ fn observe_all_but_candidates(
         template,
         host,
         surplus,
+        held,
         of_others,
         bmc_secret,
         bmc_secret_is_shared,
         candidates: Vec::new(),
         ahead: 0,
         missing_data_template: claim.as_deref().and_then(|claim| missing_data_template(reader, claim)),
+        claim_is_of_former_machine: claim.as_deref().is_some_and(|claim| is_of_former_machine(reader, claim)),
         claim,
         held_data_templates,
         data,
@@ -406,6 +414,16 @@ fn is_in_use(reader: &impl Reader, host: &BareMetalHost) -> bool {
     let machine = consumer
         .and_then(|name| reader.get::<Metal3Machine>(&ObjectKey::new(host.metadata.namespace_str(), name)));
     machine.is_some_and(|machine| !machine.metadata.is_deleting())
+}
+
+/// Whether the machine that owns a claim is known to be gone. A uid that differs says nothing: a move or a restore gives
+/// new ones.
+fn is_of_former_machine(reader: &impl Reader, claim: &Metal3DataClaim) -> bool {
+    let owner = claim.metadata.owner(GROUP, Metal3Machine::API.kind);
+    owner.is_some_and(|owner| {
+        let key = ObjectKey::new(claim.metadata.namespace_str(), &owner.name);
+        reader.is_known_gone::<Metal3Machine>(&key, Some(&owner.uid))
+    })
 }
 
 /// The template that a claim waits for, if there is none of that name.

@@ -81,6 +81,8 @@ fn ready_to_choose() -> Snapshot {
         template: None,
         host: None,
         surplus: vec![],
+        held: vec![],
+        claim_is_of_former_machine: false,
         of_others: Default::default(),
         bmc_secret: None,
         bmc_secret_is_shared: false,
@@ -103,7 +105,8 @@ fn ready_to_choose() -> Snapshot {
 /// A server that has answered what decisions about absences ask for.
 fn answered() -> Live {
     let mut live = Live::default();
-    for question in [Question::Template("t".into()), Question::Hosts, Question::Host("h".into())] {
+    let absences = [Question::Template("t".into()), Question::Hosts, Question::Host("h".into())];
+    for question in absences.into_iter().chain([Question::Definition]) {
         live.answer(question, None);
     }
     live

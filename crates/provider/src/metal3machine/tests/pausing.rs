@@ -15,7 +15,7 @@ fn whole_host() -> Value {
 
 fn answered_with(host: Value) -> Live {
     let mut live = answered();
-    live.answer(Question::WholeHost("h".into()), Some(host));
+    live.answer_whole_host("h".into(), Some(host));
     live
 }
 

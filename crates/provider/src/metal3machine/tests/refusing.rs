@@ -21,7 +21,7 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
     };
     let whole = || {
         let mut live = answered();
-        live.answer(Question::WholeHost("h".into()), Some(host("h", json!({}))));
+        live.answer_whole_host("h".into(), Some(host("h", json!({}))));
         live
     };
     let woken =

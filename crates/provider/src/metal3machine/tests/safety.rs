@@ -1,6 +1,8 @@
 //! What a machine must never do: forget a host, take what is another's, or decide from what the cache does not show.
 
-use capm3_api::vocabulary::label;
+use capm3_api::{neighbours::BareMetalHost, vocabulary::label};
+
+use capm3_engine::absence::Doubt;
 
 use super::*;
 
@@ -61,36 +63,89 @@ fn claim_of_another(finalizers: Value) -> Value {
 }
 
 #[test]
-fn a_claim_of_a_predecessor_is_let_go_after_its_hosts_and_never_used() {
+fn a_claim_of_a_former_machine_is_let_go_after_its_hosts_and_never_used() {
     let templated = || with_machine(with_host(json!({})), json!({"spec": {"dataTemplate": {"name": "dt"}}}));
     let claim = || Some(read(claim_of_another(json!([finalizer::MACHINE, finalizer::DATA_CLAIM]))));
-    let decision = decide(&Snapshot { claim: claim(), ..templated() }, "t");
+    let ended = || Snapshot { claim: claim(), claim_is_of_former_machine: true, ..templated() };
+    let decision = decide(&ended(), "t");
     assert!(kinds(&decision).contains(&"delete Metal3DataClaim m".to_owned()), "{:?}", kinds(&decision));
     assert!(!kinds(&decision).iter().any(|w| w.starts_with("create")));
     assert_eq!(condition_of(&decision, condition::ASSOCIATE_META_DATA).0, "False");
-    let used = read(host(
-        "a",
-        json!({"spec": {"image": {"url": "http://i"}, "consumerRef": consumed_by("m")["spec"]["consumerRef"]}}),
-    ));
-    let first_the_host = decide(&Snapshot { claim: claim(), surplus: vec![used], ..templated() }, "t");
+    let first_the_host = decide(&Snapshot { held: vec![used_by_m("a")], ..ended() }, "t");
     assert!(
         !kinds(&first_the_host).iter().any(|w| w.contains("Metal3DataClaim")),
         "its addresses are in use"
     );
+    let only_another_uid = decide(&Snapshot { claim_is_of_former_machine: false, ..ended() }, "t");
+    assert!(!kinds(&only_another_uid).iter().any(|w| w.contains("Metal3DataClaim")), "as after a restore");
+    let End::WaitFor(what) = only_another_uid.plan.end else { panic!("waits") };
+    assert!(what.contains("whose owner has another uid"), "{what}");
+}
+
+/// A host in use that names the machine `m`.
+fn used_by_m(name: &str) -> Arc<BareMetalHost> {
+    read(host(
+        name,
+        json!({"spec": {"image": {"url": "http://i"}, "consumerRef": consumed_by("m")["spec"]["consumerRef"]},
+            "status": {"provisioning": {"state": "provisioned"}}}),
+    ))
 }
 
 #[test]
-fn what_an_earlier_machine_of_this_name_left_in_use_is_wiped_and_not_taken() {
-    let used = read(host(
-        "old",
-        json!({"spec": {"image": {"url": "http://i"}, "consumerRef": consumed_by("m")["spec"]["consumerRef"]},
-            "status": {"provisioning": {"state": "provisioned"}}}),
-    ));
-    let snapshot = Snapshot { surplus: vec![used], ..ready_to_choose() };
+fn a_host_in_use_without_a_record_is_neither_cleared_nor_used_and_no_other_is_taken() {
+    let snapshot = Snapshot { held: vec![used_by_m("old")], ..ready_to_choose() };
     let decision = decide(&snapshot, "t");
-    assert_eq!(kinds(&decision), ["patch BareMetalHost old", "patch BareMetalHost h"]);
-    let text = decision.plan.to_string();
-    assert!(text.contains("metal3/old {\"spec\":{\"image\":null"), "{text}");
+    assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
+    let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    assert!(what.contains("host old names this machine and is in use"), "{what}");
+    assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).0, "False");
+    let said = patched(&decision, "Metal3Machine", "/status/userData");
+    assert_eq!(said, Value::Null, "the name of its user data is no record of a host");
+    let ends = decide(&deleting(snapshot), "t").plan.to_string();
+    assert!(
+        ends.contains("metal3/old {\"spec\":{\"image\":null"),
+        "the deletion of the machine releases it: {ends}"
+    );
+}
+
+#[test]
+fn a_machine_without_a_record_whose_claim_is_there_takes_no_other_host() {
+    let decision = decide(&Snapshot { claim: Some(read(own_claim(json!({})))), ..ready_to_choose() }, "t");
+    assert!(!kinds(&decision).iter().any(|write| write.contains("BareMetalHost")), "{:?}", kinds(&decision));
+    let End::WaitFor(what) = decision.plan.end else { panic!("waits") };
+    assert!(what.contains("Metal3DataClaim m shows that this machine had a host"), "{what}");
+}
+
+#[test]
+fn an_absence_that_is_not_proven_holds_the_machine_and_says_why() {
+    let doubted = |question: Question, snapshot: Snapshot| {
+        let mut live = answered();
+        live.answer(question, Some(Doubt::NotServed));
+        decide(&Snapshot { live, ..snapshot }, "t")
+    };
+    let no_host = Snapshot { candidates: vec![], ..deleting(ready_to_choose()) };
+    let held = doubted(Question::Hosts, no_host);
+    assert!(matches!(held.plan.end, End::After(_)));
+    assert!(!kinds(&held).contains(&"patch Metal3Machine m".to_owned()), "the finalizer stays");
+    let templated = json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}});
+    let unclaimed = doubted(Question::Template("t".into()), with_machine(with_host(json!({})), templated));
+    assert!(!kinds(&unclaimed).iter().any(|write| write.starts_with("create")), "{:?}", kinds(&unclaimed));
+    let said = unclaimed.plan.to_string();
+    assert!(said.contains("it is not proven that Metal3MachineTemplate t is gone"), "{said}");
+}
+
+/// The deletion of the definition marks every machine as deleted.
+#[test]
+fn no_host_is_cleared_while_the_definition_of_machines_is_being_deleted() {
+    let full = || deleting(with_host(json!({"spec": {"online": true, "image": {"url": "http://i"}}})));
+    assert_eq!(decide(&unanswered(full()), "t").ask, Some(Question::Definition));
+    let mut live = answered();
+    live.answer(Question::Definition, Some(Doubt::DefinitionDeleting));
+    let held = decide(&Snapshot { live, ..full() }, "t");
+    assert!(!kinds(&held).iter().any(|write| write.contains("BareMetalHost")), "{:?}", kinds(&held));
+    let text = held.plan.to_string();
+    assert!(text.contains("CustomResourceDefinition of Metal3Machine is being deleted"), "{text}");
+    assert!(held.plan.events.iter().any(|event| event.warning), "{text}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A host that an earlier machine of the same name has left behind.
+//! A host in use that the machine which it names has no record of.
 
 use capm3_api::{
     conditions::is_true,
@@ -14,18 +14,18 @@ use super::{
     known::{has_user_data_of, is_identified},
 };
 
-/// Whether a host that names this machine was really used by an earlier machine of that name: the consumer reference
-/// has no uid, but what is on the disk tells. This machine writes its record of the host before it puts anything
-/// there, so a host in use that the machine knows nothing of is not its own, and what runs there must be wiped first.
+/// Whether a host that names this machine is in use and the machine has no record of it. A machine writes its record
+/// before it puts anything on a host, so such a host was used by an earlier machine of that name, or the machine comes from
+/// a backup that is older than its claim. Nobody can tell which: such a host is neither used nor cleared.
 ///
 /// ```
-/// use capm3_domain::host::is_of_predecessor;
+/// use capm3_domain::host::is_in_use_unrecorded;
 ///
 /// let host = serde_json::from_str(r#"{"metadata": {"name": "h"}, "spec": {"image": {"url": "http://i"}}}"#).unwrap();
 /// let machine = serde_json::from_str(r#"{"metadata": {"name": "m"}}"#).unwrap();
-/// assert!(is_of_predecessor(&machine, &host));
+/// assert!(is_in_use_unrecorded(&machine, &host));
 /// ```
-pub fn is_of_predecessor(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
+pub fn is_in_use_unrecorded(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
     in_use(host) && !is_known(machine, host)
 }
 
@@ -56,11 +56,14 @@ mod tests {
         for (key, value) in host.as_object().unwrap() {
             object[key] = value.clone();
         }
-        is_of_predecessor(&serde_json::from_value(machine).unwrap(), &serde_json::from_value(object).unwrap())
+        is_in_use_unrecorded(
+            &serde_json::from_value(machine).unwrap(),
+            &serde_json::from_value(object).unwrap(),
+        )
     }
 
     #[test]
-    fn a_host_in_use_that_the_machine_knows_nothing_of_is_its_predecessors() {
+    fn a_host_in_use_is_unrecorded_if_nothing_on_the_machine_tells_of_it() {
         let used = json!({"spec": {"image": {"url": "http://i"}}});
         let cleaning = json!({"status": {"provisioning": {"state": "deprovisioning"}}});
         let filled = json!({"spec": {"image": {"url": "http://i"}, "userData": {"name": "boot"}}});
