@@ -16,6 +16,15 @@ pub const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
 /// A running manager; dropping it kills it.
 pub struct Manager(Child);
 
+/// Where a manager that is asked for its health listens, and what else it is told.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Port of its health on loopback.
+    pub health: u16,
+    /// Further arguments.
+    pub arguments: &'static [&'static str],
+}
+
 /// Builds the binary and says where it is.
 pub fn build() -> Result<PathBuf> {
     // As this program was built, so that nothing is built twice.
@@ -32,13 +41,20 @@ pub fn build() -> Result<PathBuf> {
 impl Manager {
     /// Starts a manager for the server; its logs go to the server's folder.
     pub fn start(binary: &Path, server: &Server) -> Result<Self> {
+        // Any free port: nobody asks for its health.
+        Self::start_asked(binary, server, &Asked { health: 0, arguments: &[] })
+    }
+
+    /// The same for one that is asked for its health.
+    pub fn start_asked(binary: &Path, server: &Server, asked: &Asked) -> Result<Self> {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(server.log("manager"))?;
         let child = Command::new(binary)
             .arg("manager")
             .arg("--kubeconfig")
             .arg(server.kubeconfig())
-            // Any free port: nobody asks for its health.
-            .args(["--enable-ipam", "--logging-format=json", "--health-addr=127.0.0.1:0"])
+            .args(["--enable-ipam", "--logging-format=json"])
+            .arg(format!("--health-addr=127.0.0.1:{}", asked.health))
+            .args(asked.arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -54,9 +70,14 @@ impl Manager {
 
     /// Ends it without a word, as a crash would, and starts another.
     pub fn kill_and_restart(&mut self, binary: &Path, server: &Server) -> Result<()> {
+        self.kill_and_restart_asked(binary, server, &Asked { health: 0, arguments: &[] })
+    }
+
+    /// The same for one that is asked for its health.
+    pub fn kill_and_restart_asked(&mut self, binary: &Path, server: &Server, asked: &Asked) -> Result<()> {
         self.0.kill()?;
         self.0.wait()?;
-        *self = Self::start(binary, server)?;
+        *self = Self::start_asked(binary, server, asked)?;
         Ok(())
     }
 }

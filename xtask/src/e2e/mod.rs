@@ -1,9 +1,10 @@
 //! `cargo xtask real e2e`: the three racks on a real API server and on the embedded one, at the same time, with the
 //! manager and the world as two clients of each.
 //!
-//! Up, rest, scale with the manager killed in the middle, scale down, delete. After each step the rows must be right,
+//! Up, rest, scale with the manager killed in the middle, scale down, a version that is not served, delete. After each step the rows must be right,
 //! nothing may be used twice, and every object must be the same on both servers but for what [`mask`] lists.
 
+mod absence;
 mod judge;
 mod manager;
 mod mask;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use capm3_lab::manifests::Manifest;
 use serde_json::{Value, json};
 
-use super::{Manager, Server, Stage, judge, mask};
+use super::{Manager, Server, Stage, absence, judge, mask};
 use crate::{compare::Objects, repo};
 
 /// How long the manager is watched at rest.
@@ -62,6 +62,8 @@ async fn steps(server: &Server, binary: &Path) -> Result<Vec<Checkpoint>> {
     judge::racks(&stage.report().await?, 5)?;
     checkpoints.push(checkpoint(&stage, "scaled down").await?);
     say("scaled down: 5 machines are left");
+    absence::run(&stage, &mut manager, binary, server).await?;
+    judge::racks(&stage.report().await?, 5)?;
     stage.delete_cluster().await?;
     stage.until_nothing_is_left().await?;
     judge::hosts_are_free(&stage.report().await?)?;

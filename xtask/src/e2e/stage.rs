@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail, ensure};
 use capm3_api::vocabulary::annotation;
-use capm3_engine::{ApiClient, Clock, Detail, ObjectKey, ResourceKind, client::over_network};
+use capm3_engine::{
+    ApiClient, Clock, Detail, ObjectKey, ResourceKind,
+    client::{Deletion, over_network},
+};
 use capm3_lab::{
     manifests::Manifest,
     report::{KINDS, Report, report_of},
@@ -182,10 +185,46 @@ impl Stage {
         Ok(())
     }
 
+    /// The specs of all hosts by name.
+    pub async fn host_specs(&self) -> Result<BTreeMap<String, Value>> {
+        let hosts = self.list("BareMetalHost").await?;
+        let named = |host: &Value| host.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
+        Ok(hosts.iter().filter_map(|host| Some((named(host)?, host.get("spec")?.clone()))).collect())
+    }
+
+    /// Messages of the events of a reason.
+    pub async fn events(&self, reason: &str) -> Result<Vec<String>> {
+        let kind = ResourceKind {
+            group: String::new(),
+            version: "v1".to_owned(),
+            kind: "Event".to_owned(),
+            plural: "events".to_owned(),
+        };
+        let page = self.client.list_page::<Value>(&kind, NAMESPACE, Detail::Whole, None).await?;
+        let of_reason = page.items.into_iter().filter(|event| event["reason"] == reason);
+        Ok(of_reason.filter_map(|event| event["message"].as_str().map(str::to_owned)).collect())
+    }
+
+    /// Serves the stored version of Metal3Machines or not.
+    pub async fn serve_machines(&self, is_served: bool) -> Result<()> {
+        let kind = self.kind("Metal3Machine")?;
+        let (definitions, key) = (ResourceKind::definitions(), kind.definition_key());
+        let definition = self.client.get::<Value>(&definitions, &key).await?.context("no CRD")?;
+        let mut versions = definition["spec"]["versions"].clone();
+        for version in versions.as_array_mut().into_iter().flatten() {
+            if version["name"] == kind.version.as_str() {
+                version["served"] = is_served.into();
+            }
+        }
+        let patch = json!({"spec": {"versions": versions}});
+        self.client.merge_patch(&definitions, &key, None, &patch).await?;
+        if is_served { until_served(&self.client, kind).await } else { Ok(()) }
+    }
+
     pub async fn delete_cluster(&self) -> Result<()> {
         let key = ObjectKey::new(NAMESPACE, "my-cluster");
         let left = self.client.delete(self.kind("Cluster")?, &key, None).await?;
-        ensure!(left.is_some(), "a Cluster with machines went at once");
+        ensure!(matches!(left, Deletion::Held(_)), "a Cluster with machines went at once");
         Ok(())
     }
 
@@ -215,7 +254,8 @@ impl Stage {
         .await
     }
 
-    async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
+    /// Waits until something holds.
+    pub async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
         let end = tokio::time::Instant::now() + LIMIT;
         while !holds().await? {
             if tokio::time::Instant::now() > end {
