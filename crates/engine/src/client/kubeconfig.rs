@@ -3,6 +3,9 @@
 //! Takes the text, gives what the library makes of it. What a person keeps in a file may name commands and other files;
 //! what is found in a Secret may not ([`read_foreign`]): its author would make us run or send what is ours.
 
+use std::net::IpAddr;
+
+use http::Uri;
 use kube::config::{AuthInfo, Cluster, Kubeconfig, KubeconfigError};
 use thiserror::Error;
 
@@ -26,6 +29,14 @@ pub enum KubeconfigProblem {
         "it names a command or a file ({0}), which is not used from a Secret: it must hold its certificates and credentials itself"
     )]
     Reaches(&'static str),
+    /// It asks for something that there is not.
+    #[error("it sets {0}, which is not supported: take it out, and let the server be reached without it")]
+    Unsupported(&'static str),
+    /// Everybody on the way could read its credentials.
+    #[error(
+        "its server is reached by plain http, and {0} is not sent unencrypted to another machine: the server must be https"
+    )]
+    Unencrypted(&'static str),
 }
 
 impl From<KubeconfigError> for KubeconfigProblem {
@@ -39,6 +50,43 @@ impl From<KubeconfigError> for KubeconfigProblem {
             other => Self::Unusable(other),
         }
     }
+}
+
+/// Whether the cluster of a context can be reached as the kubeconfig says. Without a name it is the current context.
+pub(super) fn check_cluster(kubeconfig: &Kubeconfig, context: Option<&str>) -> Result<(), KubeconfigProblem> {
+    let context = context.or(kubeconfig.current_context.as_deref());
+    let named = kubeconfig.contexts.iter().find(|it| Some(it.name.as_str()) == context);
+    let name = named.and_then(|it| it.context.as_ref()).map(|context| &context.cluster);
+    let cluster = kubeconfig.clusters.iter().find(|it| Some(&it.name) == name);
+    match cluster.and_then(|it| it.cluster.as_ref()).and_then(|cluster| cluster.proxy_url.as_deref()) {
+        // An empty one is none, as kubectl has it.
+        None | Some("") => Ok(()),
+        Some(_) => Err(KubeconfigProblem::Unsupported("cluster.proxy-url")),
+    }
+}
+
+/// Whether credentials go to that server only where nobody else can read them. Certificates prove who we are without
+/// being told.
+pub(super) fn check_credentials(server: &Uri, user: &AuthInfo) -> Result<(), KubeconfigProblem> {
+    if server.scheme_str() == Some("https") || server.host().is_some_and(is_this_machine) {
+        return Ok(());
+    }
+    let fields = [
+        ("user.token", user.token.is_some()),
+        ("user.tokenFile", user.token_file.is_some()),
+        ("user.password", user.username.is_some() && user.password.is_some()),
+        ("user.exec", user.exec.is_some()),
+        ("user.auth-provider", user.auth_provider.is_some()),
+    ];
+    match fields.into_iter().find_map(|(field, is_set)| is_set.then_some(field)) {
+        Some(field) => Err(KubeconfigProblem::Unencrypted(field)),
+        None => Ok(()),
+    }
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// Reads the kubeconfig of whoever started us.
@@ -111,6 +159,81 @@ mod tests {
         assert!(told.starts_with("its certificates or keys cannot be used"), "{told}");
         let bytes = format!("{:?}", "neverprintme".as_bytes());
         assert!(!told.contains("neverprintme") && !told.contains(bytes.trim_matches(['[', ']'])), "{told}");
+    }
+
+    /// A secret and a file of one's own are held to the same.
+    #[tokio::test]
+    async fn a_proxy_is_refused_by_its_field_where_it_would_be_used() {
+        for (line, is_refused) in [
+            ("proxy-url: http://192.0.2.9:3128", true),
+            ("proxy-url: socks5://192.0.2.9:1080", true),
+            ("proxy-url: ''", false),
+            ("", false),
+        ] {
+            let text = kubeconfig(line, "");
+            let own = super::super::over_network(&text, None, "test").await.map(|_| ());
+            let foreign = super::super::over_network_by_secret(&text, "test").await.map(|_| ());
+            for result in [own, foreign] {
+                assert_eq!(result.is_err(), is_refused, "{line}: {result:?}");
+                if let Err(error) = result {
+                    let told = error.to_string();
+                    assert!(told.contains("cluster.proxy-url") && !told.contains("192.0.2.9"), "{told}");
+                }
+            }
+        }
+        let other = kubeconfig("", "").replace(
+            "users:",
+            "- name: other\n  cluster: {server: 'https://192.0.2.2', proxy-url: 'http://192.0.2.9:3128'}\nusers:",
+        );
+        assert!(
+            super::super::over_network(&other, None, "test").await.is_ok(),
+            "another context's is not used"
+        );
+    }
+
+    #[tokio::test]
+    async fn credentials_go_unencrypted_to_no_other_machine() {
+        let own = |server: &str, user: &str| {
+            let text = kubeconfig("", "").replace("https://192.0.2.1:6443", server);
+            text.replace("token: never-print-me", user)
+        };
+        let table = [
+            ("https://192.0.2.1:6443", "token: never-print-me", None),
+            ("http://127.0.0.1:8080", "token: never-print-me", None),
+            ("http://127.9.9.9:8080", "token: never-print-me", None),
+            ("http://[::1]:8080", "token: never-print-me", None),
+            ("http://localhost:8080", "token: never-print-me", None),
+            ("http://192.0.2.1:8080", "{}", None),
+            ("http://192.0.2.1:8080", "token: never-print-me", Some("user.token")),
+            ("http://[2001:db8::1]:8080", "token: never-print-me", Some("user.token")),
+            ("http://localhost.example.com", "token: never-print-me", Some("user.token")),
+            ("http://127.0.0.1.example.com", "token: never-print-me", Some("user.token")),
+            ("http://example.com", "{username: u, password: never-print-me}", Some("user.password")),
+            ("192.0.2.1:8080", "token: never-print-me", Some("user.token")),
+        ];
+        for (server, user, field) in table {
+            let text = own(server, user);
+            let by_file = super::super::over_network(&text, None, "test").await.map(|_| ());
+            let by_secret = super::super::over_network_by_secret(&text, "test").await.map(|_| ());
+            for result in [by_file, by_secret] {
+                match (result, field) {
+                    (Ok(()), None) => {}
+                    (Err(error), Some(field)) => {
+                        let told = format!("{error} {error:?}");
+                        assert!(told.contains(field) && told.contains("plain http"), "{server}: {told}");
+                        assert!(!told.contains("never-print-me"), "{told}");
+                    }
+                    (result, field) => panic!("{server} {user}: {result:?} instead of {field:?}"),
+                }
+            }
+        }
+        // Commands and files are only for the own kubeconfig, and are not run before this is known.
+        let command = own(
+            "http://192.0.2.1",
+            "exec: {command: /nonexistent, apiVersion: client.authentication.k8s.io/v1}",
+        );
+        let error = super::super::over_network(&command, None, "test").await.unwrap_err().to_string();
+        assert!(error.contains("user.exec"), "{error}");
     }
 
     #[test]

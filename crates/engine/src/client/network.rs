@@ -18,7 +18,7 @@ use tracing::info;
 
 use super::{
     ApiClient,
-    kubeconfig::{KubeconfigProblem, read, read_foreign},
+    kubeconfig::{KubeconfigProblem, check_cluster, check_credentials, read, read_foreign},
 };
 
 const CONNECT: Duration = Duration::from_secs(10);
@@ -59,8 +59,10 @@ async fn client(
     options: KubeConfigOptions,
     user_agent: &str,
 ) -> Result<ApiClient, NetworkError> {
+    check_cluster(&kubeconfig, options.context.as_deref())?;
     let config =
         Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(KubeconfigProblem::from)?;
+    check_credentials(&config.cluster_url, &config.auth_info)?;
     info!(server = config.cluster_url.host(), port = config.cluster_url.port_u16(), "connecting");
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
