@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::limits::LimitExceeded;
 use crate::{ObjectKey, ResourceKind};
 
 /// An answer that is not success, or no answer at all.
@@ -63,6 +64,9 @@ pub enum ApiError {
         /// What stood in the way.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The server sends more, or takes longer, than it may.
+    #[error("the server's answer exceeds a limit: {0}")]
+    LimitExceeded(#[from] LimitExceeded),
 }
 
 /// The object that a `Status` is about.
@@ -138,7 +142,7 @@ impl ApiError {
     /// It is unknown whether the server did what was asked.
     pub fn may_have_taken_effect(&self) -> bool {
         match self {
-            Self::NoAnswer { .. } | Self::Unreadable { .. } => true,
+            Self::NoAnswer { .. } | Self::Unreadable { .. } | Self::LimitExceeded(_) => true,
             Self::Refused { code, .. } => *code >= 500,
             _ => false,
         }

@@ -3,20 +3,27 @@
 //!
 //! Takes kinds, keys and JSON; gives the server's answer or an [`ApiError`] that says whether trying again helps.
 
+mod bounded;
+mod budget;
 mod error;
+mod items;
 mod kubeconfig;
+pub mod limits;
 mod network;
+mod pace;
 mod watch;
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Method, Request, header};
-use http_body_util::BodyExt;
 use kube::client::Body;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
+pub use bounded::shortened;
+pub(crate) use bounded::{in_few_words, in_time};
+pub use budget::Budget;
+pub(crate) use budget::{Guard, Hold};
 pub use error::{ApiError, Subject};
 pub use kubeconfig::KubeconfigProblem;
 pub use network::{NetworkError, over_network, over_network_by_secret};
@@ -33,6 +40,7 @@ pub struct ApiClient {
     inner: kube::Client,
     user_agent: String,
     prefix: String,
+    guard: Guard,
 }
 
 /// One page of a list.
@@ -130,7 +138,7 @@ impl<'a> Ask<'a> {
 impl ApiClient {
     /// A client over a service.
     pub fn new(inner: kube::Client, user_agent: impl Into<String>) -> Self {
-        Self { inner, user_agent: user_agent.into(), prefix: String::new() }
+        Self { inner, user_agent: user_agent.into(), prefix: String::new(), guard: Guard::OWN }
     }
 
     /// The same client for an API that is served below a path.
@@ -214,7 +222,7 @@ impl ApiClient {
         );
         let opening = self.exchange(Ask { accept: detail.accept(false), ..Ask::get(&path) });
         let response = tokio::time::timeout(ANSWER, opening).await.map_err(ApiError::transport)??;
-        Ok(WatchStream::new(response.into_body()))
+        Ok(WatchStream::new(response.into_body(), &self.guard))
     }
 
     /// Creates an object; its `apiVersion` and `kind` are filled in.
@@ -295,9 +303,8 @@ impl ApiClient {
 
     /// The whole exchange within the time limit: a request that hangs must not hold a worker for ever.
     async fn send(&self, ask: Ask<'_>) -> Result<Vec<u8>, ApiError> {
-        let exchange = async { collected(self.exchange(ask).await?).await };
-        let answer = tokio::time::timeout(ANSWER, exchange).await;
-        Ok(answer.map_err(ApiError::transport)??.into())
+        let exchange = async { bounded::answer(self.exchange(ask).await?.into_body(), &self.guard).await };
+        tokio::time::timeout(ANSWER, exchange).await.map_err(ApiError::transport)?
     }
 
     async fn exchange(&self, ask: Ask<'_>) -> Result<http::Response<Body>, ApiError> {
@@ -315,7 +322,7 @@ impl ApiClient {
             return Ok(response);
         }
         let code = response.status().as_u16();
-        Err(ApiError::from_answer(code, &collected(response).await?))
+        Err(bounded::refusal(code, response.into_body(), &self.guard).await?)
     }
 }
 
@@ -329,11 +336,6 @@ fn page_path(kind: &ResourceKind, namespace: &str, selector: Option<&str>, token
     path
 }
 
-async fn collected(response: http::Response<Body>) -> Result<Bytes, ApiError> {
-    let body = response.into_body().collect().await.map_err(ApiError::transport)?;
-    Ok(body.to_bytes())
-}
-
 impl std::fmt::Debug for ApiClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ApiClient")
@@ -345,7 +347,7 @@ impl std::fmt::Debug for ApiClient {
 
 /// Reads an answer.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(body).map_err(|source| ApiError::Unreadable { source })
+    serde_json::from_slice(body).map_err(bounded::unreadable)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use thiserror::Error;
-use tower::ServiceBuilder;
+use tower::{ServiceBuilder, timeout::Timeout, util::BoxCloneSyncService};
 use tracing::info;
 
 use super::{
@@ -23,6 +23,12 @@ use super::{
 
 const CONNECT: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// Looking up the name, the connection and the TLS handshake with a server that somebody else named.
+const CONNECT_FOREIGN: Duration = Duration::from_secs(20);
+
+/// What such a server may send ahead of what is read: a connection costs no more than that.
+const WINDOW: u32 = 128 * 1024;
 
 /// Why there is no client.
 #[derive(Debug, Error)]
@@ -46,18 +52,20 @@ pub async fn over_network(
     user_agent: &str,
 ) -> Result<ApiClient, NetworkError> {
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-    client(read(kubeconfig)?, options, user_agent).await
+    client(read(kubeconfig)?, options, user_agent, false).await
 }
 
-/// The same for a kubeconfig that was found in a Secret: it may name no commands and no files of ours.
+/// The same for a kubeconfig that was found in a Secret: it may name no commands and no files of ours, and its server may
+/// be anybody's, so that little is buffered for it.
 pub async fn over_network_by_secret(kubeconfig: &str, user_agent: &str) -> Result<ApiClient, NetworkError> {
-    client(read_foreign(kubeconfig)?, KubeConfigOptions::default(), user_agent).await
+    client(read_foreign(kubeconfig)?, KubeConfigOptions::default(), user_agent, true).await
 }
 
 async fn client(
     kubeconfig: Kubeconfig,
     options: KubeConfigOptions,
     user_agent: &str,
+    is_foreign: bool,
 ) -> Result<ApiClient, NetworkError> {
     check_cluster(&kubeconfig, options.context.as_deref())?;
     let config =
@@ -74,11 +82,19 @@ async fn client(
         .enable_http1()
         .enable_http2()
         .wrap_connector(tcp);
-    let transport: Client<_, Body> = Client::builder(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .http2_keep_alive_interval(KEEP_ALIVE)
-        .http2_keep_alive_while_idle(true)
-        .build(connector);
+    let connect_time = if is_foreign { CONNECT_FOREIGN } else { Duration::MAX };
+    let connector = BoxCloneSyncService::new(Timeout::new(connector, connect_time));
+    let mut builder = Client::builder(TokioExecutor::new());
+    builder.timer(TokioTimer::new()).http2_keep_alive_interval(KEEP_ALIVE).http2_keep_alive_while_idle(true);
+    if is_foreign {
+        builder
+            .pool_max_idle_per_host(2)
+            .http1_max_buf_size(WINDOW as usize)
+            .http2_adaptive_window(false)
+            .http2_initial_stream_window_size(WINDOW)
+            .http2_initial_connection_window_size(2 * WINDOW);
+    }
+    let transport: Client<_, Body> = builder.build(connector);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer().map_err(NetworkError::Credentials)?)

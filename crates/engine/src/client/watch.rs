@@ -8,11 +8,20 @@ use kube::client::Body;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use super::ApiError;
+use tokio::time::Instant;
+
+use super::{
+    ApiError, Guard, Hold, bounded,
+    limits::{LimitExceeded, Limits, bytes_within},
+    pace::Pace,
+};
 use crate::ObjectKey;
 
 /// Silence after which a watch counts as dead; the server was asked to end it before.
 const SILENCE: Duration = Duration::from_secs(300);
+
+/// A buffer that was larger than this is given back after use.
+const SMALL: usize = 64 * 1024;
 
 /// One event of a watch.
 #[derive(Debug)]
@@ -39,6 +48,33 @@ pub enum WatchEvent<K> {
 pub struct WatchStream {
     body: Body,
     buffer: BytesMut,
+    /// So many bytes of the buffer are known to hold no end of a line.
+    scanned: usize,
+    limits: Limits,
+    hold: Hold,
+    pace: Pace,
+    opened: Instant,
+    /// When the first byte of the current line came.
+    line_began: Option<Instant>,
+}
+
+/// What is waited for longest, and is late then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Late {
+    /// Anything at all.
+    Server,
+    /// The end of a line.
+    Line,
+    /// The end of the watch.
+    Watch,
+}
+
+/// How long to wait for the next bytes, and what is late afterwards.
+fn patience(limits: &Limits, line: Option<Duration>, watch: Duration) -> (Duration, Late) {
+    let line = line.map_or(Duration::MAX, |age| limits.line_time.saturating_sub(age));
+    let watch = limits.watch_time.saturating_sub(watch);
+    let waits = [(line, Late::Line), (watch, Late::Watch), (SILENCE, Late::Server)];
+    waits.into_iter().min_by_key(|(wait, _)| *wait).unwrap_or((SILENCE, Late::Server))
 }
 
 #[derive(Deserialize)]
@@ -61,8 +97,18 @@ struct ErrorObject {
 }
 
 impl WatchStream {
-    pub(crate) fn new(body: Body) -> Self {
-        Self { body, buffer: BytesMut::new() }
+    pub(crate) fn new(body: Body, guard: &Guard) -> Self {
+        let (limits, now) = (guard.limits, Instant::now());
+        Self {
+            body,
+            buffer: BytesMut::new(),
+            scanned: 0,
+            limits,
+            hold: guard.receiving(),
+            pace: Pace::new(limits.watch_rate, now),
+            opened: now,
+            line_began: None,
+        }
     }
 
     /// The next event; `None` when the server closed the watch.
@@ -81,33 +127,77 @@ impl WatchStream {
             }
             _ => {
                 let code = read::<ErrorObject>(object).map_or(500, |e| e.code);
-                Err(ApiError::from_answer(code, object))
+                Err(bounded::refused(code, Some(object), self.limits.error))
             }
         }
     }
 
     async fn next_line(&mut self) -> Result<Option<BytesMut>, ApiError> {
         loop {
-            if let Some(end) = self.buffer.iter().position(|b| *b == b'\n') {
-                let mut line = self.buffer.split_to(end + 1);
-                line.truncate(end);
+            if let Some(line) = self.take_line() {
+                let pause = self.pace.take(line.len(), Instant::now());
+                if !pause.is_zero() {
+                    tokio::time::sleep(pause).await;
+                }
                 if !line.is_empty() {
                     return Ok(Some(line));
                 }
                 continue;
             }
+            let now = Instant::now();
+            let (wait, late) =
+                patience(&self.limits, self.line_began.map(|began| now - began), now - self.opened);
             // Bookmarks come every minute and the server ends a watch after five: longer silence is a dead connection.
-            let frame =
-                tokio::time::timeout(SILENCE, self.body.frame()).await.map_err(ApiError::transport)?;
-            match frame {
-                None => return Ok(None),
-                Some(frame) => {
+            let frame = match (wait, late) {
+                (Duration::ZERO, _) => Err(None),
+                _ => tokio::time::timeout(wait, self.body.frame()).await.map_err(Some),
+            };
+            match (frame, late) {
+                (Ok(None), _) | (Err(_), Late::Watch) => return Ok(None),
+                (Ok(Some(frame)), _) => {
                     if let Ok(data) = frame.map_err(ApiError::transport)?.into_data() {
-                        self.buffer.extend_from_slice(&data);
+                        self.take_in(&data)?;
                     }
+                }
+                (Err(_), Late::Line) => {
+                    let limit = self.limits.line_time;
+                    return Err(LimitExceeded::Time { what: "a line of the watch", limit }.into());
+                }
+                (Err(elapsed), Late::Server) => {
+                    return Err(elapsed.map_or_else(|| ApiError::transport("silent"), ApiError::transport));
                 }
             }
         }
+    }
+
+    /// Only the last line can be incomplete, so only it counts.
+    fn take_in(&mut self, data: &[u8]) -> Result<(), ApiError> {
+        let first = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
+        bytes_within("a line of the watch", self.buffer.len() + first, self.limits.line)?;
+        self.hold.resize(self.buffer.len() + data.len())?;
+        self.buffer.extend_from_slice(data);
+        self.line_began.get_or_insert_with(Instant::now);
+        Ok(())
+    }
+
+    /// The first line of the buffer, if it is complete.
+    fn take_line(&mut self) -> Option<BytesMut> {
+        let unseen = self.buffer.get(self.scanned..).unwrap_or_default();
+        let Some(end) = unseen.iter().position(|byte| *byte == b'\n') else {
+            self.scanned = self.buffer.len();
+            return None;
+        };
+        let end = self.scanned + end;
+        let mut line = self.buffer.split_to(end + 1);
+        line.truncate(end);
+        self.scanned = 0;
+        if end > SMALL {
+            self.buffer = BytesMut::from(&*self.buffer);
+        }
+        self.line_began = (!self.buffer.is_empty()).then(Instant::now);
+        // Less is always admitted.
+        let _admitted = self.hold.resize(self.buffer.len());
+        Some(line)
     }
 }
 
@@ -134,11 +224,36 @@ fn read_object<K: DeserializeOwned>(
         Err(source) => {
             let NamedMeta { namespace, name, resource_version } = read::<Named>(text)?.metadata;
             let version = resource_version.parse().unwrap_or(0);
+            let source = bounded::in_few_words(source);
             Ok(WatchEvent::Unreadable { key: ObjectKey::new(namespace, name), version, source })
         }
     }
 }
 
 fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(text).map_err(|source| ApiError::Unreadable { source })
+    serde_json::from_slice(text).map_err(bounded::unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_and_a_watch_have_their_time_and_silence_has_its_own() {
+        let limits = Limits::WORKLOAD;
+        let seconds = Duration::from_secs;
+        let table = [
+            (None, seconds(0), (SILENCE, Late::Server)),
+            (Some(seconds(0)), seconds(0), (seconds(30), Late::Line)),
+            (Some(seconds(29)), seconds(100), (seconds(1), Late::Line)),
+            (Some(seconds(31)), seconds(100), (seconds(0), Late::Line)),
+            (None, seconds(599), (seconds(1), Late::Watch)),
+            (Some(seconds(1)), seconds(599), (seconds(1), Late::Watch)),
+            (None, seconds(9999), (seconds(0), Late::Watch)),
+        ];
+        for (line, watch, expected) in table {
+            assert_eq!(patience(&limits, line, watch), expected, "{line:?} {watch:?}");
+        }
+        assert_eq!(patience(&Limits::OWN, Some(seconds(9999)), seconds(9999)), (SILENCE, Late::Server));
+    }
 }

@@ -3,6 +3,7 @@
 mod ends;
 mod groups;
 mod health;
+mod ration;
 mod slots;
 mod store;
 
@@ -19,6 +20,7 @@ use std::{
 use futures::FutureExt;
 
 pub use health::{KindHealth, KindState};
+pub use ration::backoff;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use store::went_back;
@@ -48,6 +50,7 @@ pub struct Informer<K: Object> {
     report: Option<Report>,
     followed: Arc<AtomicBool>,
     health: Arc<KindHealth>,
+    ration: Option<ration::Ration<K>>,
 }
 
 impl<K: Object> std::fmt::Debug for Informer<K> {
@@ -60,7 +63,7 @@ impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
     pub fn new(client: ApiClient, store: Arc<Store<K>>, detail: Detail) -> Self {
         let health = Arc::new(KindHealth::new(ResourceKind::of::<K>(), true));
-        Self { client, store, detail, report: None, followed: Arc::default(), health }
+        Self { client, store, detail, report: None, followed: Arc::default(), health, ration: None }
     }
 
     /// Tells whether the server can be reached: called after each list. A watch that breaks leads to a list.
@@ -132,6 +135,7 @@ impl<K: Object> Informer<K> {
                     if !matches!(error, ApiError::Expired { .. }) {
                         self.health.failed(&error);
                     }
+                    self.report_limit(&error);
                     return error;
                 }
             }
@@ -164,7 +168,9 @@ impl<K: Object> Informer<K> {
         self.followed.store(true, Ordering::Relaxed);
         let mut told = 0;
         while let Some(event) = stream.next::<K>().await? {
-            self.take(event, version);
+            if self.admits(&event)? {
+                self.take(event, version);
+            }
             told += 1;
         }
         if told == 0 && opened.elapsed() > SILENCE {
@@ -175,9 +181,26 @@ impl<K: Object> Informer<K> {
 
     async fn list(&self, kind: &ResourceKind) -> Result<String, ApiError> {
         let heard = self.store.heard();
+        let Listed { objects, unreadable, version } = match &self.ration {
+            Some(ration) => {
+                let (objects, version) = self.list_within(kind, ration).await?;
+                Listed { objects, unreadable: BTreeSet::new(), version }
+            }
+            None => self.list_all(kind).await?,
+        };
+        let at = version.parse().unwrap_or(0);
+        if went_back(at, heard.version) {
+            warn!(kind = %kind, known = heard.version, now = at, "the server went back to an earlier state; only its list counts now");
+        }
+        self.store.replace(objects, &unreadable, at, heard);
+        self.recount();
+        Ok(version)
+    }
+
+    async fn list_all(&self, kind: &ResourceKind) -> Result<Listed<K>, ApiError> {
         let (mut objects, mut unreadable) = (Vec::new(), BTreeSet::new());
         let mut token: Option<String> = None;
-        let version = loop {
+        loop {
             let page =
                 self.client.list_page::<Box<RawValue>>(kind, "", self.detail, token.as_deref()).await?;
             for item in page.items {
@@ -192,15 +215,12 @@ impl<K: Object> Informer<K> {
             }
             match page.metadata.continue_.filter(|t| !t.is_empty()) {
                 Some(next) => token = Some(next),
-                None => break page.metadata.resource_version.unwrap_or_default(),
+                None => {
+                    let version = page.metadata.resource_version.unwrap_or_default();
+                    return Ok(Listed { objects, unreadable, version });
+                }
             }
-        };
-        let at = version.parse().unwrap_or(0);
-        if went_back(at, heard.version) {
-            warn!(kind = %kind, known = heard.version, now = at, "the server went back to an earlier state; only its list counts now");
         }
-        self.store.replace(objects, &unreadable, at, heard);
-        Ok(version)
     }
 
     fn take(&self, event: WatchEvent<K>, version: &mut String) {
@@ -215,6 +235,7 @@ impl<K: Object> Informer<K> {
             }
             WatchEvent::Bookmark(at) => {
                 self.store.settle(at.parse().unwrap_or(0));
+                self.recount();
                 *version = at;
             }
             // It is there, so it is not taken out.
@@ -223,6 +244,14 @@ impl<K: Object> Informer<K> {
             }
         }
     }
+}
+
+/// A whole list.
+struct Listed<K> {
+    objects: Vec<K>,
+    /// Objects that are in the list and cannot be parsed.
+    unreadable: BTreeSet<ObjectKey>,
+    version: String,
 }
 
 /// Namespace and name of an object that cannot be parsed as a whole.

@@ -319,6 +319,13 @@ impl<K: Object> Store<K> {
         inner.deleted.retain(|_, gone| gone.at > before);
     }
 
+    /// What is held: objects as they weigh, and deletions that are remembered.
+    pub(super) fn footprint(&self, weigh: fn(&K) -> usize, tombstone: usize) -> usize {
+        let inner = self.inner.read();
+        let deleted = inner.deleted.keys().map(|key| tombstone + key.namespace.len() + key.name.len());
+        inner.objects.iter().map(|object| weigh(object)).chain(deleted).sum()
+    }
+
     fn add(&self, inner: &mut Inner<K>, new: &Arc<K>) {
         let slot = inner.objects.insert(Arc::clone(new));
         for (index, groups) in self.indexes.iter().zip(&mut inner.groups) {

@@ -1,0 +1,201 @@
+//! An informer of a server that somebody else named: what it keeps stays within the budget.
+//!
+//! Takes how much an object weighs; gives lists that are read object by object and cut at their limits, and a word on each
+//! event before the store takes it. The store itself knows nothing of it.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use tracing::warn;
+
+use super::{Informer, Store};
+use crate::{
+    Object, ObjectKey, ResourceKind,
+    client::{
+        ApiError, Guard, Hold, WatchEvent, in_few_words, in_time,
+        limits::{LimitExceeded, bytes_within, count_within},
+    },
+};
+
+/// What is known of a deleted object for a while, beside its name.
+const TOMBSTONE: usize = 128;
+
+/// Room that is held for changes between two lists, beside a quarter of what is there: a cluster that grows somewhat
+/// must not depend on what the others take meanwhile.
+const HEADROOM: usize = 64 * 1024;
+
+/// So many unreadable objects are told one by one.
+const TOLD: usize = 10;
+
+/// What one informer may keep.
+pub(super) struct Ration<K> {
+    weigh: fn(&K) -> usize,
+    guard: Guard,
+    kept: Mutex<Kept>,
+    /// Objects that could not be read since the last list began.
+    unreadable: AtomicUsize,
+}
+
+struct Kept {
+    hold: Hold,
+    /// What the store holds at most.
+    weight: usize,
+}
+
+impl<K: Object> Informer<K> {
+    /// Keeps no more than the client's part of the budget, if it has one.
+    #[must_use]
+    pub fn weighing(mut self, weigh: fn(&K) -> usize) -> Self {
+        let guard = self.client.guard().clone();
+        let kept = Mutex::new(Kept { hold: guard.keeping(), weight: 0 });
+        let ration = || Ration { weigh, kept, unreadable: AtomicUsize::new(0), guard: guard.clone() };
+        self.ration = guard.is_foreign().then(ration);
+        self
+    }
+
+    /// The whole list within the limits, and its version.
+    pub(super) async fn list_within(
+        &self,
+        kind: &ResourceKind,
+        ration: &Ration<K>,
+    ) -> Result<(Vec<K>, String), ApiError> {
+        let limit = ration.guard.limits.list_time;
+        in_time("the list", limit, self.list_pages(kind, ration)).await?
+    }
+
+    async fn list_pages(
+        &self,
+        kind: &ResourceKind,
+        ration: &Ration<K>,
+    ) -> Result<(Vec<K>, String), ApiError> {
+        let limits = &ration.guard.limits;
+        ration.unreadable.store(0, Ordering::Relaxed);
+        let (mut objects, mut weight, mut seen, mut bytes) = (Vec::new(), 0, 0, 0);
+        let mut token: Option<String> = None;
+        for _ in 0..limits.pages {
+            let mut take = |text: &[u8]| {
+                seen += 1;
+                count_within("objects in the list", seen, limits.objects)?;
+                match serde_json::from_slice::<K>(text) {
+                    Ok(object) => {
+                        weight += (ration.weigh)(&object);
+                        ration.kept.lock().grow_to(weight)?;
+                        objects.push(object);
+                        Ok(())
+                    }
+                    Err(error) => ration.leave_out(&in_few_words(error), kind),
+                }
+            };
+            let page = self.client.read_page(kind, self.detail, token.as_deref(), &mut take).await?;
+            bytes += page.bytes;
+            bytes_within("the list", bytes, limits.list)?;
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(next) => token = Some(next),
+                None => return Ok((objects, page.metadata.resource_version.unwrap_or_default())),
+            }
+        }
+        Err(LimitExceeded::Count { what: "pages of the list", limit: limits.pages }.into())
+    }
+
+    /// Whether the store is to take an event.
+    pub(super) fn admits(&self, event: &WatchEvent<K>) -> Result<bool, ApiError> {
+        let Some(ration) = &self.ration else { return Ok(true) };
+        let version = match event {
+            WatchEvent::Applied(object) | WatchEvent::Deleted(object) => {
+                object.meta().resource_version.as_deref()
+            }
+            WatchEvent::Bookmark(version) => Some(version.as_str()),
+            WatchEvent::Unreadable { .. } => None,
+        };
+        bytes_within("a version", version.map_or(0, str::len), ration.guard.limits.token)?;
+        match event {
+            WatchEvent::Applied(object) => ration.admit(&self.store, &object.key(), Some(object)),
+            WatchEvent::Deleted(object) => ration.admit(&self.store, &object.key(), None),
+            WatchEvent::Bookmark(_) => Ok(true),
+            WatchEvent::Unreadable { key, source, .. } => {
+                ration.leave_out(source, &ResourceKind::of::<K>())?;
+                ration.admit(&self.store, key, None)
+            }
+        }
+    }
+
+    /// Counts anew what the store holds, after a list and when deletions may have been forgotten.
+    pub(super) fn recount(&self) {
+        if let Some(ration) = &self.ration {
+            ration.kept.lock().settle(self.store.footprint(ration.weigh, TOMBSTONE));
+        }
+    }
+
+    /// Tells of a limit that a watch exceeds; lists tell of themselves.
+    pub(super) fn report_limit(&self, error: &ApiError) {
+        if let (Some(report), ApiError::LimitExceeded(_)) = (&self.report, error) {
+            report(Err(error));
+        }
+    }
+}
+
+impl<K: Object> Ration<K> {
+    /// Makes room for a newer copy of an object, or for the memory of its deletion. That something which is not known
+    /// was deleted is no news.
+    fn admit(&self, store: &Store<K>, key: &ObjectKey, new: Option<&K>) -> Result<bool, ApiError> {
+        let old = store.get(key).map(|old| (self.weigh)(&old));
+        let new = new.filter(|new| !new.is_gone()).map(self.weigh);
+        if old.is_none() && new.is_none() {
+            return Ok(false);
+        }
+        let more = new.unwrap_or_else(|| tombstone(key));
+        let mut kept = self.kept.lock();
+        let wanted = (kept.weight + more).saturating_sub(old.unwrap_or(0));
+        if kept.grow_to(wanted).is_err() {
+            // Some of what was counted may be gone.
+            kept.weight = store.footprint(self.weigh, TOMBSTONE);
+            let wanted = (kept.weight + more).saturating_sub(old.unwrap_or(0));
+            kept.grow_to(wanted)?;
+            kept.weight = wanted;
+            return Ok(true);
+        }
+        kept.weight = wanted;
+        Ok(true)
+    }
+
+    /// Counts an object that cannot be read.
+    fn leave_out(&self, error: &serde_json::Error, kind: &ResourceKind) -> Result<(), ApiError> {
+        let number = self.unreadable.fetch_add(1, Ordering::Relaxed) + 1;
+        if number <= TOLD {
+            warn!(kind = %kind, %error, "an object could not be read and is left out");
+        }
+        Ok(count_within("objects that cannot be read", number, self.guard.limits.unreadable)?)
+    }
+}
+
+fn tombstone(key: &ObjectKey) -> usize {
+    TOMBSTONE + key.namespace.len() + key.name.len()
+}
+
+impl Kept {
+    fn grow_to(&mut self, weight: usize) -> Result<(), LimitExceeded> {
+        if weight > self.hold.held() { self.hold.resize(weight) } else { Ok(()) }
+    }
+
+    /// Holds what is there, and room for changes if there is some.
+    fn settle(&mut self, weight: usize) {
+        self.weight = weight;
+        let roomy = weight + weight / 4 + HEADROOM;
+        if self.hold.resize(roomy).is_err() && self.hold.held() > weight {
+            // Less is always admitted.
+            let _admitted = self.hold.resize(weight);
+        }
+    }
+}
+
+/// A pause after so many failures in a row: it doubles from the first to the longest.
+pub fn backoff(first: Duration, longest: Duration, failures: u32) -> Duration {
+    first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(longest)
+}
+
+#[cfg(test)]
+#[path = "ration_tests.rs"]
+mod tests;
