@@ -1,7 +1,12 @@
 //! The workload clusters that machines join: one client and one Node informer each, shared by all machines.
 //!
 //! A machine's decision never waits for a workload API: it reads what is known ([`Workload`]) and is woken when that
-//! changes. Clients come from an injected [`Connect`], so a simulation stays in process.
+//! changes. Clients come from an injected [`Connect`], so a simulation stays in process. Whoever may write the kubeconfig
+//! Secret chooses the server: whatever it sends stays within limits, and a cluster that exceeds one is left alone for a
+//! growing while.
+
+mod network;
+mod weight;
 
 use std::{
     collections::BTreeMap,
@@ -19,12 +24,20 @@ use capm3_api::{
     vocabulary::label,
 };
 use capm3_domain::provider_id::SomeProviderId;
-use capm3_engine::{ApiClient, Clock, Detail, Index, Informer, ObjectKey, Store, Tasks, informer::Change};
+use capm3_engine::{
+    ApiClient, ApiError, Clock, Detail, Index, Informer, ObjectKey, Store, Tasks,
+    client::{Budget, limits::Limits, shortened},
+    informer::{Change, backoff},
+};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+pub use network::ConnectOverNetwork;
 use parking_lot::Mutex;
 use thiserror::Error;
-use tokio::sync::Notify;
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 use tracing::warn;
 
 /// When a cluster that does not answer is tried again.
@@ -35,6 +48,9 @@ const LASTING: Duration = Duration::from_secs(60);
 
 /// When a kubeconfig that cannot be used is read again although nobody told of a change.
 const SAFETY_NET: Duration = Duration::from_secs(600);
+
+/// The server's words in a cause have at most so many bytes: it stands in conditions.
+const LONGEST_CAUSE: usize = 1000;
 
 /// What follows the cluster's name in the name of its kubeconfig Secret.
 const KUBECONFIG_SUFFIX: &str = "-kubeconfig";
@@ -98,6 +114,7 @@ pub struct Workloads {
     client: ApiClient,
     connect: Arc<dyn Connect>,
     clock: Clock,
+    budget: Budget,
     known: Mutex<BTreeMap<ObjectKey, Connection>>,
     wake: Mutex<Vec<Wake>>,
     wake_for_node: Mutex<Vec<WakeForNode>>,
@@ -128,10 +145,22 @@ impl Workloads {
             client,
             connect,
             clock,
+            budget: Budget::default(),
             known: Mutex::default(),
             wake: Mutex::default(),
             wake_for_node: Mutex::default(),
         }
+    }
+
+    /// The same with other limits for each cluster.
+    #[must_use]
+    pub fn limited(self, limits: Limits) -> Self {
+        Self { budget: Budget::new(limits), ..self }
+    }
+
+    /// How many bytes are being received and how many are kept, of all clusters.
+    pub fn used(&self) -> (usize, usize) {
+        self.budget.used()
     }
 
     /// Calls `wake` with a cluster whenever it becomes known or unreachable.
@@ -173,8 +202,8 @@ impl Workloads {
     /// Takes a cluster that did not answer as unreachable until it is found to answer again, so that nobody else waits
     /// for it in vain.
     pub fn suspect(self: &Arc<Self>, cluster: &ObjectKey, cause: &str) {
-        let since = self.unreachable_since(cluster);
-        self.start(cluster, Workload::Unreachable { since, cause: cause.to_owned() }, RETRY);
+        let (since, cause) = (self.unreachable_since(cluster), shortened(cause, LONGEST_CAUSE).to_owned());
+        self.start(cluster, Workload::Unreachable { since, cause }, RETRY);
         self.tell(cluster);
     }
 
@@ -214,7 +243,8 @@ impl Workloads {
         }
     }
 
-    fn unreachable(&self, cluster: &ObjectKey, cause: String) {
+    fn unreachable(&self, cluster: &ObjectKey, cause: &str) {
+        let cause = shortened(cause, LONGEST_CAUSE).to_owned();
         warn!(%cluster, %cause, "cannot reach the workload cluster");
         let since = self.unreachable_since(cluster);
         self.set(cluster, Workload::Unreachable { since, cause });
@@ -285,6 +315,7 @@ async fn run(
     secret_changed: Arc<Notify>,
     followed: Arc<AtomicBool>,
 ) {
+    let mut offences = 0;
     loop {
         let Some(this) = workloads.upgrade() else { return };
         let (kubeconfig, wait) = match this.kubeconfig(&cluster).await {
@@ -301,25 +332,37 @@ async fn run(
             };
         match (client, kubeconfig) {
             (Ok(client), Ok(kubeconfig)) => {
+                let client = client.within(&this.budget);
                 drop(this);
+                let began = Instant::now();
                 let follow = follow(workloads.clone(), cluster.clone(), client, Arc::clone(&followed));
                 let replaced = until_replaced(&workloads, &cluster, &secret_changed, &kubeconfig);
-                tokio::select! {
+                let offence = tokio::select! {
                     biased;
-                    () = follow => {}
-                    () = replaced => {}
-                }
+                    offence = follow => offence,
+                    () = replaced => continue,
+                };
+                // One that kept within its limits for long begins anew.
+                offences = if began.elapsed() > SAFETY_NET { 1 } else { offences + 1 };
+                let Some(this) = workloads.upgrade() else { return };
+                this.unreachable(&cluster, &offence);
+                drop(this);
+                changed_or_after(&secret_changed, backoff(RETRY, SAFETY_NET, offences)).await;
             }
             (Err(error), _) | (_, Err(error)) => {
-                this.unreachable(&cluster, error.to_string());
+                this.unreachable(&cluster, &error.to_string());
                 drop(this);
-                tokio::select! {
-                    biased;
-                    () = secret_changed.notified() => {}
-                    () = tokio::time::sleep(wait) => {}
-                }
+                changed_or_after(&secret_changed, wait).await;
             }
         }
+    }
+}
+
+async fn changed_or_after(changed: &Notify, pause: Duration) {
+    tokio::select! {
+        biased;
+        () = changed.notified() => {}
+        () = tokio::time::sleep(pause) => {}
     }
 }
 
@@ -341,12 +384,13 @@ async fn until_replaced(workloads: &Weak<Workloads>, cluster: &ObjectKey, change
     }
 }
 
+/// Keeps the Nodes until the server exceeds a limit, which is returned. Connection and Nodes are given up then.
 async fn follow(
     workloads: Weak<Workloads>,
     cluster: ObjectKey,
     client: ApiClient,
     followed: Arc<AtomicBool>,
-) {
+) -> String {
     let store = Arc::new(Store::<Node>::new(&[NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID]));
     let (weak, key) = (workloads.clone(), cluster.clone());
     store.subscribe(move |change| {
@@ -355,14 +399,25 @@ async fn follow(
         }
     });
     let (nodes, reached) = (Arc::clone(&store), client.clone());
-    let informer = Informer::new(client, store, Detail::Whole).reporting(move |listed| {
+    let (offence, mut offences) = watch::channel(None);
+    let informer = Informer::new(client, store, Detail::Whole).weighing(weight::weigh);
+    let informer = informer.reporting(move |listed| {
         let Some(this) = workloads.upgrade() else { return };
         match listed {
             Ok(()) => this.set(&cluster, Workload::Synced(Arc::clone(&nodes), reached.clone())),
-            Err(error) => this.unreachable(&cluster, format!("its Nodes cannot be listed: {error}")),
+            Err(error @ ApiError::LimitExceeded(_)) => {
+                offence.send_replace(Some(format!("its Nodes cannot be read: {error}")));
+            }
+            Err(error) => this.unreachable(&cluster, &format!("its Nodes cannot be listed: {error}")),
         }
     });
-    informer.telling(followed).run().await;
+    tokio::select! {
+        biased;
+        offence = offences.wait_for(Option::is_some) => {
+            offence.ok().and_then(|offence| offence.clone()).unwrap_or_default()
+        }
+        () = informer.telling(followed).run() => String::new(),
+    }
 }
 
 impl std::fmt::Debug for Workloads {

@@ -1,12 +1,11 @@
 //! `capm3 manager`: the controllers against a real cluster.
 
 mod health;
-mod network;
 
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
 use capm3_engine::{ApiClient, Clock, client::over_network};
-use capm3_provider::{Options, Provider};
+use capm3_provider::{Options, Provider, workload::ConnectOverNetwork};
 use clap::{Args, ValueEnum};
 use tracing::info;
 
@@ -109,8 +108,8 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
         fast_track: std::env::var("CAPM3_FAST_TRACK").is_ok_and(|value| value == "true"),
         release_orphaned_hosts_after: args.release_orphaned_hosts_after,
     };
-    let provider =
-        Arc::new(Provider::start(client, Arc::new(network::ConnectOverNetwork), Clock::system(), &options));
+    let connect = Arc::new(ConnectOverNetwork::new(USER_AGENT));
+    let provider = Arc::new(Provider::start(client, connect, Clock::system(), &options));
     let health = listener.local_addr().unwrap_or(args.health_addr);
     info!(%health, ipam = args.enable_ipam, "manager started");
     tokio::select! {

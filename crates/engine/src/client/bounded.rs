@@ -4,7 +4,7 @@
 //! in the part of the budget that the server has. Nothing is decompressed: no encoding is asked for, and an answer that
 //! is encoded all the same is not JSON.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -32,10 +32,10 @@ impl ApiClient {
     /// The same client for a server that somebody else named: it stays within the limits and its part of the budget.
     #[must_use]
     pub fn within(&self, budget: &Budget) -> Self {
-        Self { guard: budget.guard(), ..self.clone() }
+        Self { guard: Arc::new(budget.guard()), ..self.clone() }
     }
 
-    pub(crate) fn guard(&self) -> &Guard {
+    pub(crate) fn guard(&self) -> &Arc<Guard> {
         &self.guard
     }
 
@@ -53,7 +53,8 @@ impl ApiClient {
             path.push_str(&format!("&continue={}", token.replace('=', "%3D")));
         }
         let opening = self.exchange(Ask { accept: detail.accept(true), ..Ask::get(&path) });
-        let response = tokio::time::timeout(ANSWER, opening).await.map_err(ApiError::transport)??;
+        let patience = limits.answer_time.min(ANSWER);
+        let response = tokio::time::timeout(patience, opening).await.map_err(ApiError::transport)??;
         let page = read_items(response.into_body(), &self.guard, take);
         in_time("a page of the list", limits.answer_time, page).await?
     }

@@ -28,7 +28,7 @@ impl Budget {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            received: Pool::new("bytes that are being received", PoolLimits::RECEIVED),
+            received: Pool::new("the bytes that are being received", PoolLimits::RECEIVED),
             kept: Pool::new("the objects that are kept", PoolLimits::KEPT),
         }
     }

@@ -152,11 +152,11 @@ pub enum LimitExceeded {
         limit: Duration,
     },
     /// No room is left of what all workload clusters share.
-    #[error("{what} need more than {share} bytes, which is its share of the {total} bytes for all clusters")]
+    #[error("{what} need more than a fair share of the {total} bytes for all clusters")]
     Share {
         /// What would be held.
         what: &'static str,
-        /// What the cluster may hold at present.
+        /// What the cluster may hold at present. It changes all the time, and is not told so that the text does not.
         share: usize,
         /// What all may hold.
         total: usize,
@@ -232,7 +232,7 @@ mod tests {
             ),
             (
                 Err(LimitExceeded::Share { what: "its Nodes", share: 5, total: 10 }),
-                "its Nodes need more than 5 bytes, which is its share of the 10 bytes for all clusters",
+                "its Nodes need more than a fair share of the 10 bytes for all clusters",
             ),
         ];
         for (result, expected) in table {

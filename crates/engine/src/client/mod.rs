@@ -13,7 +13,7 @@ mod network;
 mod pace;
 mod watch;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::{Method, Request, header};
 use kube::client::Body;
@@ -40,7 +40,7 @@ pub struct ApiClient {
     inner: kube::Client,
     user_agent: String,
     prefix: String,
-    guard: Guard,
+    guard: Arc<Guard>,
 }
 
 /// One page of a list.
@@ -138,7 +138,7 @@ impl<'a> Ask<'a> {
 impl ApiClient {
     /// A client over a service.
     pub fn new(inner: kube::Client, user_agent: impl Into<String>) -> Self {
-        Self { inner, user_agent: user_agent.into(), prefix: String::new(), guard: Guard::OWN }
+        Self { inner, user_agent: user_agent.into(), prefix: String::new(), guard: Arc::new(Guard::OWN) }
     }
 
     /// The same client for an API that is served below a path.

@@ -4,7 +4,10 @@
 //! event before the store takes it. The store itself knows nothing of it.
 
 use std::{
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -33,7 +36,7 @@ const TOLD: usize = 10;
 /// What one informer may keep.
 pub(super) struct Ration<K> {
     weigh: fn(&K) -> usize,
-    guard: Guard,
+    guard: Arc<Guard>,
     kept: Mutex<Kept>,
     /// Objects that could not be read since the last list began.
     unreadable: AtomicUsize,
@@ -49,9 +52,9 @@ impl<K: Object> Informer<K> {
     /// Keeps no more than the client's part of the budget, if it has one.
     #[must_use]
     pub fn weighing(mut self, weigh: fn(&K) -> usize) -> Self {
-        let guard = self.client.guard().clone();
+        let guard = Arc::clone(self.client.guard());
         let kept = Mutex::new(Kept { hold: guard.keeping(), weight: 0 });
-        let ration = || Ration { weigh, kept, unreadable: AtomicUsize::new(0), guard: guard.clone() };
+        let ration = || Ration { weigh, kept, unreadable: AtomicUsize::new(0), guard: Arc::clone(&guard) };
         self.ration = guard.is_foreign().then(ration);
         self
     }

@@ -179,6 +179,36 @@ async fn nodes_that_cannot_be_written_hold_up_no_other_cluster_and_are_not_tried
     assert_eq!(ready(&lab, "metal3"), 4, "and it goes on by itself");
 }
 
+/// One Node that is larger than an API server would store: the machines say which limit is exceeded, and go on once it is
+/// gone.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_exceeds_a_limit_is_said_with_the_limit_and_tried_again() {
+    let lab = settled(&control_plane(1)).await;
+    let machine = name(&machines(&lab, "my-cluster-cp")[0]);
+    let workload = lab.client().below("/clusters/metal3/my-cluster");
+    let node =
+        Manifest { file: String::new(), object: json!({"apiVersion": "v1", "kind": "Node"}) }.resource();
+    let huge = json!({"metadata": {"name": "huge"}, "spec": {"externalID": "x".repeat(5 << 19)}});
+    workload.create(&node, "", huge).await.unwrap();
+    // As after a move: the Node has to be found again.
+    let wiped = json!({"status": {"initialization": null}});
+    lab.client().merge_patch(&metal3("Metal3Machine"), &key(&machine), Some("status"), &wiped).await.unwrap();
+    rest(&lab).await;
+    let said = get(&lab, "Metal3Machine", &machine).pointer("/status/conditions").unwrap().to_string();
+    assert!(said.contains("waiting for workload cluster my-cluster to be reachable"), "{said}");
+    assert!(said.contains("exceeds a limit: one object of the list has more than 2097152 bytes"), "{said}");
+    let asked = || lab.connections().len();
+    let before = asked();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    let again = asked() - before;
+    assert!((4..=10).contains(&again), "{again} times in an hour: now and then");
+
+    workload.delete(&node, &ObjectKey::new("", "huge"), None).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    rest(&lab).await;
+    assert_eq!(condition(&get(&lab, "Metal3Machine", &machine), "Ready").0, "True");
+}
+
 /// Name and provider ID of the Node with a uuid label.
 fn node_of(lab: &Lab, host_uid: &str) -> (String, String) {
     let nodes = lab.server().objects(Some("metal3/my-cluster"));

@@ -171,7 +171,7 @@ async fn tell_node(context: &Context, write: &NodeWrite) -> Result<(), ApiError>
     let patch = json!({"spec": {"providerID": write.provider_id}});
     let answer = tokio::time::timeout(NODE_WRITE, client.merge_patch(&kind, &key, None, &patch)).await;
     let answer = answer.map_err(|late| ApiError::NoAnswer { source: late.into() }).flatten();
-    if let Err(error @ ApiError::NoAnswer { .. }) = &answer {
+    if let Err(error @ (ApiError::NoAnswer { .. } | ApiError::LimitExceeded(_))) = &answer {
         context.workloads.suspect(&write.cluster, &error.to_string());
     }
     let answer = answer?;
