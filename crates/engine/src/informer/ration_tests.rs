@@ -79,6 +79,12 @@ async fn a_list_is_cut_at_its_limits() {
         drop(informer);
         assert_eq!(budget.used(), (0, 0));
     }
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (counter, pages) = (Arc::clone(&asked), Limits { pages: 7, ..Limits::WORKLOAD });
+    let endless =
+        move |_: &str| json!({"metadata": {"continue": counter.fetch_add(1, Ordering::SeqCst).to_string()}});
+    list(&informer(&Budget::new(pages), endless)).await.unwrap_err();
+    assert_eq!(asked.load(Ordering::SeqCst), 7, "pages that were asked for");
     let few = Limits { objects: 40, ..Limits::WORKLOAD };
     let page = json!({"metadata": {}, "items": many(41)});
     let error = list(&informer(&Budget::new(few), move |_| page.clone())).await.unwrap_err();
