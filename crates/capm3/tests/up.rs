@@ -3,10 +3,10 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     net::TcpListener,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{ChildStdin, Command, Output, Stdio},
 };
 
 use capm3_engine::{Detail, ResourceKind, client::over_network};
@@ -14,6 +14,15 @@ use serde_json::Value;
 
 fn capm3(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_capm3")).args(args).env_remove("CAPM3_LOG").output().unwrap()
+}
+
+/// Runs it with something written to its standard input.
+fn piped(args: &[&str], write: impl FnOnce(&mut ChildStdin)) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_capm3"));
+    command.args(args).env_remove("CAPM3_LOG").stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    write(&mut child.stdin.take().unwrap());
+    child.wait_with_output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -146,6 +155,59 @@ fn a_path_that_is_not_there_is_wrong_usage() {
     let output = capm3(&["up", "--once", "-f", "no/such/folder"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stderr(&output), "error: no/such/folder: no such file or folder\n");
+}
+
+#[test]
+fn a_device_is_refused_and_a_pipe_is_read_as_far_as_the_limit() {
+    for command in [&["up", "--once"][..], &["render"], &["migrate"], &["explain", "machine/a"]] {
+        let output = capm3(&[command, &["-f", "/dev/zero"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{command:?}");
+        let expected =
+            "error: /dev/zero: is a device: name a file, a folder or a pipe, or - for standard input\n";
+        assert_eq!(stderr(&output), expected, "{command:?}");
+    }
+    for name in ["-", "/dev/stdin"] {
+        let output = piped(&["up", "--once", "-f", name], |input| {
+            let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/three-racks");
+            let mut files: Vec<_> =
+                fs::read_dir(example).unwrap().map(|entry| entry.unwrap().path()).collect();
+            files.sort();
+            files.iter().for_each(|file| {
+                input.write_all(b"---\n").and_then(|()| input.write_all(&fs::read(file).unwrap())).unwrap();
+            });
+        });
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let output = piped(&["up", "--once", "-f", name], |input| {
+            // The reader leaves when it has seen enough.
+            let piece = vec![b' '; 1024 * 1024];
+            (0..80).take_while(|_| input.write_all(&piece).is_ok()).for_each(drop);
+        });
+        assert_eq!(output.status.code(), Some(2));
+        let expected = format!(
+            "error: {name}: has more than 64 MiB, the most that is read from a pipe or standard input: \
+             write it to a file and name that file\n"
+        );
+        assert_eq!(stderr(&output), expected);
+    }
+}
+
+#[test]
+fn the_input_that_exceeds_a_gibibyte_in_all_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    // Files with holes take no space; the first one alone is too large.
+    let large = fs::File::create(folder.path().join("large.yaml")).unwrap();
+    large.set_len(1024 * 1024 * 1024 + 1).unwrap();
+    let path = folder.path().join("large.yaml");
+    for command in [&["render"][..], &["migrate"], &["explain", "machine/a"], &["up", "--once"]] {
+        let output = capm3(&[command, &["-f", folder.path().to_str().unwrap()]].concat());
+        assert_eq!(output.status.code(), Some(2), "{command:?}");
+        let expected = format!(
+            "error: {}: with this input there are more than 1 GiB, the most that is read in all: \
+             give fewer or smaller files\n",
+            path.display()
+        );
+        assert_eq!(stderr(&output), expected, "{command:?}");
+    }
 }
 
 #[test]

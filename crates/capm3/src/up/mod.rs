@@ -14,7 +14,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use capm3_engine::{
     clock::Stopwatch,
-    manifests::{self, Reading},
+    manifests::{self, Limits, Reading},
 };
 use capm3_lab::{Lab, Options, Progress, report::Report};
 use capm3_world::Profile;
@@ -25,6 +25,9 @@ use crate::{
     exit::{self, Failure},
     problems,
 };
+
+/// Bytes that are read from one pipe or from standard input: far more than a site has, far less than the memory.
+const PIPE_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Bring a cluster up on simulated racks.
 #[derive(Debug, Args)]
@@ -121,7 +124,8 @@ fn read(args: &UpArgs) -> Result<Reading, Failure> {
     if args.files.is_empty() {
         return Ok(example::three_racks());
     }
-    Ok(manifests::read(&args.files)?)
+    let limits = Limits { pipe: PIPE_LIMIT, ..Limits::default() };
+    Ok(manifests::read_within(&args.files, limits)?)
 }
 
 /// A lab with nothing in it yet, and where its steps go.

@@ -5,6 +5,7 @@
 //! [`Document::line_of`].
 
 mod document;
+mod input;
 mod node;
 mod path;
 mod place;
@@ -13,11 +14,12 @@ mod text;
 mod twice;
 
 use std::{
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
 };
 
 pub use document::Document;
+pub use input::Limits;
 pub use problem::{Problem, one_a_line};
 use thiserror::Error;
 pub use twice::contradictions;
@@ -67,19 +69,53 @@ pub enum ReadError {
         /// Why.
         source: io::Error,
     },
+    /// A device, which may never end.
+    #[error("{path}: is a device: name a file, a folder or a pipe, or - for standard input")]
+    Device {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A pipe or standard input has more than is read from one.
+    #[error(
+        "{path}: has more than {limit}, the most that is read from a pipe or standard input: \
+         write it to a file and name that file"
+    )]
+    LargePipe {
+        /// The path.
+        path: PathBuf,
+        /// The limit, with its unit.
+        limit: String,
+    },
+    /// The inputs together have more than is read.
+    #[error(
+        "{path}: with this input there are more than {limit}, the most that is read in all: \
+         give fewer or smaller files"
+    )]
+    TooMuch {
+        /// The input that exceeds the limit.
+        path: PathBuf,
+        /// The limit, with its unit.
+        limit: String,
+    },
 }
 
 impl ReadError {
     /// Whether another path is the way out.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Missing { .. } | Self::Empty { .. })
+        !matches!(self, Self::Unreadable { .. })
     }
 }
 
 /// Reads files, the `.yaml`, `.yml` and `.json` files of folders in order of their names, and standard input for `-`.
+/// At most as much as [`Limits::default`] says.
 pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Reading, ReadError> {
+    read_within(paths, Limits::default())
+}
+
+/// Reads the same as [`read`], with limits that the caller chooses.
+pub fn read_within<P: AsRef<Path>>(paths: &[P], limits: Limits) -> Result<Reading, ReadError> {
     let mut reading = Reading::default();
-    for (file, text) in texts(paths)? {
+    for (file, text) in input::texts(paths, limits)? {
         let more = parse(&file, &text);
         reading.documents.extend(more.documents);
         reading.problems.extend(more.problems);
@@ -89,8 +125,7 @@ pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Reading, ReadError> {
 
 /// Names and contents of the files that [`read`] reads, for callers that have more to say about the text itself.
 pub fn texts<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(String, String)>, ReadError> {
-    let texts: Result<Vec<_>, _> = paths.iter().map(|path| texts_of(path.as_ref())).collect();
-    Ok(texts?.into_iter().flatten().collect())
+    input::texts(paths, Limits::default())
 }
 
 /// Reads the documents of one text; `file` is its name in messages.
@@ -116,42 +151,6 @@ pub fn parse_parts(file: &str, text: &str) -> Reading {
         }
     }
     reading
-}
-
-/// Names and contents of what a path stands for.
-fn texts_of(path: &Path) -> Result<Vec<(String, String)>, ReadError> {
-    if path.as_os_str() == STANDARD_INPUT {
-        let mut text = String::new();
-        let read = io::stdin().read_to_string(&mut text);
-        read.map_err(|source| ReadError::Unreadable { path: path.to_owned(), source })?;
-        return Ok(vec![("stdin".to_owned(), text)]);
-    }
-    let mut texts = Vec::new();
-    for file in files(path)? {
-        let text = std::fs::read_to_string(&file);
-        let text = text.map_err(|source| ReadError::Unreadable { path: file.clone(), source })?;
-        texts.push((file.display().to_string(), text));
-    }
-    Ok(texts)
-}
-
-fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
-    if !path.exists() {
-        return Err(ReadError::Missing { path: path.to_owned() });
-    }
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let entries = std::fs::read_dir(path);
-    let entries = entries.map_err(|source| ReadError::Unreadable { path: path.to_owned(), source })?;
-    let is_manifest = |file: &PathBuf| {
-        let extension = file.extension().and_then(|extension| extension.to_str());
-        matches!(extension, Some("yaml" | "yml" | "json")) && !file.is_dir()
-    };
-    let mut files: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_manifest).collect();
-    files.sort();
-    if files.is_empty() { Err(ReadError::Empty { path: path.to_owned() }) } else { Ok(files) }
 }
 
 #[cfg(test)]
