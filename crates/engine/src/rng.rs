@@ -1,6 +1,24 @@
-//! The only source of chance: a small seeded generator (splitmix64).
+//! The only source of chance: a small seeded generator (splitmix64) for everything that must be the same in every run,
+//! and the operating system for names that nobody may guess.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+};
 
 use parking_lot::Mutex;
+
+/// Random bytes of the operating system.
+const SYSTEM: &str = "/dev/urandom";
+/// Bytes of a name that nobody can guess.
+const UNGUESSABLE_BYTES: usize = 16;
+
+/// 32 hexadecimal digits that nobody can guess. They differ from run to run, so they must not reach any object.
+pub fn unguessable() -> io::Result<String> {
+    let mut bytes = [0; UNGUESSABLE_BYTES];
+    File::open(SYSTEM)?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
 
 /// A seeded generator; equal seeds give equal sequences.
 #[derive(Debug)]
@@ -55,5 +73,12 @@ mod tests {
         assert_eq!(first, of(&b));
         assert_ne!(first, of(&c));
         assert!(first.iter().all(|s| s.len() == 5));
+    }
+
+    #[test]
+    fn what_nobody_may_guess_is_long_and_never_the_same() {
+        let (a, b) = (unguessable().unwrap(), unguessable().unwrap());
+        assert_ne!(a, b);
+        assert!(a.len() == 32 && a.bytes().all(|byte| byte.is_ascii_hexdigit()), "{a}");
     }
 }

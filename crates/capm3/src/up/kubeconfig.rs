@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use capm3_engine::rng::unguessable;
+
 /// A kubeconfig on disk; dropping it removes it.
 pub struct KubeconfigFile {
     folder: PathBuf,
@@ -14,12 +16,14 @@ pub struct KubeconfigFile {
 }
 
 impl KubeconfigFile {
-    /// Writes it into a folder below `parent` that only its owner can read, named after the port, which must be ours
-    /// already: what an earlier `up` on that port was killed too fast to remove goes.
+    /// Writes it into a folder below `parent` that only its owner can read. Its name has the port, which must be ours
+    /// already, and the process: what an earlier `up` on that port was killed too fast to remove goes. It ends in
+    /// something that nobody can guess, so that nobody else can make the folder before us.
     pub fn write(parent: &Path, port: u16, text: &str) -> io::Result<Self> {
         let parent = std::path::absolute(parent)?;
         remove_left_behind(&parent, port);
-        let folder = parent.join(format!("{}{}", folder_prefix(port), std::process::id()));
+        let chance = unguessable()?;
+        let folder = parent.join(format!("{}{}-{chance}", folder_prefix(port), std::process::id()));
         let of_folder =
             |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
         DirBuilder::new().mode(0o700).create(&folder).map_err(of_folder)?;
@@ -44,14 +48,20 @@ fn folder_prefix(port: u16) -> String {
     format!("capm3-up-{port}-")
 }
 
+/// The process that made a folder of this name for this port; `None` if no `up` gives such a name. Older ones end with
+/// the process.
+fn owner(name: &str, port: u16) -> Option<&str> {
+    let rest = name.strip_prefix(&folder_prefix(port))?;
+    let (process, chance) = rest.split_once('-').unwrap_or((rest, "0"));
+    let is_number = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
+    let is_chance = !chance.is_empty() && chance.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_number && is_chance).then_some(process)
+}
+
 /// What cannot be removed, such as a folder of another user, stays.
 fn remove_left_behind(parent: &Path, port: u16) {
-    let is_left = |name: &str| {
-        let process = name.strip_prefix(&folder_prefix(port));
-        let is_number = |id: &&str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
-        // Another one may run on the same port of another loopback address.
-        process.filter(is_number).is_some_and(|id| !Path::new("/proc").join(id).exists())
-    };
+    // Another one may run on the same port of another loopback address.
+    let is_left = |name: &str| owner(name, port).is_some_and(|id| !Path::new("/proc").join(id).exists());
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(is_left) {
             fs::remove_dir_all(entry.path()).ok();
@@ -79,6 +89,7 @@ mod tests {
         let file = KubeconfigFile::write(parent.path(), 1, "text").unwrap();
         let path = file.path.clone();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(&file.folder).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::read_to_string(&path).unwrap(), "text");
         drop(file);
         assert!(!path.exists());
@@ -87,14 +98,38 @@ mod tests {
     #[test]
     fn what_a_killed_one_left_on_the_same_port_goes_and_nothing_else() {
         let parent = tempfile::tempdir().unwrap();
-        let running = format!("capm3-up-7-{}", std::os::unix::process::parent_id());
-        let names = ["capm3-up-7-99999999", &running, "capm3-up-7-mine", "capm3-up-77-11", "other"];
+        let running = format!("capm3-up-7-{}-0af3", std::os::unix::process::parent_id());
+        let names = [
+            "capm3-up-7-99999999",
+            "capm3-up-7-99999999-0af3",
+            &running,
+            "capm3-up-7-mine",
+            "capm3-up-7-99999999-mine",
+            "capm3-up-77-99999999-0af3",
+            "other",
+        ];
         for name in names {
             fs::create_dir(parent.path().join(name)).unwrap();
         }
         let _file = KubeconfigFile::write(parent.path(), 7, "text").unwrap();
         let left: Vec<_> = names.into_iter().filter(|name| parent.path().join(name).exists()).collect();
-        assert_eq!(left, [&running, "capm3-up-7-mine", "capm3-up-77-11", "other"]);
+        let stays =
+            [&running, "capm3-up-7-mine", "capm3-up-7-99999999-mine", "capm3-up-77-99999999-0af3", "other"];
+        assert_eq!(left, stays);
+    }
+
+    #[test]
+    fn the_name_of_the_folder_cannot_be_guessed() {
+        let parent = tempfile::tempdir().unwrap();
+        let name = |file: &KubeconfigFile| file.folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let one = KubeconfigFile::write(parent.path(), 1, "text").unwrap();
+        let other = KubeconfigFile::write(parent.path(), 1, "text").unwrap();
+        let known = format!("capm3-up-1-{}-", std::process::id());
+        for file in [&one, &other] {
+            let chance = name(file).strip_prefix(&known).map(str::to_owned).unwrap();
+            assert_eq!(chance.len(), 32, "{chance}");
+        }
+        assert_ne!(name(&one), name(&other));
     }
 
     #[test]
