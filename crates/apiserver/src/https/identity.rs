@@ -1,7 +1,7 @@
 //! Who the server is and whom it trusts: takes randomness, gives an authority, a server certificate, a client
 //! certificate, a token, and the texts that hand them to clients. Keeps everything in memory.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use rcgen::{
@@ -17,7 +17,7 @@ use rustls::{
 
 use crate::user;
 
-/// Names the server certificate is good for; the addresses are those of loopback.
+/// Names the server certificate is good for, beside the address at which it listens.
 const SERVER_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const TOKEN_BYTES: usize = 32;
 
@@ -38,12 +38,12 @@ impl std::fmt::Debug for Identity {
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
 impl Identity {
-    /// Makes new keys and certificates, and what the TLS side of the listener needs of them.
-    pub(super) fn generate() -> Result<(Self, ServerConfig), String> {
+    /// Makes new keys and certificates for a server at this address, and what the TLS side of the listener needs of them.
+    pub(super) fn generate(address: IpAddr) -> Result<(Self, ServerConfig), String> {
         let text = |error: rcgen::Error| error.to_string();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let authority = authority().map_err(text)?;
-        let (certificate, key) = server_certificate(&authority).map_err(text)?;
+        let (certificate, key) = server_certificate(&authority, address).map_err(text)?;
         let (client_certificate, client_key) = client_certificate(&authority).map_err(text)?;
         let token = token(&provider)?;
         let config = tls_config(provider, authority.der(), certificate, key)?;
@@ -80,8 +80,9 @@ fn authority() -> Result<Authority, rcgen::Error> {
 
 fn server_certificate(
     authority: &Authority,
+    address: IpAddr,
 ) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), rcgen::Error> {
-    let mut params = CertificateParams::new(SERVER_NAMES.map(str::to_owned))?;
+    let mut params = CertificateParams::new(names(address))?;
     params.distinguished_name.push(DnType::CommonName, "capm3-apiserver");
     params.use_authority_key_identifier_extension = true;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -89,6 +90,13 @@ fn server_certificate(
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, authority)?;
     Ok((certificate.der().clone(), PrivateKeyDer::Pkcs8(key.serialize_der().into())))
+}
+
+/// Everything by which clients may call a server at this address.
+fn names(address: IpAddr) -> Vec<String> {
+    let address = address.to_string();
+    let own = (!SERVER_NAMES.contains(&address.as_str())).then_some(address);
+    SERVER_NAMES.map(str::to_owned).into_iter().chain(own).collect()
 }
 
 fn client_certificate(authority: &Authority) -> Result<(String, String), rcgen::Error> {
@@ -130,4 +138,21 @@ fn tls_config(
         .map_err(|error| error.to_string())?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_certificate_names_the_address_at_which_the_server_listens_once() {
+        let table = [
+            ("127.0.0.1", vec!["localhost", "127.0.0.1", "::1"]),
+            ("::1", vec!["localhost", "127.0.0.1", "::1"]),
+            ("127.0.0.2", vec!["localhost", "127.0.0.1", "::1", "127.0.0.2"]),
+        ];
+        for (address, expected) in table {
+            assert_eq!(names(address.parse().unwrap()), expected, "{address}");
+        }
+    }
 }

@@ -93,7 +93,7 @@ pub fn serve(server: ApiServer, options: ListenOptions) -> Result<Listener, List
     let socket = bind(options.address)?;
     let address =
         socket.local_addr().map_err(|cause| ListenError::Bind { address: options.address, cause })?;
-    let (identity, tls) = Identity::generate().map_err(ListenError::Identity)?;
+    let (identity, tls) = Identity::generate(address.ip()).map_err(ListenError::Identity)?;
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let door = Door {
         server,

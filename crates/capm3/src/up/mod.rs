@@ -10,7 +10,11 @@ mod once;
 mod serve;
 mod table;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use capm3_engine::{
     clock::Stopwatch,
@@ -57,13 +61,23 @@ pub struct UpArgs {
     #[arg(long, default_value_t = 1.0, value_name = "N")]
     speed: f64,
 
-    /// Loopback address at which kubectl is served
-    #[arg(long, default_value = "127.0.0.1:7443", value_name = "ADDR")]
+    /// Loopback address at which kubectl is served; without a port, 7443
+    #[arg(long, default_value = "127.0.0.1:7443", value_name = "ADDR", value_parser = address)]
     listen: SocketAddr,
 
     /// Seed of names, uids and durations
     #[arg(long, default_value_t = 1)]
     seed: u64,
+}
+
+/// Port at which kubectl is served unless another one is chosen.
+const PORT: u16 = 7443;
+
+/// An address with or without a port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let with_usual_port = bare.parse::<IpAddr>().map(|address| SocketAddr::new(address, PORT));
+    text.parse().or(with_usual_port).map_err(|_| "expected an address such as 127.0.0.1:7443".to_owned())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -156,6 +170,29 @@ fn print(output: Output, report: &Report) -> Result<(), Failure> {
         Output::Json => {
             let text = serde_json::to_string_pretty(report);
             exit::print(&format!("{}\n", text.map_err(|e| Failure::CouldNotRun(e.to_string()))?))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn an_address_may_lack_its_port() {
+        let table = [
+            ("127.0.0.1:1", Some("127.0.0.1:1")),
+            ("127.0.0.2", Some("127.0.0.2:7443")),
+            ("::1", Some("[::1]:7443")),
+            ("[::1]", Some("[::1]:7443")),
+            ("[::1]:1", Some("[::1]:1")),
+            ("localhost", None),
+            ("127.0.0.1:", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            let found = address(text).ok();
+            assert_eq!(found.map(|it| it.to_string()).as_deref(), expected, "{text:?}");
         }
     }
 }
