@@ -34,7 +34,7 @@ pub(crate) struct State {
 impl Cluster {
     /// A cluster with the built-in kinds and the first namespaces.
     pub(crate) fn new(id: Option<String>, env: Arc<Env>) -> Self {
-        let mut store = Store::new(env.log_capacity);
+        let mut store = Store::new(env.retention.clone());
         builtin::resources().for_each(|resource| store.define(Arc::new(resource)));
         let ids = Ids::new(env.seed, id.as_deref().unwrap_or_default());
         let cluster = Self { id, env, state: Mutex::new(State { store, ids }) };

@@ -12,6 +12,7 @@ use crate::{
     event,
     options::Options,
     record::{Counters, Recorder},
+    store::log::Retention,
 };
 
 /// Shared surroundings of all clusters.
@@ -22,7 +23,7 @@ pub(crate) struct Env {
     pub(crate) recorder: Recorder,
     pub(crate) counters: Counters,
     pub(crate) seed: u64,
-    pub(crate) log_capacity: usize,
+    pub(crate) retention: Retention,
 }
 
 impl Env {
@@ -34,7 +35,7 @@ impl Env {
             recorder: Recorder::new(options.observer),
             counters: Counters::default(),
             seed: options.seed,
-            log_capacity: options.log_capacity.max(1),
+            retention: Retention::new(options.log_capacity, options.log_bytes),
         }
     }
 

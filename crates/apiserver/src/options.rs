@@ -9,6 +9,8 @@ use crate::record::WriteRecord;
 /// Events kept for each resource before a slow watcher is told to list again: some seconds of the busiest fleet, and
 /// some ten megabytes for each kind that is busy.
 const DEFAULT_LOG_CAPACITY: usize = 5_000;
+/// Bytes of events kept for each resource, so that large objects that change often do not fill the memory.
+const DEFAULT_LOG_BYTES: usize = 32 * 1024 * 1024;
 
 /// How a server is built.
 #[derive(Clone)]
@@ -23,12 +25,15 @@ pub struct Options {
     pub observer: Option<Arc<dyn Fn(&WriteRecord) + Send + Sync>>,
     /// How many events are kept for watches, for each resource of each cluster.
     pub log_capacity: usize,
+    /// How many bytes of events are kept for watches, for each resource of each cluster; all resources together keep
+    /// twice as many. An object before and after a change counts as two.
+    pub log_bytes: usize,
 }
 
 impl Options {
-    /// Options without an observer and with the usual log capacity.
+    /// Options without an observer and with the usual limits of the log.
     pub fn new(now: Arc<dyn Fn() -> Timestamp + Send + Sync>, seed: u64) -> Self {
-        Self { now, seed, observer: None, log_capacity: DEFAULT_LOG_CAPACITY }
+        Self { now, seed, observer: None, log_capacity: DEFAULT_LOG_CAPACITY, log_bytes: DEFAULT_LOG_BYTES }
     }
 }
 
@@ -38,6 +43,7 @@ impl std::fmt::Debug for Options {
             .field("seed", &self.seed)
             .field("observed", &self.observer.is_some())
             .field("log_capacity", &self.log_capacity)
+            .field("log_bytes", &self.log_bytes)
             .finish_non_exhaustive()
     }
 }

@@ -109,7 +109,8 @@ impl ApiServer {
     }
 
     /// Every change of a resource of a cluster (`None`: the management API), oldest first. `None` if the resource is
-    /// not served, or if more changes happened than [`Options::log_capacity`] keeps.
+    /// not served, or if more changes happened than [`Options::log_capacity`] and
+    /// [`Options::log_bytes`] keep.
     pub fn history(&self, cluster: Option<&str>, group: &str, plural: &str) -> Option<Vec<Revision>> {
         self.named(cluster)?.history(&ResourceKey::new(group, plural))
     }

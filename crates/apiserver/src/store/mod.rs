@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use self::{
     index::Index,
-    log::{Event, EventKind},
+    log::{Event, EventKind, Retention},
     object::{ObjectKey, Stored},
     table::{Table, WatcherId},
 };
@@ -43,11 +43,11 @@ pub(crate) struct Store {
     woken: Vec<Waker>,
     last_watcher: WatcherId,
     last_epoch: u64,
-    log_capacity: usize,
+    retention: Retention,
 }
 
 impl Store {
-    pub(crate) fn new(log_capacity: usize) -> Self {
+    pub(crate) fn new(retention: Retention) -> Self {
         Self {
             revision: 1,
             tables: BTreeMap::new(),
@@ -56,7 +56,7 @@ impl Store {
             woken: Vec::new(),
             last_watcher: 0,
             last_epoch: 0,
-            log_capacity,
+            retention,
         }
     }
 
@@ -72,7 +72,7 @@ impl Store {
             return;
         }
         self.last_epoch += 1;
-        let table = Table::new(Arc::clone(&resource), self.last_epoch, self.log_capacity);
+        let table = Table::new(Arc::clone(&resource), self.last_epoch, self.retention.clone());
         self.tables.insert(resource.key.clone(), table);
     }
 

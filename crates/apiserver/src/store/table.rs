@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, task::Waker};
 
 use super::{
-    log::{Event, Log},
+    log::{Event, Log, Retention},
     shelf::Shelf,
 };
 use crate::resource::Resource;
@@ -32,9 +32,9 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(resource: Arc<Resource>, epoch: u64, capacity: usize) -> Self {
+    pub(crate) fn new(resource: Arc<Resource>, epoch: u64, retention: Retention) -> Self {
         let (objects, sleepers) = (Shelf::default(), BTreeMap::new());
-        Self { resource, epoch, closing: false, log: Log::new(capacity), objects, sleepers }
+        Self { resource, epoch, closing: false, log: Log::new(retention), objects, sleepers }
     }
 
     /// Logs an event and gives the wakers of those who watch its namespace.
