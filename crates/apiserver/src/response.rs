@@ -25,6 +25,16 @@ enum Inner {
     Watch(Box<Watch>),
 }
 
+impl ResponseBody {
+    /// Bytes that stay in memory until the rest of the body is read.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match &self.0 {
+            Inner::Whole(body) => body.as_ref().map_or(0, Bytes::len),
+            Inner::Watch(watch) => watch.held_bytes(),
+        }
+    }
+}
+
 impl Body for ResponseBody {
     type Data = Bytes;
     type Error = BoxError;

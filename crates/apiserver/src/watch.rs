@@ -31,6 +31,14 @@ use crate::{
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
 /// Events put into one chunk, so that a watcher that starts far back does not hold the lock for long.
 const EVENTS_PER_CHUNK: usize = 200;
+/// Bytes of objects after which a chunk is full, so that a watcher that does not read holds little. One object always
+/// fits.
+const BYTES_PER_CHUNK: usize = 64 * 1024;
+
+/// Whether a chunk with so many events of so many bytes takes no more.
+fn is_full(events: usize, bytes: usize) -> bool {
+    events >= EVENTS_PER_CHUNK || bytes >= BYTES_PER_CHUNK
+}
 
 /// What a watch asks for.
 pub(crate) struct WatchOptions {
@@ -52,6 +60,8 @@ pub(crate) struct Watch {
     view: View,
     bookmarks: bool,
     initial: VecDeque<Arc<Stored>>,
+    /// Bytes of these.
+    initial_bytes: usize,
     /// The revision of the bookmark that ends the initial events.
     end_of_initial: Option<u64>,
     /// Where to read on; `None` once the watch is over.
@@ -90,7 +100,7 @@ impl Watch {
         let (id, epoch, initial, position, current) = cluster.with(|state| {
             let (id, current) = (state.store.new_watcher(), state.store.revision());
             let table = state.store.table(&resource)?;
-            let initial = if present { filter.objects(table).into() } else { VecDeque::new() };
+            let initial: VecDeque<_> = if present { filter.objects(table).into() } else { VecDeque::new() };
             // An expired revision has no position; the first one has been dropped by then, so reading it says so.
             let position =
                 if present { table.log.end() } else { table.log.after(options.revision).unwrap_or_default() };
@@ -104,6 +114,7 @@ impl Watch {
             filter,
             view,
             bookmarks: options.bookmarks,
+            initial_bytes: initial.iter().map(|object| object.json.len()).sum(),
             initial,
             end_of_initial: (options.initial_events && options.bookmarks).then_some(current),
             position: Some(position),
@@ -111,6 +122,11 @@ impl Watch {
             timeout: options.timeout,
             timers: None,
         })
+    }
+
+    /// Bytes of objects that stay in memory until the watch is read further, even if they change meanwhile.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.initial_bytes
     }
 
     /// The next chunk of newline-separated events; `None` at the end.
@@ -143,10 +159,13 @@ impl Watch {
             let revision = self.end_of_initial.take()?;
             return Some(line("BOOKMARK", &bytes(&self.view.bookmark(revision, true))).into());
         }
-        let count = self.initial.len().min(EVENTS_PER_CHUNK);
-        let mut chunk = Vec::new();
-        for object in self.initial.drain(..count) {
+        let (mut chunk, mut events) = (Vec::new(), 0);
+        while !is_full(events, chunk.len())
+            && let Some(object) = self.initial.pop_front()
+        {
             show(&mut chunk, &self.cluster, &mut self.view, "ADDED", &object);
+            self.initial_bytes -= object.json.len();
+            events += 1;
         }
         Some(chunk.into())
     }
@@ -164,13 +183,16 @@ impl Watch {
             let Some(events) = table.log.since(position) else {
                 return Ok((Err(table.log.oldest()), revision));
             };
-            let mut wanted = Vec::new();
+            let (mut wanted, mut bytes) = (Vec::new(), 0);
             for event in events {
-                if wanted.len() >= EVENTS_PER_CHUNK {
+                if is_full(wanted.len(), bytes) {
                     break;
                 }
                 next += 1;
-                wanted.extend(self.transition(event));
+                if let Some((kind, object)) = self.transition(event) {
+                    bytes += object.json.len();
+                    wanted.push((kind, object));
+                }
             }
             if wanted.is_empty() {
                 state.store.sleep(&self.resource, self.id, self.filter.namespace.as_ref(), context.waker());
@@ -293,4 +315,22 @@ fn expired(asked: u64, oldest: u64) -> Bytes {
     let status: Value =
         ApiError::Expired(format!("too old resource version: {asked} ({oldest})")).to_status();
     line("ERROR", &bytes(&json!(status))).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_is_full_by_count_or_by_bytes() {
+        let table = [
+            (0, 0, false),
+            (EVENTS_PER_CHUNK - 1, BYTES_PER_CHUNK - 1, false),
+            (EVENTS_PER_CHUNK, 0, true),
+            (1, BYTES_PER_CHUNK, true),
+        ];
+        for (events, bytes, expected) in table {
+            assert_eq!(is_full(events, bytes), expected, "{events} events, {bytes} bytes");
+        }
+    }
 }

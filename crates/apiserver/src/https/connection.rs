@@ -1,5 +1,5 @@
 //! One connection: handshake, HTTP/1.1 or HTTP/2, and its end, which always comes: strangers and the idle are closed
-//! after a while, everybody soon after the listener stops.
+//! after a while, those who do not read their answers too, everybody soon after the listener stops.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -16,12 +16,13 @@ use tokio_util::sync::CancellationToken;
 use super::{
     request::{self, Caller},
     slots::Slot,
+    unread::Unread,
 };
 use crate::server::ApiServer;
 
 /// For the TLS handshake.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
-/// For the head of a request, and for the first request of a connection.
+/// For the head of a request, for the first request of a connection, and for showing who it is.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// Between requests.
 const IDLE_LIMIT: Duration = Duration::from_secs(120);
@@ -37,6 +38,7 @@ pub(super) struct Door {
     pub(super) token: Arc<str>,
     pub(super) tls: TlsAcceptor,
     pub(super) stop: CancellationToken,
+    pub(super) unread: Arc<Unread>,
     /// How long a connection may take to finish once it is told to.
     pub(super) grace: Duration,
 }
@@ -44,10 +46,17 @@ pub(super) struct Door {
 /// Serves a connection from its handshake to its end.
 pub(super) async fn run(stream: TcpStream, slot: Arc<Slot>, door: Arc<Door>) {
     let _ = stream.set_nodelay(true);
+    let handshake = async {
+        // Whoever says nothing is told from whoever is slow.
+        stream.peek(&mut [0]).await?;
+        slot.speaks();
+        door.tls.accept(stream).await
+    };
     let handshake = tokio::select! {
-        () = slot.evicted() => return,
+        biased;
+        () = slot.is_cut() => return,
         () = door.stop.cancelled() => return,
-        handshake = timeout(HANDSHAKE_LIMIT, door.tls.accept(stream)) => handshake,
+        handshake = timeout(HANDSHAKE_LIMIT, handshake) => handshake,
     };
     if let Ok(Ok(stream)) = handshake {
         serve(stream, slot, door).await;
@@ -63,9 +72,10 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, door: Arc<Door>) {
         has_certificate: session.peer_certificates().is_some_and(|chain| !chain.is_empty()),
         slot: Arc::clone(&slot),
         stop: door.stop.clone(),
+        unread: Arc::clone(&door.unread),
     });
     if caller.has_certificate {
-        slot.is_known();
+        slot.becomes_known();
     }
     let service = service_fn(move |request: Request<Incoming>| request::answer(Arc::clone(&caller), request));
     let io = TokioIo::new(stream);
@@ -84,13 +94,23 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, door: Arc<Door>) {
 async fn drive(connection: impl GracefulConnection, slot: &Slot, door: &Door) {
     let mut connection = pin!(connection);
     tokio::select! {
-        _ = connection.as_mut() => return,
-        () = slot.evicted() => return,
-        () = idle(slot) => {}
+        biased;
+        () = slot.is_cut() => return,
         () = door.stop.cancelled() => {}
+        () = stays_unknown(slot) => {}
+        () = idle(slot) => {}
+        _ = connection.as_mut() => return,
     }
     connection.as_mut().graceful_shutdown();
     let _ = timeout(door.grace, connection).await;
+}
+
+/// Resolves when the connection has not shown in time who it is, whatever it asks and reads.
+async fn stays_unknown(slot: &Slot) {
+    tokio::time::sleep(HEAD_LIMIT).await;
+    if slot.is_known() {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Resolves when the connection has not asked for anything for too long. A head that arrives byte by byte is no

@@ -6,8 +6,10 @@
 
 mod connection;
 mod identity;
+mod outgoing;
 mod request;
 mod slots;
+mod unread;
 
 use std::{
     io,
@@ -17,11 +19,16 @@ use std::{
 };
 
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{connection::Door, identity::Identity, slots::Slots};
+use self::{
+    connection::Door,
+    identity::Identity,
+    slots::{Slot, Slots},
+    unread::Unread,
+};
 use crate::server::ApiServer;
 
 /// Connections served at the same time, unless chosen otherwise.
@@ -30,14 +37,20 @@ const DEFAULT_CONNECTIONS: usize = 512;
 const STOP_LIMIT: Duration = Duration::from_secs(1);
 /// The pause after an accept that failed, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often a connection that finds no place looks again.
+const PLACE_PAUSE: Duration = Duration::from_millis(5);
+/// Connections that may wait to be taken in; beyond that clients try again by themselves.
+const BACKLOG: u32 = 1024;
+/// How often answers that nobody reads are looked for.
+const SWEEP_PAUSE: Duration = Duration::from_secs(1);
 
 /// Where and how to listen.
 #[derive(Clone, Debug)]
 pub struct ListenOptions {
     /// A loopback address; port 0 takes any free port.
     pub address: SocketAddr,
-    /// How many connections may be open; idle ones make room for new ones, and when all are busy new ones are
-    /// refused.
+    /// How many connections may be open, half of them without having shown who they are. Those that do nothing make
+    /// room for new ones; when all are busy new ones wait.
     pub connections: usize,
 }
 
@@ -100,8 +113,10 @@ pub fn serve(server: ApiServer, options: ListenOptions) -> Result<Listener, List
         token: identity.token.as_str().into(),
         tls: TlsAcceptor::from(Arc::new(tls)),
         stop: stop.clone(),
+        unread: Arc::default(),
         grace: STOP_LIMIT / 2,
     };
+    tasks.spawn_on(sweep(Arc::clone(&door.unread), stop.clone()), &runtime);
     let slots = Arc::new(Slots::new(options.connections.max(1)));
     tasks.spawn_on(accept(socket, Arc::new(door), slots, tasks.clone()), &runtime);
     tasks.close();
@@ -113,9 +128,10 @@ fn bind(address: SocketAddr) -> Result<TcpListener, ListenError> {
         return Err(ListenError::NotLoopback(address));
     }
     let listen = || {
-        let socket = std::net::TcpListener::bind(address)?;
-        socket.set_nonblocking(true)?;
-        TcpListener::from_std(socket)
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
     };
     listen().map_err(|cause| match cause.kind() {
         io::ErrorKind::AddrInUse => ListenError::AddressInUse(address),
@@ -123,20 +139,41 @@ fn bind(address: SocketAddr) -> Result<TcpListener, ListenError> {
     })
 }
 
-/// Takes connections until it is told to stop. One that finds no slot is closed at once.
+/// Takes connections until it is told to stop. One that finds no place waits, and all after it.
 async fn accept(socket: TcpListener, door: Arc<Door>, slots: Arc<Slots>, tasks: TaskTracker) {
     loop {
-        let accepted = tokio::select! {
+        let (stream, slot) = tokio::select! {
+            biased;
             () = door.stop.cancelled() => return,
-            accepted = socket.accept() => accepted,
+            next = next(&socket, &slots) => next,
         };
-        match accepted {
-            Ok((stream, _)) => {
-                if let Some(slot) = slots.take() {
-                    tasks.spawn(connection::run(stream, Arc::new(slot), Arc::clone(&door)));
-                }
-            }
+        tasks.spawn(connection::run(stream, Arc::new(slot), Arc::clone(&door)));
+    }
+}
+
+/// The next connection and its place.
+async fn next(socket: &TcpListener, slots: &Slots) -> (TcpStream, Slot) {
+    let stream = loop {
+        match socket.accept().await {
+            Ok((stream, _)) => break stream,
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    };
+    loop {
+        match slots.take() {
+            Some(slot) => return (stream, slot),
+            None => tokio::time::sleep(PLACE_PAUSE).await,
+        }
+    }
+}
+
+/// Looks again and again for answers that nobody reads.
+async fn sweep(unread: Arc<Unread>, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(SWEEP_PAUSE) => unread.sweep(),
         }
     }
 }

@@ -1,27 +1,15 @@
 //! One request from outside: lets in who shows the client certificate or the token, and hands the request to the
-//! server. A stranger's body is not read.
+//! server. A stranger's body is not read, and its refusal keeps no place busy.
 
-use std::{
-    convert::Infallible,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use http::{HeaderMap, Request, Response, header};
-use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-use tower::{BoxError, Service};
+use tokio_util::sync::CancellationToken;
+use tower::Service;
 
-use super::slots::{InFlight, Slot};
-use crate::{
-    response::{self, ResponseBody},
-    server::ApiServer,
-    status::ApiError,
-};
+use super::{outgoing::Outgoing, slots::Slot, unread::Unread};
+use crate::{response, server::ApiServer, status::ApiError};
 
 /// For reading the body of a request; what follows takes no time worth limiting.
 const BODY_LIMIT: Duration = Duration::from_secs(30);
@@ -38,29 +26,41 @@ pub(super) struct Caller {
     pub(super) slot: Arc<Slot>,
     /// Tells when the listener stops.
     pub(super) stop: CancellationToken,
+    pub(super) unread: Arc<Unread>,
 }
 
 pub(super) async fn answer(
     caller: Arc<Caller>,
     request: Request<Incoming>,
-) -> Result<Response<Tracked>, Infallible> {
-    let in_flight = caller.slot.begin();
+) -> Result<Response<Outgoing>, Infallible> {
     let method = request.method().clone();
-    let response = if head_bytes(&request) > HEAD_BYTES {
-        response::error(&ApiError::HeadTooLarge(HEAD_BYTES))
-    } else if caller.has_certificate || has_token(request.headers(), &caller.token) {
-        caller.slot.is_known();
+    let is_known = caller.has_certificate || has_token(request.headers(), &caller.token);
+    if !is_known {
+        caller.slot.refuse();
+        let error = if is_too_large(&request) { too_large() } else { ApiError::Unauthorized };
+        let mut refusal = response::error(&error);
+        refusal.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+        return Ok(response::to(&method, refusal).map(Outgoing::refusal));
+    }
+    caller.slot.becomes_known();
+    let in_flight = caller.slot.begin();
+    let response = if is_too_large(&request) {
+        response::error(&too_large())
+    } else {
         let mut server = caller.server.clone();
         tokio::time::timeout(BODY_LIMIT, server.call(request))
             .await
             .map_or_else(|_| response::error(&ApiError::SlowBody), |Ok(response)| response)
-    } else {
-        let mut refusal = response::error(&ApiError::Unauthorized);
-        refusal.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
-        refusal
     };
-    let stopped = Box::pin(caller.stop.clone().cancelled_owned());
-    Ok(response::to(&method, response).map(|body| Tracked { body, stopped, _in_flight: in_flight }))
+    Ok(response::to(&method, response).map(|body| Outgoing::new(&caller, body, in_flight)))
+}
+
+fn too_large() -> ApiError {
+    ApiError::HeadTooLarge(HEAD_BYTES)
+}
+
+fn is_too_large<B>(request: &Request<B>) -> bool {
+    head_bytes(request) > HEAD_BYTES
 }
 
 fn head_bytes<B>(request: &Request<B>) -> usize {
@@ -80,37 +80,6 @@ fn has_token(headers: &HeaderMap, token: &str) -> bool {
 /// Compares without telling by its duration how much was right.
 fn is_same(given: &[u8], secret: &[u8]) -> bool {
     given.len() == secret.len() && given.iter().zip(secret).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
-}
-
-/// A body that counts as a request in flight until it is sent, and ends when the listener stops, so that watchers
-/// see an end and not a broken connection.
-pub(super) struct Tracked {
-    body: ResponseBody,
-    stopped: Pin<Box<WaitForCancellationFutureOwned>>,
-    _in_flight: InFlight,
-}
-
-impl Body for Tracked {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match Pin::new(&mut self.body).poll_frame(context) {
-            Poll::Pending if self.stopped.as_mut().poll(context).is_ready() => Poll::Ready(None),
-            polled => polled,
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
-//! A fixed number of places for connections. When all are taken, the connection that matters least makes room: the
-//! oldest that has not said who it is, else the oldest that is idle. Knows nothing of sockets.
+//! A fixed number of places for connections, half of them for those that have not shown who they are.
+//!
+//! Where a place is needed, the connection that matters least makes room: one that was refused, one that says nothing,
+//! one that does not show who it is, one that is idle, one that makes no progress. Everybody gets some time first, and
+//! whoever finds no place waits. Knows nothing of sockets.
 
 use std::{
     collections::BTreeMap,
@@ -7,10 +10,19 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+/// Refused requests after which a connection is closed.
+const REFUSALS: usize = 16;
+/// How long a connection may say nothing when its place is needed.
+const SILENCE: Duration = Duration::from_millis(20);
+/// How long a connection may take to show who it is, and a request to go on, when its place is needed.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// All places.
 pub(super) struct Slots {
@@ -25,24 +37,112 @@ struct Open {
 }
 
 /// What a connection is doing.
-#[derive(Default)]
 struct Activity {
+    /// Whether it has sent anything.
+    spoke: AtomicBool,
     /// Whether it has shown that it may come in.
     known: AtomicBool,
+    /// Requests that were refused because it had not.
+    refused: AtomicUsize,
+    /// Requests of somebody known that are being answered.
     in_flight: AtomicUsize,
     requests: AtomicU64,
-    evicted: CancellationToken,
+    /// When something last went on: it came, asked, or took a piece of an answer.
+    progress: Mutex<Instant>,
+    cut: CancellationToken,
 }
 
 impl Activity {
+    fn new() -> Self {
+        Self {
+            spoke: AtomicBool::default(),
+            known: AtomicBool::default(),
+            refused: AtomicUsize::default(),
+            in_flight: AtomicUsize::default(),
+            requests: AtomicU64::default(),
+            progress: Mutex::new(Instant::now()),
+            cut: CancellationToken::new(),
+        }
+    }
+
+    fn is_known(&self) -> bool {
+        self.known.load(Ordering::Relaxed)
+    }
+
     fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) == 0
     }
+
+    fn standing(&self) -> Standing {
+        match self.is_known() {
+            true if self.is_idle() => Standing::Idle,
+            true => Standing::Busy,
+            false if self.refused.load(Ordering::Relaxed) > 0 => Standing::Refused,
+            false if self.spoke.load(Ordering::Relaxed) => Standing::Unknown,
+            false => Standing::Silent,
+        }
+    }
+}
+
+/// What a connection is to the listener; whoever comes first makes room first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// It asked without showing who it is.
+    Refused,
+    /// It has sent nothing.
+    Silent,
+    /// It has not yet shown who it is.
+    Unknown,
+    /// It is known and asks for nothing.
+    Idle,
+    /// It is known, and something is being answered.
+    Busy,
+}
+
+impl Standing {
+    /// How long a connection keeps its place at least, counted from its last progress.
+    fn patience(self) -> Duration {
+        match self {
+            Self::Refused | Self::Idle => Duration::ZERO,
+            Self::Silent => SILENCE,
+            Self::Unknown | Self::Busy => PATIENCE,
+        }
+    }
+
+    fn is_stranger(self) -> bool {
+        self < Self::Idle
+    }
+}
+
+/// Which connection makes room for a new one, if one must.
+#[derive(Debug, PartialEq, Eq)]
+enum Choice {
+    /// There is a place.
+    Free,
+    /// This connection makes room.
+    Evict(u64),
+    /// Nobody does yet.
+    Wait,
+}
+
+/// Chooses among connections by what they are and how long ago they last made progress.
+fn choose(limit: usize, connections: impl Iterator<Item = (u64, Standing, Duration)>) -> Choice {
+    let all: Vec<_> = connections.collect();
+    let strangers = all.iter().filter(|(_, standing, _)| standing.is_stranger()).count();
+    let too_many_strangers = strangers >= limit.div_ceil(2);
+    if all.len() < limit && !too_many_strangers {
+        return Choice::Free;
+    }
+    let may_go = |(_, standing, quiet): &&(u64, Standing, Duration)| {
+        *quiet >= standing.patience() && (standing.is_stranger() || !too_many_strangers)
+    };
+    let longest = |(_, standing, quiet): &&(u64, Standing, Duration)| (*standing, std::cmp::Reverse(*quiet));
+    all.iter().filter(may_go).min_by_key(longest).map_or(Choice::Wait, |(id, _, _)| Choice::Evict(*id))
 }
 
 /// The place of one connection; free again when it is dropped.
 pub(super) struct Slot {
-    id: u64,
+    pub(super) id: u64,
     activity: Arc<Activity>,
     open: Arc<Mutex<Open>>,
 }
@@ -55,41 +155,61 @@ impl Slots {
         Self { limit, open: Arc::default() }
     }
 
-    /// A place for a new connection; `None` if all are busy.
+    /// A place for a new connection; `None` if nobody makes room yet.
     pub(super) fn take(&self) -> Option<Slot> {
         let mut open = self.open.lock();
-        if open.connections.len() >= self.limit {
-            let victim = open.least_important()?;
-            if let Some(activity) = open.connections.remove(&victim) {
-                activity.evicted.cancel();
+        let standings = open.connections.iter();
+        let standings = standings.map(|(id, it)| (*id, it.standing(), it.progress.lock().elapsed()));
+        match choose(self.limit, standings) {
+            Choice::Free => {}
+            Choice::Wait => return None,
+            Choice::Evict(victim) => {
+                if let Some(activity) = open.connections.remove(&victim) {
+                    activity.cut.cancel();
+                }
             }
         }
         open.last_id += 1;
-        let (id, activity) = (open.last_id, Arc::<Activity>::default());
+        let (id, activity) = (open.last_id, Arc::new(Activity::new()));
         open.connections.insert(id, Arc::clone(&activity));
         Some(Slot { id, activity, open: Arc::clone(&self.open) })
     }
 }
 
-impl Open {
-    fn least_important(&self) -> Option<u64> {
-        let idle = || self.connections.iter().filter(|(_, activity)| activity.is_idle());
-        let stranger = idle().find(|(_, activity)| !activity.known.load(Ordering::Relaxed));
-        stranger.or_else(|| idle().next()).map(|(id, _)| *id)
-    }
-}
-
 impl Slot {
+    /// The connection has sent something.
+    pub(super) fn speaks(&self) {
+        self.activity.spoke.store(true, Ordering::Relaxed);
+    }
+
     /// The connection has shown a certificate or a token.
-    pub(super) fn is_known(&self) {
+    pub(super) fn becomes_known(&self) {
         self.activity.known.store(true, Ordering::Relaxed);
     }
 
-    /// A request begins; it ends when the result is dropped.
+    pub(super) fn is_known(&self) -> bool {
+        self.activity.is_known()
+    }
+
+    /// A request of somebody known begins; it ends when the result is dropped.
     pub(super) fn begin(&self) -> InFlight {
         self.activity.requests.fetch_add(1, Ordering::Relaxed);
         self.activity.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.progresses();
         InFlight(Arc::clone(&self.activity))
+    }
+
+    /// A request is refused. That keeps no place busy, and a connection with too many of them is closed.
+    pub(super) fn refuse(&self) {
+        self.activity.requests.fetch_add(1, Ordering::Relaxed);
+        if self.activity.refused.fetch_add(1, Ordering::Relaxed) >= REFUSALS {
+            self.activity.cut.cancel();
+        }
+    }
+
+    /// A request or its answer goes on.
+    pub(super) fn progresses(&self) {
+        *self.activity.progress.lock() = Instant::now();
     }
 
     /// How many requests there were so far.
@@ -101,9 +221,14 @@ impl Slot {
         self.activity.is_idle()
     }
 
-    /// Resolves when the place is needed for somebody else.
-    pub(super) async fn evicted(&self) {
-        self.activity.evicted.cancelled().await;
+    /// Closes the connection when it is cancelled.
+    pub(super) fn cut(&self) -> CancellationToken {
+        self.activity.cut.clone()
+    }
+
+    /// Resolves when the connection is to be closed at once.
+    pub(super) async fn is_cut(&self) {
+        self.activity.cut.cancelled().await;
     }
 }
 
@@ -120,35 +245,5 @@ impl Drop for InFlight {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn was_evicted(slot: &Slot) -> bool {
-        slot.activity.evicted.is_cancelled()
-    }
-
-    #[test]
-    fn strangers_make_room_before_idle_acquaintances_and_busy_ones_never() {
-        let slots = Slots::new(3);
-        let (known, stranger, busy) = (slots.take().unwrap(), slots.take().unwrap(), slots.take().unwrap());
-        known.is_known();
-        let _request = busy.begin();
-        let fourth = slots.take().unwrap();
-        assert!(was_evicted(&stranger) && !was_evicted(&known) && !was_evicted(&busy));
-        let _second_request = fourth.begin();
-        let fifth = slots.take().unwrap();
-        assert!(was_evicted(&known) && !was_evicted(&fourth));
-        let _third_request = fifth.begin();
-        assert!(slots.take().is_none(), "everybody is busy");
-    }
-
-    #[test]
-    fn a_dropped_connection_leaves_its_place() {
-        let slots = Slots::new(1);
-        let first = slots.take().unwrap();
-        let _request = first.begin();
-        assert!(slots.take().is_none());
-        drop(first);
-        assert!(slots.take().is_some());
-    }
-}
+#[path = "slots_tests.rs"]
+mod tests;

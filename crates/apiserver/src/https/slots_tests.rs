@@ -1,0 +1,110 @@
+use super::*;
+
+type Row = (&'static str, &'static [(Standing, u64)], Choice);
+
+#[test]
+fn whoever_matters_least_makes_room_and_only_after_some_time() {
+    use Standing::{Busy, Idle, Refused, Silent, Unknown};
+    const NOW: u64 = 0;
+    const SOON: u64 = 20;
+    const LONG: u64 = 1_000;
+    // The limit is four, so strangers get two places.
+    let table: [Row; 14] = [
+        ("there is room", &[(Busy, LONG), (Busy, LONG), (Busy, LONG)], Choice::Free),
+        ("strangers have half", &[(Unknown, NOW), (Busy, LONG)], Choice::Free),
+        ("strangers have no more", &[(Unknown, NOW), (Unknown, NOW)], Choice::Wait),
+        (
+            "a stranger does not take the place of the known",
+            &[(Silent, NOW), (Unknown, NOW), (Idle, LONG)],
+            Choice::Wait,
+        ),
+        ("a refused one goes at once", &[(Silent, LONG), (Refused, NOW)], Choice::Evict(2)),
+        ("a silent one goes soon", &[(Silent, SOON), (Unknown, SOON)], Choice::Evict(1)),
+        ("an unknown one goes later", &[(Unknown, SOON), (Silent, NOW)], Choice::Wait),
+        ("an unknown one goes", &[(Silent, NOW), (Unknown, LONG)], Choice::Evict(2)),
+        ("the longest without progress goes", &[(Unknown, LONG), (Unknown, LONG + 1)], Choice::Evict(2)),
+        (
+            "strangers go before the known",
+            &[(Idle, LONG), (Busy, LONG), (Busy, LONG), (Refused, NOW)],
+            Choice::Evict(4),
+        ),
+        (
+            "a young stranger stays",
+            &[(Unknown, NOW), (Idle, NOW), (Busy, LONG), (Busy, NOW)],
+            Choice::Evict(2),
+        ),
+        (
+            "the idle go before the busy",
+            &[(Busy, LONG), (Idle, NOW), (Idle, SOON), (Busy, LONG)],
+            Choice::Evict(3),
+        ),
+        (
+            "who makes no progress goes",
+            &[(Busy, NOW), (Busy, LONG), (Busy, LONG + 1), (Busy, NOW)],
+            Choice::Evict(3),
+        ),
+        ("everybody is busy", &[(Busy, NOW), (Busy, NOW), (Busy, SOON), (Busy, 999)], Choice::Wait),
+    ];
+    for (name, connections, expected) in table {
+        let connections = (1..).zip(connections);
+        let connections = connections.map(|(id, (standing, ms))| (id, *standing, Duration::from_millis(*ms)));
+        assert_eq!(choose(4, connections), expected, "{name}");
+    }
+}
+
+fn was_cut(slot: &Slot) -> bool {
+    slot.activity.cut.is_cancelled()
+}
+
+#[tokio::test(start_paused = true)]
+async fn strangers_whose_answers_nobody_reads_keep_nobody_out() {
+    let slots = Slots::new(4);
+    let known = slots.take().unwrap();
+    known.becomes_known();
+    let _request = known.begin();
+    let mut strangers = Vec::new();
+    for _ in 0..100 {
+        let stranger = slots.take().unwrap();
+        stranger.speaks();
+        stranger.refuse();
+        strangers.push(stranger);
+    }
+    assert_eq!(strangers.iter().filter(|slot| !was_cut(slot)).count(), 2);
+    assert!(!was_cut(&known));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_is_closed_after_some_refusals() {
+    let slot = Slots::new(1).take().unwrap();
+    (0..REFUSALS).for_each(|_| slot.refuse());
+    assert!(!was_cut(&slot));
+    slot.refuse();
+    assert!(was_cut(&slot));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_goes_on_keeps_its_place() {
+    let slots = Slots::new(2);
+    let (reader, watcher) = (slots.take().unwrap(), slots.take());
+    assert!(watcher.is_none(), "one place is for strangers");
+    reader.becomes_known();
+    let watcher = slots.take().unwrap();
+    watcher.becomes_known();
+    let _requests = (reader.begin(), watcher.begin());
+    assert!(slots.take().is_none(), "both have just begun");
+    tokio::time::advance(PATIENCE).await;
+    reader.progresses();
+    assert!(slots.take().is_some());
+    assert!(was_cut(&watcher) && !was_cut(&reader));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_connection_leaves_its_place() {
+    let slots = Slots::new(1);
+    let first = slots.take().unwrap();
+    first.becomes_known();
+    let _request = first.begin();
+    assert!(slots.take().is_none());
+    drop(first);
+    assert!(slots.take().is_some());
+}
