@@ -66,7 +66,14 @@ struct CountKey {
 /// Different counters kept; callers choose names and paths, and must not be able to fill the memory with them.
 const MAX_COUNTERS: usize = 10_000;
 
+/// Bytes of names and paths of one counter.
+const COUNTER_BYTES: usize = 1024;
+
 impl CountKey {
+    fn is_long(&self) -> bool {
+        self.user_agent.len() + self.resource.len() + self.subresource.len() > COUNTER_BYTES
+    }
+
     /// Without what the caller chose.
     fn anonymous(self) -> Self {
         Self { user_agent: String::new(), resource: "other".to_owned(), subresource: String::new(), ..self }
@@ -95,7 +102,7 @@ impl Counters {
         };
         let mut counts = self.0.lock();
         let is_full = counts.len() >= MAX_COUNTERS && !counts.contains_key(&key);
-        let key = if is_full { key.anonymous() } else { key };
+        let key = if is_full || key.is_long() { key.anonymous() } else { key };
         *counts.entry(key).or_default() += 1;
     }
 
@@ -171,5 +178,14 @@ mod tests {
         let counts = counters.snapshot();
         assert_eq!(counts.len(), MAX_COUNTERS + 1);
         assert_eq!(counts.iter().find(|it| it.resource == "other").map(|it| it.count), Some(5));
+    }
+
+    #[test]
+    fn callers_cannot_make_counters_of_any_length() {
+        let counters = Counters::default();
+        counters.add(&"a".repeat(COUNTER_BYTES - 1), "get", "x", "", 200);
+        counters.add(&"a".repeat(COUNTER_BYTES), "get", "x", "", 200);
+        let lengths: Vec<usize> = counters.snapshot().iter().map(|it| it.user_agent.len()).collect();
+        assert_eq!(lengths, [0, COUNTER_BYTES - 1]);
     }
 }
