@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The largest request body, as in kube-apiserver.
-const BODY_LIMIT: usize = 3 * 1024 * 1024;
+pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 /// How much of a larger body is read nevertheless.
 const DRAIN_LIMIT: usize = 32 * 1024 * 1024;
 /// Where the APIs of workload clusters live.
@@ -192,7 +192,9 @@ where
     if body.size_hint().lower() > DRAIN_LIMIT as u64 {
         return Err(ApiError::BodyTooLarge);
     }
-    let (mut body, mut kept, mut seen) = (pin!(body), BytesMut::new(), 0);
+    // As large as announced, so that a growing buffer does not take twice the memory.
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(BODY_LIMIT).min(BODY_LIMIT);
+    let (mut body, mut kept, mut seen) = (pin!(body), BytesMut::with_capacity(announced), 0);
     while let Some(frame) = body.as_mut().frame().await {
         let frame = frame.map_err(|error| {
             ApiError::bad_request(format!("the request body could not be read: {}", error.into()))

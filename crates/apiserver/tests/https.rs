@@ -159,13 +159,13 @@ async fn a_taken_port_and_a_public_address_are_told_apart() {
 
 #[tokio::test]
 async fn silent_connections_do_not_keep_others_out() {
-    let listener = listen(8);
+    let listener = listen(32);
     let config = Config::of(&listener);
     let mut silent = Vec::new();
     for _ in 0..100 {
         silent.push(TcpStream::connect(listener.local_addr()).await.unwrap());
     }
-    for _ in 0..20 {
+    for _ in 0..40 {
         // Connections that could speak but do not.
         silent.push(connect(&listener, &config, true, "h2").await.unwrap().into_inner().0);
     }

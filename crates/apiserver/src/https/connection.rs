@@ -14,6 +14,7 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    bodies::Bodies,
     request::{self, Caller},
     slots::Slot,
     unread::Unread,
@@ -31,6 +32,8 @@ const IDLE_LIMIT: Duration = Duration::from_secs(120);
 const HEAD_BYTES: usize = 4 * request::HEAD_BYTES;
 /// Requests and watches at the same time on one HTTP/2 connection.
 const STREAMS: u32 = 250;
+/// What an HTTP/2 connection may send before somebody reads it.
+const WINDOW: u32 = 256 * 1024;
 
 /// What all connections of a listener share.
 pub(super) struct Door {
@@ -39,6 +42,7 @@ pub(super) struct Door {
     pub(super) tls: TlsAcceptor,
     pub(super) stop: CancellationToken,
     pub(super) unread: Arc<Unread>,
+    pub(super) bodies: Arc<Bodies>,
     /// How long a connection may take to finish once it is told to.
     pub(super) grace: Duration,
 }
@@ -73,6 +77,7 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, door: Arc<Door>) {
         slot: Arc::clone(&slot),
         stop: door.stop.clone(),
         unread: Arc::clone(&door.unread),
+        bodies: Arc::clone(&door.bodies),
     });
     if caller.has_certificate {
         slot.becomes_known();
@@ -83,6 +88,7 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, door: Arc<Door>) {
         let mut builder = conn::http2::Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
         builder.max_header_list_size(HEAD_BYTES as u32);
+        builder.initial_connection_window_size(WINDOW).initial_stream_window_size(WINDOW);
         drive(builder.serve_connection(io, service), &slot, &door).await;
     } else {
         let mut builder = conn::http1::Builder::new();

@@ -4,6 +4,7 @@
 //! Every start makes its own authority, certificates and token; nothing is written to disk. It must not know any
 //! resource: what comes through the door goes to [`ApiServer`] as it is.
 
+mod bodies;
 mod connection;
 mod identity;
 mod outgoing;
@@ -114,6 +115,7 @@ pub fn serve(server: ApiServer, options: ListenOptions) -> Result<Listener, List
         tls: TlsAcceptor::from(Arc::new(tls)),
         stop: stop.clone(),
         unread: Arc::default(),
+        bodies: Arc::default(),
         grace: STOP_LIMIT / 2,
     };
     tasks.spawn_on(sweep(Arc::clone(&door.unread), stop.clone()), &runtime);

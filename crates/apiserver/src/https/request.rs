@@ -4,14 +4,18 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use http::{HeaderMap, Request, Response, header};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
-use super::{outgoing::Outgoing, slots::Slot, unread::Unread};
-use crate::{response, server::ApiServer, status::ApiError};
+use super::{bodies::Bodies, outgoing::Outgoing, slots::Slot, unread::Unread};
+use crate::{
+    response::{self, ResponseBody},
+    server::ApiServer,
+    status::ApiError,
+};
 
-/// For reading the body of a request; what follows takes no time worth limiting.
+/// For the body of a request, to find room and to be read; what follows takes no time worth limiting.
 const BODY_LIMIT: Duration = Duration::from_secs(30);
 
 /// Largest head of a request that is answered.
@@ -27,6 +31,7 @@ pub(super) struct Caller {
     /// Tells when the listener stops.
     pub(super) stop: CancellationToken,
     pub(super) unread: Arc<Unread>,
+    pub(super) bodies: Arc<Bodies>,
 }
 
 pub(super) async fn answer(
@@ -47,12 +52,18 @@ pub(super) async fn answer(
     let response = if is_too_large(&request) {
         response::error(&too_large())
     } else {
-        let mut server = caller.server.clone();
-        tokio::time::timeout(BODY_LIMIT, server.call(request))
+        tokio::time::timeout(BODY_LIMIT, call(&caller, request))
             .await
-            .map_or_else(|_| response::error(&ApiError::SlowBody), |Ok(response)| response)
+            .unwrap_or_else(|_| response::error(&ApiError::SlowBody))
     };
     Ok(response::to(&method, response).map(|body| Outgoing::new(&caller, body, in_flight)))
+}
+
+/// Hands a request to the server as soon as there is room for its body.
+async fn call(caller: &Caller, request: Request<Incoming>) -> Response<ResponseBody> {
+    let _room = caller.bodies.room(&request.body().size_hint()).await;
+    let Ok(response) = caller.server.clone().call(request).await;
+    response
 }
 
 fn too_large() -> ApiError {

@@ -19,8 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 /// Refused requests after which a connection is closed.
 const REFUSALS: usize = 16;
-/// How long a connection may say nothing when its place is needed.
-const SILENCE: Duration = Duration::from_millis(20);
+/// How long a connection may say nothing when its place is needed: what it says may still wait for a busy processor.
+const SILENCE: Duration = Duration::from_millis(250);
+/// How long somebody known may ask for nothing when the place is needed: the first request comes some time after the
+/// certificate.
+const REST: Duration = Duration::from_millis(500);
 /// How long a connection may take to show who it is, and a request to go on, when its place is needed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -47,7 +50,7 @@ struct Activity {
     /// Requests of somebody known that are being answered.
     in_flight: AtomicUsize,
     requests: AtomicU64,
-    /// When something last went on: it came, asked, or took a piece of an answer.
+    /// When something last went on: it came, asked, took a piece of an answer or all of it.
     progress: Mutex<Instant>,
     cut: CancellationToken,
 }
@@ -71,6 +74,10 @@ impl Activity {
 
     fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) == 0
+    }
+
+    fn progresses(&self) {
+        *self.progress.lock() = Instant::now();
     }
 
     fn standing(&self) -> Standing {
@@ -103,8 +110,9 @@ impl Standing {
     /// How long a connection keeps its place at least, counted from its last progress.
     fn patience(self) -> Duration {
         match self {
-            Self::Refused | Self::Idle => Duration::ZERO,
+            Self::Refused => Duration::ZERO,
             Self::Silent => SILENCE,
+            Self::Idle => REST,
             Self::Unknown | Self::Busy => PATIENCE,
         }
     }
@@ -184,6 +192,7 @@ impl Slot {
 
     /// The connection has shown a certificate or a token.
     pub(super) fn becomes_known(&self) {
+        self.progresses();
         self.activity.known.store(true, Ordering::Relaxed);
     }
 
@@ -209,7 +218,7 @@ impl Slot {
 
     /// A request or its answer goes on.
     pub(super) fn progresses(&self) {
-        *self.activity.progress.lock() = Instant::now();
+        self.activity.progresses();
     }
 
     /// How many requests there were so far.
@@ -240,6 +249,7 @@ impl Drop for Slot {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
+        self.0.progresses();
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }

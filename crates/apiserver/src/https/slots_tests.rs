@@ -6,10 +6,11 @@ type Row = (&'static str, &'static [(Standing, u64)], Choice);
 fn whoever_matters_least_makes_room_and_only_after_some_time() {
     use Standing::{Busy, Idle, Refused, Silent, Unknown};
     const NOW: u64 = 0;
-    const SOON: u64 = 20;
+    const SOON: u64 = 250;
+    const REST: u64 = 500;
     const LONG: u64 = 1_000;
     // The limit is four, so strangers get two places.
-    let table: [Row; 14] = [
+    let table: [Row; 15] = [
         ("there is room", &[(Busy, LONG), (Busy, LONG), (Busy, LONG)], Choice::Free),
         ("strangers have half", &[(Unknown, NOW), (Busy, LONG)], Choice::Free),
         ("strangers have no more", &[(Unknown, NOW), (Unknown, NOW)], Choice::Wait),
@@ -30,13 +31,18 @@ fn whoever_matters_least_makes_room_and_only_after_some_time() {
         ),
         (
             "a young stranger stays",
-            &[(Unknown, NOW), (Idle, NOW), (Busy, LONG), (Busy, NOW)],
+            &[(Unknown, NOW), (Idle, REST), (Busy, LONG), (Busy, NOW)],
             Choice::Evict(2),
         ),
         (
             "the idle go before the busy",
-            &[(Busy, LONG), (Idle, NOW), (Idle, SOON), (Busy, LONG)],
+            &[(Busy, LONG), (Idle, REST), (Idle, LONG), (Busy, LONG)],
             Choice::Evict(3),
+        ),
+        (
+            "somebody who has just come in stays",
+            &[(Busy, NOW), (Idle, SOON), (Busy, NOW), (Busy, NOW)],
+            Choice::Wait,
         ),
         (
             "who makes no progress goes",
