@@ -66,8 +66,13 @@ pub struct Up {
 impl Up {
     /// Brings a folder up and waits until nothing moves any more.
     pub fn start(folder: &Path) -> Self {
+        Self::listening(folder, "127.0.0.1:0")
+    }
+
+    /// The same at an address of the caller's choice.
+    pub fn listening(folder: &Path, address: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
-            .args(["up", "--listen", "127.0.0.1:0", "--profile", "instant", "-f"])
+            .args(["up", "--listen", address, "--profile", "instant", "-f"])
             .arg(folder)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -80,6 +85,12 @@ impl Up {
         // Whatever it still says must find a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, kubeconfig }
+    }
+
+    /// The process.
+    #[allow(dead_code, reason = "only some tests look at it")]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Every object of these kinds in namespace `metal3`.
