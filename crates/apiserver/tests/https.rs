@@ -173,6 +173,37 @@ async fn silent_connections_do_not_keep_others_out() {
     assert_eq!(ask(stream, request(NAMESPACE, None)).await.unwrap().0, 200);
 }
 
+/// For what happens at once, unless somebody else is waited for.
+const SOON: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn refusals_that_nobody_reads_hold_no_place() {
+    let listener = listen(4);
+    let config = Config::of(&listener);
+    let mut unread = Vec::new();
+    for number in 0..40 {
+        let refused = tokio::time::timeout(SOON, async {
+            let stream = connect(&listener, &config, false, "h2").await.unwrap();
+            let mut builder = http2::Builder::new(TokioExecutor::new());
+            builder.initial_stream_window_size(0);
+            let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
+            tokio::spawn(connection);
+            let request =
+                Request::get(format!("https://localhost{NAMESPACE}")).body(Full::<Bytes>::default()).unwrap();
+            (sender.send_request(request).await.unwrap(), sender)
+        });
+        let (response, sender) = refused.await.unwrap_or_else(|_| panic!("{number} is kept out"));
+        assert_eq!(response.status().as_u16(), 401);
+        unread.push((response, sender));
+    }
+    let known = async {
+        let stream = connect(&listener, &config, true, "h2").await.unwrap();
+        ask(stream, request(NAMESPACE, None)).await.unwrap().0
+    };
+    assert_eq!(tokio::time::timeout(SOON, known).await, Ok(200));
+    assert!(unread.iter().any(|(_, sender)| sender.is_closed()), "some made room");
+}
+
 #[tokio::test]
 async fn a_body_that_is_too_large_gets_a_status() {
     let listener = listen(4);

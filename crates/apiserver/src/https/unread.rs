@@ -96,7 +96,7 @@ impl State {
     fn cut(&mut self, growing: Option<Key>) {
         while let Some((since, key)) = self.order.first().copied() {
             let own = growing.and_then(|key| self.answers.get(&key)).map_or(0, |entry| entry.bytes);
-            if Some(key) == growing || !is_given_up(since.elapsed(), self.total.saturating_sub(own)) {
+            if !is_given_up(since.elapsed(), self.total.saturating_sub(own)) {
                 return;
             }
             let (connection, _) = key;
