@@ -116,17 +116,26 @@ pub(super) fn release(host: &BareMetalHost, machine: &ObjectKey, fast_track: boo
         ReleaseStep::NotOurs => Plan::done(),
         ReleaseStep::Clear(patch) => patched(host, patch).ending(End::Again),
         ReleaseStep::Wait(wait) => Plan::wait_for(wait.to_string()),
-        ReleaseStep::LetGo(mut patch) => {
-            if let Some(patch) = patch.as_object_mut() {
-                let metadata = patch.entry("metadata").or_insert_with(|| json!({}));
-                metadata["annotations"][annotation::RELEASE_HOST] = Value::Null;
-            }
-            let mut plan = patched(host, patch);
+        ReleaseStep::LetGo(patch) => {
+            let mut plan = patched(host, without_request(patch));
             let message = format!("Metal3Machine {machine} is gone; the host is released on request");
             plan.event(EventNote::normal(host, event::HOST_RELEASED, message));
             plan
         }
     }
+}
+
+/// The same patch that takes the request off, too.
+fn without_request(mut patch: Value) -> Value {
+    let mut members = patch.as_object_mut();
+    for member in ["metadata", "annotations"] {
+        members =
+            members.and_then(|members| members.entry(member).or_insert_with(|| json!({})).as_object_mut());
+    }
+    if let Some(annotations) = members {
+        annotations.insert(annotation::RELEASE_HOST.to_owned(), Value::Null);
+    }
+    patch
 }
 
 /// The report of an orphaned host: a warning that is repeated every hour.
