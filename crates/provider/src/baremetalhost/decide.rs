@@ -28,8 +28,8 @@ pub fn decide(snapshot: &Snapshot, owner_is_gone: bool) -> Plan {
     if host.metadata.is_deleting() || snapshot.rests {
         return Plan::done();
     }
-    if let (None, Some(requested)) = (&snapshot.orphan, requested_release(host)) {
-        return refuse_release(host, &why_refused(host, requested));
+    if let (None, Request::Refused(why)) = (&snapshot.orphan, judge_release(snapshot)) {
+        return refuse_release(host, &why);
     }
     match &snapshot.absent {
         Some(owner) if owner_is_gone => end_booking(host, &format!("{owner} is gone")),
@@ -45,15 +45,24 @@ pub(super) fn requested_release(host: &BareMetalHost) -> Option<&str> {
     host.metadata.annotation(annotation::RELEASE_HOST)
 }
 
-/// What becomes of a request to release an orphaned host.
+/// What becomes of a request to release a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Request {
+pub enum Request {
     /// There is none.
     None,
     /// It is to be carried out once it is proven that this machine is gone.
     Stands(ObjectKey),
     /// It is not carried out, for this reason.
     Refused(String),
+}
+
+/// Judges the request to release a host. Only that of an orphaned host can stand.
+pub fn judge_release(snapshot: &Snapshot) -> Request {
+    match (&snapshot.orphan, requested_release(&snapshot.host)) {
+        (_, None) => Request::None,
+        (Some(orphan), Some(_)) => judge_request(&snapshot.host, orphan),
+        (None, Some(requested)) => Request::Refused(why_refused(&snapshot.host, requested)),
+    }
 }
 
 /// Judges the request to release an orphaned host.

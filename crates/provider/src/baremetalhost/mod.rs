@@ -24,9 +24,9 @@ use capm3_domain::host::{control_plane_label, deployment_label};
 use capm3_engine::{
     ActError, ApiError, Controller, Object, ObjectKey, Outcome, Plan, Queue, absence::Doubt, drive,
 };
-pub use decide::decide;
+pub use decide::{Request, decide, judge_release};
 use observe::cluster_that_paused;
-pub use observe::{Absent, ControlPlane, Orphan, Snapshot, observe};
+pub use observe::{Absent, ControlPlane, Orphan, Snapshot, consumer_machine, known_to_another, observe};
 pub(crate) use orphans::Orphans;
 use owner::Owner;
 use parking_lot::Mutex;

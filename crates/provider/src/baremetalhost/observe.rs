@@ -129,7 +129,7 @@ impl fmt::Display for Absent {
 }
 
 /// The machine of its own namespace that consumes a host.
-pub(super) fn consumer_machine(host: &BareMetalHost) -> Option<ObjectKey> {
+pub fn consumer_machine(host: &BareMetalHost) -> Option<ObjectKey> {
     let consumer = host.spec.consumer_ref.as_ref().filter(|consumer| is_machine(consumer))?;
     let namespace = consumer.namespace.as_deref().filter(|ns| *ns == host.metadata.namespace_str())?;
     Some(ObjectKey::new(namespace, consumer.name.as_deref()?))
@@ -190,6 +190,15 @@ fn orphan(reader: &impl Reader, host: &BareMetalHost, machine: ObjectKey) -> Opt
                 && of_another(reader, &found, host).is_none();
             is_unrecorded.then_some(Orphan::NotRecorded(machine))
         }
+    }
+}
+
+/// Name of another living machine than the consumer that knows a host as its own.
+pub fn known_to_another(reader: &impl Reader, host: &BareMetalHost) -> Option<String> {
+    let machine = consumer_machine(host)?;
+    match reader.get::<Metal3Machine>(&machine) {
+        Some(found) => of_another(reader, &found, host),
+        None => of_another_than(reader, &machine, host),
     }
 }
 
