@@ -201,8 +201,9 @@ impl Stage {
             plural: "events".to_owned(),
         };
         let page = self.client.list_page::<Value>(&kind, NAMESPACE, Detail::Whole, None).await?;
-        let of_reason = page.items.into_iter().filter(|event| event["reason"] == reason);
-        Ok(of_reason.filter_map(|event| event["message"].as_str().map(str::to_owned)).collect())
+        let text = |event: &Value, member: &str| event.get(member).and_then(Value::as_str).map(str::to_owned);
+        let of_reason = page.items.iter().filter(|event| text(event, "reason").as_deref() == Some(reason));
+        Ok(of_reason.filter_map(|event| text(event, "message")).collect())
     }
 
     /// Serves the stored version of Metal3Machines or not.
@@ -210,10 +211,10 @@ impl Stage {
         let kind = self.kind("Metal3Machine")?;
         let (definitions, key) = (ResourceKind::definitions(), kind.definition_key());
         let definition = self.client.get::<Value>(&definitions, &key).await?.context("no CRD")?;
-        let mut versions = definition["spec"]["versions"].clone();
-        for version in versions.as_array_mut().into_iter().flatten() {
-            if version["name"] == kind.version.as_str() {
-                version["served"] = is_served.into();
+        let mut versions = definition.pointer("/spec/versions").cloned().context("a CRD without versions")?;
+        for version in versions.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+            if version.get("name").is_some_and(|name| *name == kind.version) {
+                version.insert("served".to_owned(), is_served.into());
             }
         }
         let patch = json!({"spec": {"versions": versions}});
