@@ -16,7 +16,7 @@ use tracing::warn;
 use crate::{
     Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks,
     client::{ApiClient, Detail},
-    informer::KindHealth,
+    informer::{KindHealth, oversee},
 };
 
 /// Every store of a provider.
@@ -144,8 +144,12 @@ impl Caches {
         Arc::clone(store).downcast::<Store<K>>().ok()
     }
 
-    /// Starts one informer a kind, in the order of group and plural.
+    /// Starts one informer a kind, in the order of group and plural, and the oversight over a server that may fall silent.
     pub fn start_informers(&self, client: &ApiClient, tasks: &Tasks) {
+        if let Some(activity) = client.activity() {
+            let kinds = self.by_resource.values().map(|feed| Arc::clone(feed.health())).collect();
+            tasks.spawn(oversee(client.clone(), activity.clone(), kinds));
+        }
         for feed in self.by_resource.values() {
             feed.start(client.clone(), tasks);
         }

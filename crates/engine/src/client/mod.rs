@@ -3,6 +3,7 @@
 //!
 //! Takes kinds, keys and JSON; gives the server's answer or an [`ApiError`] that says whether trying again helps.
 
+mod activity;
 mod bounded;
 mod budget;
 mod error;
@@ -20,6 +21,7 @@ use kube::client::Body;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
+pub use activity::Activity;
 pub use bounded::shortened;
 pub(crate) use bounded::{in_few_words, in_time};
 pub use budget::Budget;
@@ -41,6 +43,7 @@ pub struct ApiClient {
     user_agent: String,
     prefix: String,
     guard: Arc<Guard>,
+    activity: Option<Activity>,
 }
 
 /// One page of a list.
@@ -138,7 +141,29 @@ impl<'a> Ask<'a> {
 impl ApiClient {
     /// A client over a service.
     pub fn new(inner: kube::Client, user_agent: impl Into<String>) -> Self {
-        Self { inner, user_agent: user_agent.into(), prefix: String::new(), guard: Arc::new(Guard::OWN) }
+        Self {
+            inner,
+            user_agent: user_agent.into(),
+            prefix: String::new(),
+            activity: None,
+            guard: Arc::new(Guard::OWN),
+        }
+    }
+
+    /// The same client, whose connections note there what arrives.
+    #[must_use]
+    pub(crate) fn with_activity(self, activity: Activity) -> Self {
+        Self { activity: Some(activity), ..self }
+    }
+
+    /// When anything last arrived from the server; none for one in this process, which always answers.
+    pub fn activity(&self) -> Option<&Activity> {
+        self.activity.as_ref()
+    }
+
+    /// Asks for something small, so that a server which is there answers. Which answer it is does not matter.
+    pub(crate) async fn probe(&self) {
+        let _answer = self.send(Ask::get("/version")).await;
     }
 
     /// The same client for an API that is served below a path.

@@ -18,11 +18,15 @@ use tracing::info;
 
 use super::{
     ApiClient,
+    activity::{Activity, Noting},
     kubeconfig::{KubeconfigProblem, check_cluster, check_credentials, read, read_foreign},
 };
 
 const CONNECT: Duration = Duration::from_secs(10);
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// HTTP/2 pings: a connection without an answer to one is given up, and with it every watch on it.
+const PING_INTERVAL: Duration = Duration::from_secs(15);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Looking up the name, the connection and the TLS handshake with a server that somebody else named.
 const CONNECT_FOREIGN: Duration = Duration::from_secs(20);
@@ -71,21 +75,28 @@ async fn client(
     let config =
         Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(KubeconfigProblem::from)?;
     check_credentials(&config.cluster_url, &config.auth_info)?;
-    info!(server = config.cluster_url.host(), port = config.cluster_url.port_u16(), "connecting");
+    let activity = Activity::default();
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(CONNECT));
+    // HTTP/1.1 has no pings: this ends a watch whose server has forgotten it.
+    tcp.set_keepalive(Some(PING_INTERVAL));
+    tcp.set_keepalive_interval(Some(PING_TIMEOUT));
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
         .with_tls_config(config.rustls_client_config().map_err(|_| NetworkError::Certificates)?)
         .https_or_http()
         .enable_http1()
         .enable_http2()
-        .wrap_connector(tcp);
+        .wrap_connector(Noting { connector: tcp, activity: activity.clone() });
     let connect_time = if is_foreign { CONNECT_FOREIGN } else { Duration::MAX };
     let connector = BoxCloneSyncService::new(Timeout::new(connector, connect_time));
     let mut builder = Client::builder(TokioExecutor::new());
-    builder.timer(TokioTimer::new()).http2_keep_alive_interval(KEEP_ALIVE).http2_keep_alive_while_idle(true);
+    builder
+        .timer(TokioTimer::new())
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .http2_keep_alive_timeout(PING_TIMEOUT)
+        .http2_keep_alive_while_idle(true);
     if is_foreign {
         builder
             .pool_max_idle_per_host(2)
@@ -100,5 +111,7 @@ async fn client(
         .option_layer(config.auth_layer().map_err(NetworkError::Credentials)?)
         .map_err(tower::BoxError::from)
         .service(transport);
-    Ok(ApiClient::new(kube::Client::new(service, config.default_namespace), user_agent))
+    info!(server = config.cluster_url.host(), port = config.cluster_url.port_u16(), "connecting");
+    let client = ApiClient::new(kube::Client::new(service, config.default_namespace), user_agent);
+    Ok(client.with_activity(activity))
 }

@@ -1,18 +1,22 @@
-//! Whether the copy of a kind can be relied on: what its informer last heard from the server, and since when.
+//! Whether the copy of a kind can be relied on: what its informer last heard from the server, and when.
 //!
-//! Takes the outcomes of lists and watches; gives a state for readiness, for proofs of absence and for the log. Each
-//! change of state is logged once.
+//! Takes the outcomes of lists and watches, and when the server last sent anything; gives a state for readiness, for
+//! proofs of absence and for the log. The start and the end of each outage is logged once.
 
 use std::{fmt, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::{ResourceKind, client::ApiError};
 
-/// Failures in a row that count as an outage: a watch that breaks once is opened again at once.
-const TOLERATED_FAILURES: u32 = 4;
+/// Silence that counts as an outage. It is more than the time in which a watch that broke is opened again, and more
+/// than an HTTP/2 ping and its timeout take.
+pub(super) const OUTAGE: Duration = Duration::from_secs(45);
+
+/// Characters of a cause: it may be a whole page of a load balancer.
+const LONGEST_CAUSE: usize = 300;
 
 /// How the server answers for a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,11 +42,12 @@ impl KindState {
     }
 
     fn of(error: &ApiError) -> Self {
-        let text = error.with_causes();
         match error {
-            ApiError::NotServed { .. } | ApiError::NotFound { .. } => Self::NotServed(text),
-            ApiError::Refused { code: 401 | 403, .. } => Self::Forbidden(text),
-            _ => Self::Failing(text),
+            ApiError::NotServed { message } | ApiError::NotFound { message, .. } => {
+                Self::NotServed(cause(if message.is_empty() { "404 without a message" } else { message }))
+            }
+            ApiError::Refused { code: 401 | 403, .. } => Self::Forbidden(cause(&error.with_causes())),
+            _ => Self::Failing(cause(&error.with_causes())),
         }
     }
 
@@ -50,6 +55,12 @@ impl KindState {
     fn is_same_as(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
+}
+
+/// One line of limited length.
+fn cause(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default().trim_end_matches([' ', ':']);
+    line.chars().take(LONGEST_CAUSE).collect()
 }
 
 impl fmt::Display for KindState {
@@ -70,6 +81,7 @@ impl fmt::Display for KindState {
 pub struct KindHealth {
     kind: ResourceKind,
     is_required: bool,
+    is_logged: bool,
     inner: Mutex<Inner>,
 }
 
@@ -77,17 +89,44 @@ pub struct KindHealth {
 struct Inner {
     state: KindState,
     since: Instant,
-    failures: u32,
+    /// When a list of the kind last arrived or a watch of it was last known to be alive.
+    heard: Instant,
+    /// A watch is open: what arrives on its connection shows that it is alive.
+    is_followed: bool,
+    /// What went wrong since then.
+    trouble: Option<String>,
     /// A list of the kind has arrived at least once.
     was_served: bool,
+    /// The kind was synced, or known not to be installed, at least once.
+    was_settled: bool,
+}
+
+impl Inner {
+    /// Whether nothing was heard for so long that it is an outage; `activity` is when the server last sent anything.
+    fn is_silent(&self, activity: Instant) -> bool {
+        let last = if self.is_followed { self.heard.max(activity) } else { self.heard };
+        last.elapsed() >= OUTAGE
+    }
 }
 
 impl KindHealth {
     /// Health of a kind of which nothing is known yet.
     pub fn new(kind: ResourceKind, is_required: bool) -> Self {
-        let inner =
-            Inner { state: KindState::Starting, since: Instant::now(), failures: 0, was_served: false };
-        Self { kind, is_required, inner: Mutex::new(inner) }
+        let inner = Inner {
+            state: KindState::Starting,
+            since: Instant::now(),
+            heard: Instant::now(),
+            is_followed: false,
+            trouble: None,
+            was_served: false,
+            was_settled: false,
+        };
+        Self { kind, is_required, is_logged: true, inner: Mutex::new(inner) }
+    }
+
+    /// The same without log lines, where somebody else tells of outages.
+    pub(super) fn unlogged(self) -> Self {
+        Self { is_logged: false, ..self }
     }
 
     /// The kind.
@@ -105,18 +144,47 @@ impl KindHealth {
         self.is_required || self.inner.lock().was_served
     }
 
+    /// Why the provider is not ready because of this kind, in one line. An optional kind counts until it is known whether
+    /// it is installed, and once it was served.
+    pub fn unready(&self) -> Option<String> {
+        let inner = self.inner.lock();
+        let is_needed = self.is_required || inner.was_served || !inner.was_settled;
+        (is_needed && !inner.state.is_healthy()).then(|| self.line(&inner.state))
+    }
+
     /// How long the copy has been synced without an outage; none if it is not.
     pub fn synced_for(&self) -> Option<Duration> {
         let inner = self.inner.lock();
         (inner.state == KindState::Synced).then(|| inner.since.elapsed())
     }
 
-    /// A list has arrived.
+    /// A list has arrived. It ends no outage: a kind that can be listed but not watched would come and go.
     pub(super) fn listed(&self) {
         let mut inner = self.inner.lock();
-        inner.failures = 0;
+        inner.heard = Instant::now();
+        if matches!(inner.state, KindState::Starting | KindState::NotInstalled) {
+            self.enter(&mut inner, KindState::Synced);
+        }
         inner.was_served = true;
+    }
+
+    /// A watch is open.
+    pub(super) fn followed(&self) {
+        let mut inner = self.inner.lock();
+        inner.heard = Instant::now();
+        inner.is_followed = true;
+        inner.trouble = None;
         self.enter(&mut inner, KindState::Synced);
+        inner.was_served = true;
+    }
+
+    /// The watch ended or broke; `activity` is when the server last sent anything, now if it is not known.
+    pub(super) fn unfollowed(&self, activity: Option<Instant>) {
+        let mut inner = self.inner.lock();
+        if inner.is_followed {
+            inner.is_followed = false;
+            inner.heard = inner.heard.max(activity.unwrap_or_else(Instant::now));
+        }
     }
 
     /// The optional kind is not installed.
@@ -124,16 +192,46 @@ impl KindHealth {
         self.enter(&mut self.inner.lock(), KindState::NotInstalled);
     }
 
-    /// A list or a watch failed. Trouble of a moment does not count while the copy is synced; an answer that denies the
-    /// kind does at once.
+    /// A list or a watch failed. Trouble of a moment does not count while the copy is synced, and none does while the
+    /// kind is not installed; an answer that denies the kind counts at once.
     pub(super) fn failed(&self, error: &ApiError) {
         let mut inner = self.inner.lock();
-        inner.failures = inner.failures.saturating_add(1);
-        let state = KindState::of(error);
-        let is_brief = matches!(state, KindState::Failing(_)) && inner.failures <= TOLERATED_FAILURES;
-        if !(is_brief && inner.state.is_healthy()) {
-            self.enter(&mut inner, state);
+        match KindState::of(error) {
+            KindState::Failing(cause) => {
+                inner.trouble = Some(cause.clone());
+                let is_brief = match inner.state {
+                    KindState::Synced => inner.heard.elapsed() < OUTAGE,
+                    KindState::NotInstalled => true,
+                    _ => false,
+                };
+                if !is_brief {
+                    self.enter(&mut inner, KindState::Failing(cause));
+                }
+            }
+            denied => self.enter(&mut inner, denied),
         }
+    }
+
+    /// Looks whether the server has fallen silent, or sends again on a watch that is still open.
+    pub(super) fn judge(&self, activity: Instant) {
+        let mut inner = self.inner.lock();
+        let is_silent = inner.is_silent(activity);
+        match inner.state {
+            KindState::Synced if is_silent => {
+                let cause = inner.trouble.clone();
+                let cause = cause
+                    .unwrap_or_else(|| format!("the API server has not answered for {} s", OUTAGE.as_secs()));
+                self.enter(&mut inner, KindState::Failing(cause));
+            }
+            KindState::Failing(_) if inner.is_followed && !is_silent => {
+                self.enter(&mut inner, KindState::Synced);
+            }
+            _ => {}
+        }
+    }
+
+    fn line(&self, state: &KindState) -> String {
+        format!("{} {} {state}", self.kind.kind, self.kind.api_version())
     }
 
     fn enter(&self, inner: &mut Inner, state: KindState) {
@@ -141,15 +239,25 @@ impl KindHealth {
             inner.state = state;
             return;
         }
-        let was_first = inner.state == KindState::Starting;
-        match &state {
-            KindState::NotInstalled => info!(kind = %self.kind, group = self.kind.group, "not installed"),
-            KindState::Synced if was_first => {}
-            KindState::Synced => info!(kind = %self.kind, group = self.kind.group, "served again"),
-            bad => warn!(kind = %self.kind, group = self.kind.group, "{} {bad}", self.kind),
+        if self.is_logged {
+            self.log(inner, &state);
         }
+        inner.was_settled |= state.is_healthy();
         inner.state = state;
         inner.since = Instant::now();
+    }
+
+    /// One warning when an outage begins and one line when it ends; what is as expected at the start is not told.
+    fn log(&self, inner: &Inner, state: &KindState) {
+        let line = self.line(state);
+        let was_bad = !inner.state.is_healthy() && inner.state != KindState::Starting;
+        match (was_bad, state) {
+            (false, KindState::Synced) if inner.state == KindState::Starting => {}
+            (true, KindState::Synced) if inner.was_served => info!("{line} again"),
+            (_, healthy) if healthy.is_healthy() => info!("{line}"),
+            (true, _) => debug!("{line}"),
+            (false, _) => warn!("{line}"),
+        }
     }
 }
 
@@ -171,20 +279,102 @@ mod tests {
         ApiError::NotServed { message: "404 page not found".into() }
     }
 
+    fn synced() -> KindHealth {
+        let health = health(true);
+        health.listed();
+        health.followed();
+        health
+    }
+
+    async fn after(seconds: u64) {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+    }
+
     #[tokio::test(start_paused = true)]
-    async fn a_kind_that_is_denied_is_unhealthy_at_once_and_one_that_fails_after_a_few_times() {
-        let table = [(not_served(), 1), (refused(403), 1), (refused(500), TOLERATED_FAILURES + 1)];
-        for (error, needed) in table {
-            let health = health(true);
-            health.listed();
-            for failure in 1..=needed {
-                assert!(health.state().is_healthy(), "{error} for the {failure}th time");
+    async fn a_kind_that_is_denied_is_unhealthy_at_once_and_one_that_fails_after_an_outage() {
+        let no_answer = || ApiError::transport("broken");
+        for (error, is_denied) in [
+            (not_served(), true),
+            (refused(401), true),
+            (refused(403), true),
+            (refused(500), false),
+            (no_answer(), false),
+        ] {
+            let health = synced();
+            health.unfollowed(None);
+            for _ in 0..44 {
                 health.failed(&error);
+                assert_eq!(health.state().is_healthy(), !is_denied, "{error}");
+                after(1).await;
             }
+            after(1).await;
+            health.failed(&error);
             assert!(!health.state().is_healthy(), "{error}");
             health.listed();
+            assert!(!health.state().is_healthy(), "{error}: it may still not be watched");
+            health.followed();
             assert_eq!(health.state(), KindState::Synced);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_was_never_listed_is_unhealthy_from_the_first_failure() {
+        let health = health(true);
+        assert_eq!(health.unready().unwrap(), "K g/v1 is not synced yet");
+        health.failed(&refused(500));
+        assert_eq!(health.unready().unwrap(), "K g/v1 cannot be read (500 R: m)");
+    }
+
+    /// What happened since the last list, how many seconds ago the server last sent anything, and whether that is healthy.
+    #[tokio::test(start_paused = true)]
+    async fn silence_of_45_seconds_is_an_outage() {
+        type Event = fn(&KindHealth);
+        let open: Event = |_| {};
+        let broke: Event = |health| health.unfollowed(Some(Instant::now() - Duration::from_secs(25)));
+        let ended: Event = |health| health.unfollowed(None);
+        let table = [
+            (open, 1000, 0, true),
+            (open, 1000, 44, true),
+            (open, 1000, 45, false),
+            (broke, 19, 25 + 19, true),
+            (broke, 20, 25 + 20, false),
+            (broke, 20, 0, false),
+            (ended, 44, 0, true),
+            (ended, 45, 0, false),
+        ];
+        for (row, (event, seconds, silence, is_healthy)) in table.into_iter().enumerate() {
+            let health = synced();
+            after(100).await;
+            event(&health);
+            after(seconds).await;
+            health.judge(Instant::now() - Duration::from_secs(silence));
+            assert_eq!(health.state().is_healthy(), is_healthy, "row {row}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_ends_with_the_next_sign_of_life_on_an_open_watch_and_else_with_a_new_one() {
+        let health = synced();
+        let quiet = Instant::now();
+        after(45).await;
+        health.judge(quiet);
+        let expected = "K g/v1 cannot be read (the API server has not answered for 45 s)";
+        assert_eq!(health.unready().unwrap(), expected);
+        assert_eq!(health.synced_for(), None);
+        health.judge(Instant::now());
+        assert_eq!(health.unready(), None);
+        assert_eq!(health.synced_for(), Some(Duration::ZERO));
+        health.unfollowed(Some(quiet));
+        health.failed(&ApiError::transport("no route"));
+        after(45).await;
+        health.judge(Instant::now());
+        let expected = "K g/v1 cannot be read (no answer from the API server: no route)";
+        assert_eq!(health.unready().unwrap(), expected, "others of the server's connections are alive");
+        health.judge(Instant::now());
+        assert!(health.unready().is_some());
+        health.listed();
+        health.followed();
+        assert_eq!(health.unready(), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -192,25 +382,59 @@ mod tests {
         let health = health(true);
         assert_eq!(health.synced_for(), None, "never listed");
         health.listed();
-        tokio::time::advance(Duration::from_secs(40)).await;
+        health.followed();
+        after(40).await;
+        health.unfollowed(None);
         health.failed(&refused(500));
         health.listed();
+        health.followed();
         assert_eq!(health.synced_for(), Some(Duration::from_secs(40)));
         health.failed(&not_served());
         assert_eq!(health.synced_for(), None);
         health.listed();
+        health.followed();
         assert_eq!(health.synced_for(), Some(Duration::ZERO));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_optional_kind_is_needed_only_once_it_was_served() {
         let optional = health(false);
+        assert!(optional.unready().is_some(), "it is not known yet whether it is installed");
         optional.not_installed();
         assert!(optional.state().is_healthy() && !optional.is_needed());
         assert_eq!(optional.synced_for(), None, "what is not installed proves nothing");
-        optional.listed();
+        after(1000).await;
+        optional.failed(&refused(500));
+        optional.judge(Instant::now());
+        assert_eq!(
+            optional.state(),
+            KindState::NotInstalled,
+            "trouble with the server is told by other kinds"
+        );
+        optional.failed(&refused(403));
+        assert!(!optional.state().is_healthy());
+        assert_eq!(optional.unready(), None, "nobody needs it yet");
+        optional.followed();
         optional.failed(&not_served());
-        assert!(!optional.state().is_healthy() && optional.is_needed());
+        assert!(optional.is_needed());
+        assert_eq!(optional.unready().unwrap(), "K g/v1 is not served (404 page not found)");
         assert!(health(true).is_needed());
+    }
+
+    #[test]
+    fn a_line_reads_well_whatever_the_server_answers() {
+        let bare = |code| ApiError::Refused { code, reason: String::new(), message: String::new() };
+        let long = ApiError::Refused { code: 502, reason: String::new(), message: "x".repeat(5000) };
+        let table = [
+            (not_served(), "is not served (404 page not found)"),
+            (ApiError::NotServed { message: String::new() }, "is not served (404 without a message)"),
+            (refused(403), "may not be read (403 R: m)"),
+            (bare(403), "may not be read (403)"),
+            (bare(503), "cannot be read (503)"),
+        ];
+        for (error, expected) in table {
+            assert_eq!(KindState::of(&error).to_string(), expected);
+        }
+        assert!(KindState::of(&long).to_string().len() < 2 * LONGEST_CAUSE);
     }
 }

@@ -3,6 +3,7 @@
 mod ends;
 mod groups;
 mod health;
+mod oversight;
 mod ration;
 mod slots;
 mod store;
@@ -20,6 +21,7 @@ use std::{
 use futures::FutureExt;
 
 pub use health::{KindHealth, KindState};
+pub(crate) use oversight::oversee;
 pub use ration::backoff;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
@@ -30,7 +32,7 @@ use tracing::{debug, error, warn};
 
 use crate::{
     Object, ObjectKey, ResourceKind,
-    client::{ApiClient, ApiError, Detail, WatchEvent},
+    client::{Activity, ApiClient, ApiError, Detail, WatchEvent},
 };
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -62,7 +64,7 @@ impl<K: Object> std::fmt::Debug for Informer<K> {
 impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
     pub fn new(client: ApiClient, store: Arc<Store<K>>, detail: Detail) -> Self {
-        let health = Arc::new(KindHealth::new(ResourceKind::of::<K>(), true));
+        let health = Arc::new(KindHealth::new(ResourceKind::of::<K>(), true).unlogged());
         Self { client, store, detail, report: None, followed: Arc::default(), health, ration: None }
     }
 
@@ -127,6 +129,7 @@ impl<K: Object> Informer<K> {
         loop {
             let watched = self.follow(&kind, &mut version).await;
             self.followed.store(false, Ordering::Relaxed);
+            self.health.unfollowed(self.client.activity().map(Activity::last));
             match watched {
                 // A watch that told nothing may end at once again: do not run in circles.
                 Ok(0) => tokio::time::sleep(FIRST_PAUSE).await,
@@ -146,18 +149,23 @@ impl<K: Object> Informer<K> {
     /// definition the server says to be absent has no objects. Rights are judged before existence.
     async fn failed(&self, kind: &ResourceKind, error: &ApiError) {
         let is_denied = matches!(error, ApiError::NotServed { .. } | ApiError::Refused { code: 403, .. });
-        if is_denied && !self.health.is_needed() && self.has_no_definition(kind).await {
-            self.health.not_installed();
-            self.store.replace(Vec::new(), &BTreeSet::new(), 0, Heard::default());
-        } else {
-            self.health.failed(error);
+        if !is_denied || self.health.is_needed() {
+            return self.health.failed(error);
+        }
+        match self.has_definition(kind).await {
+            Ok(false) => {
+                self.health.not_installed();
+                self.store.replace(Vec::new(), &BTreeSet::new(), 0, Heard::default());
+            }
+            Err(_) if self.health.state() == KindState::NotInstalled => {}
+            _ => self.health.failed(error),
         }
     }
 
-    async fn has_no_definition(&self, kind: &ResourceKind) -> bool {
+    async fn has_definition(&self, kind: &ResourceKind) -> Result<bool, ApiError> {
         let (definitions, key) = (ResourceKind::definitions(), kind.definition_key());
-        let found = self.client.get_with::<IgnoredAny>(&definitions, &key, Detail::Metadata);
-        matches!(found.await, Ok(None))
+        let found = self.client.get_with::<IgnoredAny>(&definitions, &key, Detail::Metadata).await?;
+        Ok(found.is_some())
     }
 
     /// One watch until the server closes it; how many events it told. Servers tell each minute how far they are. One that
@@ -166,6 +174,7 @@ impl<K: Object> Informer<K> {
         let opened = Instant::now();
         let mut stream = self.client.watch(kind, "", self.detail, version).await?;
         self.followed.store(true, Ordering::Relaxed);
+        self.health.followed();
         let mut told = 0;
         while let Some(event) = stream.next::<K>().await? {
             if self.admits(&event)? {
