@@ -97,6 +97,8 @@ struct Inner {
     trouble: Option<String>,
     /// A list of the kind has arrived at least once.
     was_served: bool,
+    /// The kind was synced at least once.
+    was_synced: bool,
     /// The kind was synced, or known not to be installed, at least once.
     was_settled: bool,
 }
@@ -119,6 +121,7 @@ impl KindHealth {
             is_followed: false,
             trouble: None,
             was_served: false,
+            was_synced: false,
             was_settled: false,
         };
         Self { kind, is_required, is_logged: true, inner: Mutex::new(inner) }
@@ -218,9 +221,11 @@ impl KindHealth {
         let is_silent = inner.is_silent(activity);
         match inner.state {
             KindState::Synced if is_silent => {
-                let cause = inner.trouble.clone();
-                let cause = cause
-                    .unwrap_or_else(|| format!("the API server has not answered for {} s", OUTAGE.as_secs()));
+                let seconds = OUTAGE.as_secs();
+                let cause = match &inner.trouble {
+                    Some(trouble) => format!("no list and no watch for {seconds} s: {trouble}"),
+                    None => format!("the API server has not answered for {seconds} s"),
+                };
                 self.enter(&mut inner, KindState::Failing(cause));
             }
             KindState::Failing(_) if inner.is_followed && !is_silent => {
@@ -242,6 +247,7 @@ impl KindHealth {
         if self.is_logged {
             self.log(inner, &state);
         }
+        inner.was_synced |= state == KindState::Synced;
         inner.was_settled |= state.is_healthy();
         inner.state = state;
         inner.since = Instant::now();
@@ -253,7 +259,7 @@ impl KindHealth {
         let was_bad = !inner.state.is_healthy() && inner.state != KindState::Starting;
         match (was_bad, state) {
             (false, KindState::Synced) if inner.state == KindState::Starting => {}
-            (true, KindState::Synced) if inner.was_served => info!("{line} again"),
+            (true, KindState::Synced) if inner.was_synced => info!("{line} again"),
             (_, healthy) if healthy.is_healthy() => info!("{line}"),
             (true, _) => debug!("{line}"),
             (false, _) => warn!("{line}"),
@@ -364,11 +370,12 @@ mod tests {
         health.judge(Instant::now());
         assert_eq!(health.unready(), None);
         assert_eq!(health.synced_for(), Some(Duration::ZERO));
-        health.unfollowed(Some(quiet));
+        health.unfollowed(None);
         health.failed(&ApiError::transport("no route"));
         after(45).await;
         health.judge(Instant::now());
-        let expected = "K g/v1 cannot be read (no answer from the API server: no route)";
+        let expected =
+            "K g/v1 cannot be read (no list and no watch for 45 s: no answer from the API server: no route)";
         assert_eq!(health.unready().unwrap(), expected, "others of the server's connections are alive");
         health.judge(Instant::now());
         assert!(health.unready().is_some());
