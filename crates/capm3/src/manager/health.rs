@@ -1,52 +1,110 @@
 //! `/healthz` and `/readyz`.
+//!
+//! Takes a listener and why the provider is not ready; answers one request a connection. Connections that send nothing
+//! must not keep a probe waiting: none waits for another, and when there are too many the oldest one is closed.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 
-use capm3_provider::Provider;
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::{body::Bytes, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{net::TcpListener, sync::Semaphore};
-use tracing::warn;
+use rustix::process::{Resource, getrlimit};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::{AbortHandle, JoinSet},
+};
+use tracing::{debug, warn};
 
-/// Connections at once; a probe needs one.
-const CONNECTIONS: usize = 32;
+/// Connections at once, where the limit of open files allows it. A connection that sends nothing costs a few hundred
+/// bytes, one that has begun a request a buffer of some kilobytes.
+const CONNECTIONS: u64 = 2048;
+
+/// How long a connection may take to begin a request, and then to end its headers.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The smallest buffer that hyper takes: a probe has few headers.
+const BUFFER: usize = 8192;
+
+/// Why the provider is not ready, one reason per line; none if it is.
+pub type Unready = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// Serves until it is dropped.
-pub async fn serve(listener: TcpListener, provider: Arc<Provider>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                warn!(%error, "cannot accept a health probe");
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                continue;
+pub async fn serve(listener: TcpListener, unready: Unready) {
+    let most = most_connections(getrlimit(Resource::Nofile).current);
+    let mut tasks = JoinSet::new();
+    let mut open: BTreeMap<u64, AbortHandle> = BTreeMap::new();
+    let mut is_refused = false;
+    for number in 0_u64.. {
+        let accepted = loop {
+            tokio::select! {
+                biased;
+                Some(ended) = tasks.join_next() => if let Ok(number) = ended {
+                    open.remove(&number);
+                },
+                accepted = listener.accept() => break accepted,
             }
         };
-        let provider = Arc::clone(&provider);
-        tokio::spawn(async move {
-            let answer =
-                service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&request, &provider))));
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(Duration::from_secs(5))
-                .keep_alive(false)
-                .serve_connection(TokioIo::new(stream), answer);
-            if let Err(error) = connection.await {
-                warn!(%error, "a health probe broke off");
+        match accepted {
+            Ok((stream, _)) => {
+                if open.len() >= most {
+                    close_oldest(&mut open);
+                }
+                let unready = Arc::clone(&unready);
+                let task = async move {
+                    talk(stream, unready).await;
+                    number
+                };
+                open.insert(number, tasks.spawn(task));
+                is_refused = false;
             }
-            drop(place);
-        });
+            Err(error) => {
+                if !is_refused {
+                    warn!(%error, "cannot accept a health probe; tries again every second");
+                }
+                is_refused = true;
+                close_oldest(&mut open);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
     }
 }
 
-fn answer<B>(request: &Request<B>, provider: &Provider) -> Response<Full<Bytes>> {
+/// Half of the files that may be open, so that the others are left for the API server.
+fn most_connections(open_files: Option<u64>) -> usize {
+    let most = open_files.map_or(CONNECTIONS, |files| CONNECTIONS.min(files / 2)).max(1);
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+fn close_oldest(open: &mut BTreeMap<u64, AbortHandle>) {
+    if let Some((_, oldest)) = open.pop_first() {
+        oldest.abort();
+    }
+}
+
+/// Answers one request. Nothing is set up before its first byte.
+async fn talk(stream: TcpStream, unready: Unready) {
+    if !matches!(tokio::time::timeout(PATIENCE, stream.readable()).await, Ok(Ok(()))) {
+        return;
+    }
+    let answer = service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&request, &unready))));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(BUFFER)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), answer);
+    match tokio::time::timeout(2 * PATIENCE, connection).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => debug!(%error, "a health probe broke off"),
+        Err(_) => debug!("a health probe does not read its answer"),
+    }
+}
+
+fn answer<B>(request: &Request<B>, unready: &Unready) -> Response<Full<Bytes>> {
     let (status, text) = match request.uri().path() {
         "/healthz" => (StatusCode::OK, "ok".to_owned()),
-        "/readyz" => match unready(provider) {
+        "/readyz" => match unready() {
             None => (StatusCode::OK, "ok".to_owned()),
             Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
         },
@@ -57,12 +115,87 @@ fn answer<B>(request: &Request<B>, provider: &Provider) -> Response<Full<Bytes>>
     response
 }
 
-/// Why the provider is not ready: every kind that it reads and cannot rely on, one per line.
-fn unready(provider: &Provider) -> Option<String> {
-    let unhealthy = provider.caches().health().filter_map(|health| {
-        let (kind, state) = (health.kind(), health.state());
-        (!state.is_healthy()).then(|| format!("{} {} {state}", kind.kind, kind.api_version()))
-    });
-    let lines: Vec<String> = unhealthy.collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use rustix::process::{Rlimit, setrlimit};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    async fn start(unready: Option<&'static str>) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(serve(listener, Arc::new(move || unready.map(str::to_owned))));
+        address
+    }
+
+    /// Code and text of an answer.
+    async fn get(address: SocketAddr, path: &str) -> (u16, String) {
+        let exchange = async {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: h\r\n\r\n").as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            answer
+        };
+        let answer = tokio::time::timeout(Duration::from_secs(60), exchange).await.unwrap();
+        let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+    }
+
+    #[tokio::test]
+    async fn each_path_has_its_answer() {
+        let ready = start(None).await;
+        let unready = start(Some("A is not served\nB is not synced yet")).await;
+        assert_eq!(get(ready, "/readyz").await, (200, "ok".to_owned()));
+        assert_eq!(get(unready, "/readyz").await, (503, "A is not served\nB is not synced yet".to_owned()));
+        assert_eq!(get(unready, "/healthz").await, (200, "ok".to_owned()), "it is alive all the same");
+        assert_eq!(get(ready, "/").await.0, 404);
+    }
+
+    /// Whether the server has closed a connection, without waiting for it.
+    fn is_closed(stream: &TcpStream) -> bool {
+        !matches!(stream.try_read(&mut [0]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+    }
+
+    /// Raises the limit of open files as far as it goes; how many connections with both ends in this process fit in.
+    fn room() -> usize {
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+        setrlimit(Resource::Nofile, raised).unwrap();
+        usize::try_from(limit.maximum.unwrap_or(1 << 20) / 2).unwrap() - 200
+    }
+
+    /// Connections that say nothing, or only the beginning of a request; not too many of them are left open.
+    #[tokio::test]
+    async fn probes_are_answered_beside_thousands_of_idle_connections() {
+        let room = room();
+        let most = most_connections(getrlimit(Resource::Nofile).current);
+        for (idle, bytes) in [(1000, ""), (3000, ""), (1000, "GET /"), (3000, "GET /")] {
+            let idle = room.min(idle);
+            let address = start(None).await;
+            let mut connections = Vec::new();
+            for _ in 0..idle {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                stream.write_all(bytes.as_bytes()).await.unwrap();
+                connections.push(stream);
+            }
+            assert_eq!(get(address, "/healthz").await.0, 200, "beside {idle} with {bytes:?}");
+            assert_eq!(get(address, "/readyz").await.0, 200, "beside {idle} with {bytes:?}");
+            let open = connections.iter().filter(|stream| !is_closed(stream)).count();
+            assert!(open <= most, "{open} are open, {most} may be");
+            println!("{open} of {idle} connections with {bytes:?} are open");
+        }
+    }
+
+    #[test]
+    fn half_of_the_open_files_are_left_for_others() {
+        for (files, expected) in
+            [(None, 2048), (Some(1), 1), (Some(256), 128), (Some(1024), 512), (Some(1 << 20), 2048)]
+        {
+            assert_eq!(most_connections(files), expected);
+        }
+    }
 }

@@ -4,7 +4,7 @@ mod health;
 
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
-use capm3_engine::{ApiClient, Clock, client::over_network};
+use capm3_engine::{ApiClient, Clock, client::over_network, informer::KindHealth};
 use capm3_provider::{Options, Provider, workload::ConnectOverNetwork};
 use clap::{Args, ValueEnum};
 use tracing::info;
@@ -109,15 +109,21 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
         release_orphaned_hosts_after: args.release_orphaned_hosts_after,
     };
     let connect = Arc::new(ConnectOverNetwork::new(USER_AGENT));
-    let provider = Arc::new(Provider::start(client, connect, Clock::system(), &options));
+    let provider = Provider::start(client, connect, Clock::system(), &options);
     let health = listener.local_addr().unwrap_or(args.health_addr);
     info!(%health, ipam = args.enable_ipam, "manager started");
     tokio::select! {
         biased;
         name = stop => info!(signal = name, "manager stops"),
-        () = health::serve(listener, Arc::clone(&provider)) => {}
+        () = health::serve(listener, Arc::new(move || unready(&provider))) => {}
     }
     Ok(())
+}
+
+/// Why the provider is not ready: every kind that it needs and cannot rely on, one per line.
+fn unready(provider: &Provider) -> Option<String> {
+    let lines: Vec<String> = provider.caches().health().filter_map(KindHealth::unready).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 async fn connect(args: &ManagerArgs) -> Result<ApiClient, Failure> {
