@@ -1,0 +1,175 @@
+//! `capm3 manager` as a process against an API server in another one: what its probes say, and what it logs.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+#![allow(dead_code, reason = "not every test needs all that is shared")]
+
+mod common;
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use capm3_engine::{ObjectKey, ResourceKind, client::over_network, clock::Stopwatch};
+use common::{Up, repository};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+/// A manager that runs, and its logs.
+struct Manager {
+    child: Child,
+    health: SocketAddr,
+    logs: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Manager {
+    fn start(up: &Up) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
+            .args(["manager", "--health-addr", "127.0.0.1:0", "--logging-format", "json", "--kubeconfig"])
+            .arg(&up.kubeconfig)
+            .env_remove("CAPM3_LOG")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line).unwrap());
+        let health =
+            lines.find_map(|entry| entry["fields"]["health"].as_str().map(|at| at.parse().unwrap())).unwrap();
+        let logs = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&logs);
+        std::thread::spawn(move || lines.for_each(|entry| told.lock().unwrap().push(entry)));
+        Self { child, health, logs }
+    }
+
+    /// Code and text of an answer.
+    fn get(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.health).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+    }
+
+    /// Asks until `/readyz` answers with this code, 90 s at most; its text.
+    fn until_readyz(&self, code: u16, what: &str) -> String {
+        let (clock, mut last) = (Stopwatch::start(), (0, String::new()));
+        while clock.elapsed() < Duration::from_secs(90) {
+            last = self.get("/readyz");
+            if last.0 == code {
+                println!("{what}: {code} after {:.1} s", clock.elapsed().as_secs_f64());
+                return last.1;
+            }
+            std::thread::park_timeout(Duration::from_millis(200));
+        }
+        panic!("{what}: {last:?} instead of {code}; logs: {:#?}", self.logs.lock().unwrap());
+    }
+
+    /// Levels and messages of log entries that begin with a word.
+    fn logged(&self, word: &str) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let logs = self.logs.lock().unwrap();
+        let entries = logs.iter().map(|entry| (text(&entry["level"]), text(&entry["fields"]["message"])));
+        entries.filter(|(_, message)| message.starts_with(word)).collect()
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        let _told = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
+/// A process that is stopped while this value lives.
+struct Frozen(Pid);
+
+impl Frozen {
+    fn new(up: &Up) -> Self {
+        let pid = Pid::from_raw(up.pid().try_into().unwrap()).unwrap();
+        kill_process(pid, Signal::STOP).unwrap();
+        Self(pid)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        kill_process(self.0, Signal::CONT).unwrap();
+    }
+}
+
+/// Whether v1beta2 of Metal3Machine is served from now on.
+fn serve_machines(up: &Up, served: bool) {
+    let text = std::fs::read_to_string(&up.kubeconfig).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = over_network(&text, None, "test").await.unwrap();
+        let definitions = ResourceKind::definitions();
+        let key = ObjectKey::new("", "metal3machines.infrastructure.cluster.x-k8s.io");
+        let mut definition: Value = client.get(&definitions, &key).await.unwrap().unwrap();
+        let versions = definition["spec"]["versions"].as_array_mut().unwrap();
+        let version = versions.iter_mut().find(|version| version["name"] == "v1beta2").unwrap();
+        version["served"] = json!(served);
+        let patch = json!({"spec": {"versions": versions}});
+        client.merge_patch(&definitions, &key, None, &patch).await.unwrap();
+    });
+}
+
+const NOT_SERVED: &str = "Metal3Machine infrastructure.cluster.x-k8s.io/v1beta2 is not served \
+    (the server could not find the requested resource)";
+
+#[test]
+fn a_kind_that_is_not_served_is_named_until_it_is_served() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let manager = Manager::start(&up);
+    assert_eq!(manager.until_readyz(200, "everything is served"), "ok");
+    drop(manager);
+    serve_machines(&up, false);
+    let manager = Manager::start(&up);
+    assert_eq!(manager.get("/healthz"), (200, "ok".to_owned()));
+    let mut text = manager.get("/readyz").1;
+    // While other kinds are not synced yet they are named too.
+    for _ in 0..300 {
+        if text == NOT_SERVED {
+            break;
+        }
+        std::thread::park_timeout(Duration::from_millis(100));
+        text = manager.get("/readyz").1;
+    }
+    assert_eq!(text, NOT_SERVED);
+    serve_machines(&up, true);
+    manager.until_readyz(200, "served again");
+    let expected =
+        [("WARN", NOT_SERVED), ("INFO", "Metal3Machine infrastructure.cluster.x-k8s.io/v1beta2 is synced")];
+    assert_eq!(
+        manager.logged("Metal3Machine "),
+        expected.map(|(level, text)| (level.to_owned(), text.to_owned()))
+    );
+}
+
+/// A stopped process keeps its connections open, so only what it does not answer tells.
+#[test]
+fn a_frozen_api_server_makes_every_kind_unready_until_it_answers_again() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let manager = Manager::start(&up);
+    manager.until_readyz(200, "before");
+    let frozen = Frozen::new(&up);
+    let text = manager.until_readyz(503, "frozen");
+    assert!(
+        text.contains("Metal3Machine infrastructure.cluster.x-k8s.io/v1beta2 cannot be read ("),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.contains(" cannot be read (")), "{text}");
+    assert_eq!(manager.get("/healthz"), (200, "ok".to_owned()), "a restart would not help");
+    drop(frozen);
+    manager.until_readyz(200, "continued");
+    for kind in ["Metal3Machine ", "BareMetalHost ", "Cluster "] {
+        let logged = manager.logged(kind);
+        let levels: Vec<&str> = logged.iter().map(|(level, _)| level.as_str()).collect();
+        assert_eq!(levels, ["WARN", "INFO"], "{logged:?}");
+    }
+}
