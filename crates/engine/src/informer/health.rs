@@ -47,6 +47,9 @@ impl KindState {
                 Self::NotServed(cause(if message.is_empty() { "404 without a message" } else { message }))
             }
             ApiError::Refused { code: 401 | 403, .. } => Self::Forbidden(cause(&error.with_causes())),
+            ApiError::NoAnswer { source } => {
+                Self::Failing(cause(&format!("{error}: {}", root(source.as_ref()))))
+            }
             _ => Self::Failing(cause(&error.with_causes())),
         }
     }
@@ -55,6 +58,14 @@ impl KindState {
     fn is_same_as(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
+}
+
+/// The first of a chain of causes: those in between are layers of the client.
+fn root(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source())
+        .last()
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 /// One line of limited length.
@@ -221,11 +232,8 @@ impl KindHealth {
         let is_silent = inner.is_silent(activity);
         match inner.state {
             KindState::Synced if is_silent => {
-                let seconds = OUTAGE.as_secs();
-                let cause = match &inner.trouble {
-                    Some(trouble) => format!("no list and no watch for {seconds} s: {trouble}"),
-                    None => format!("the API server has not answered for {seconds} s"),
-                };
+                let silent = || format!("the API server has not answered for {} s", OUTAGE.as_secs());
+                let cause = inner.trouble.clone().unwrap_or_else(silent);
                 self.enter(&mut inner, KindState::Failing(cause));
             }
             KindState::Failing(_) if inner.is_followed && !is_silent => {
@@ -268,180 +276,5 @@ impl KindHealth {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn health(is_required: bool) -> KindHealth {
-        let kind =
-            ResourceKind { group: "g".into(), version: "v1".into(), kind: "K".into(), plural: "ks".into() };
-        KindHealth::new(kind, is_required)
-    }
-
-    fn refused(code: u16) -> ApiError {
-        ApiError::Refused { code, reason: "R".into(), message: "m".into() }
-    }
-
-    fn not_served() -> ApiError {
-        ApiError::NotServed { message: "404 page not found".into() }
-    }
-
-    fn synced() -> KindHealth {
-        let health = health(true);
-        health.listed();
-        health.followed();
-        health
-    }
-
-    async fn after(seconds: u64) {
-        tokio::time::advance(Duration::from_secs(seconds)).await;
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_kind_that_is_denied_is_unhealthy_at_once_and_one_that_fails_after_an_outage() {
-        let no_answer = || ApiError::transport("broken");
-        for (error, is_denied) in [
-            (not_served(), true),
-            (refused(401), true),
-            (refused(403), true),
-            (refused(500), false),
-            (no_answer(), false),
-        ] {
-            let health = synced();
-            health.unfollowed(None);
-            for _ in 0..44 {
-                health.failed(&error);
-                assert_eq!(health.state().is_healthy(), !is_denied, "{error}");
-                after(1).await;
-            }
-            after(1).await;
-            health.failed(&error);
-            assert!(!health.state().is_healthy(), "{error}");
-            health.listed();
-            assert!(!health.state().is_healthy(), "{error}: it may still not be watched");
-            health.followed();
-            assert_eq!(health.state(), KindState::Synced);
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_kind_that_was_never_listed_is_unhealthy_from_the_first_failure() {
-        let health = health(true);
-        assert_eq!(health.unready().unwrap(), "K g/v1 is not synced yet");
-        health.failed(&refused(500));
-        assert_eq!(health.unready().unwrap(), "K g/v1 cannot be read (500 R: m)");
-    }
-
-    /// What happened since the last list, how many seconds ago the server last sent anything, and whether that is healthy.
-    #[tokio::test(start_paused = true)]
-    async fn silence_of_45_seconds_is_an_outage() {
-        type Event = fn(&KindHealth);
-        let open: Event = |_| {};
-        let broke: Event = |health| health.unfollowed(Some(Instant::now() - Duration::from_secs(25)));
-        let ended: Event = |health| health.unfollowed(None);
-        let table = [
-            (open, 1000, 0, true),
-            (open, 1000, 44, true),
-            (open, 1000, 45, false),
-            (broke, 19, 25 + 19, true),
-            (broke, 20, 25 + 20, false),
-            (broke, 20, 0, false),
-            (ended, 44, 0, true),
-            (ended, 45, 0, false),
-        ];
-        for (row, (event, seconds, silence, is_healthy)) in table.into_iter().enumerate() {
-            let health = synced();
-            after(100).await;
-            event(&health);
-            after(seconds).await;
-            health.judge(Instant::now() - Duration::from_secs(silence));
-            assert_eq!(health.state().is_healthy(), is_healthy, "row {row}");
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn silence_ends_with_the_next_sign_of_life_on_an_open_watch_and_else_with_a_new_one() {
-        let health = synced();
-        let quiet = Instant::now();
-        after(45).await;
-        health.judge(quiet);
-        let expected = "K g/v1 cannot be read (the API server has not answered for 45 s)";
-        assert_eq!(health.unready().unwrap(), expected);
-        assert_eq!(health.synced_for(), None);
-        health.judge(Instant::now());
-        assert_eq!(health.unready(), None);
-        assert_eq!(health.synced_for(), Some(Duration::ZERO));
-        health.unfollowed(None);
-        health.failed(&ApiError::transport("no route"));
-        after(45).await;
-        health.judge(Instant::now());
-        let expected =
-            "K g/v1 cannot be read (no list and no watch for 45 s: no answer from the API server: no route)";
-        assert_eq!(health.unready().unwrap(), expected, "others of the server's connections are alive");
-        health.judge(Instant::now());
-        assert!(health.unready().is_some());
-        health.listed();
-        health.followed();
-        assert_eq!(health.unready(), None);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_time_of_health_starts_anew_after_an_outage_and_not_after_a_relist() {
-        let health = health(true);
-        assert_eq!(health.synced_for(), None, "never listed");
-        health.listed();
-        health.followed();
-        after(40).await;
-        health.unfollowed(None);
-        health.failed(&refused(500));
-        health.listed();
-        health.followed();
-        assert_eq!(health.synced_for(), Some(Duration::from_secs(40)));
-        health.failed(&not_served());
-        assert_eq!(health.synced_for(), None);
-        health.listed();
-        health.followed();
-        assert_eq!(health.synced_for(), Some(Duration::ZERO));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_optional_kind_is_needed_only_once_it_was_served() {
-        let optional = health(false);
-        assert!(optional.unready().is_some(), "it is not known yet whether it is installed");
-        optional.not_installed();
-        assert!(optional.state().is_healthy() && !optional.is_needed());
-        assert_eq!(optional.synced_for(), None, "what is not installed proves nothing");
-        after(1000).await;
-        optional.failed(&refused(500));
-        optional.judge(Instant::now());
-        assert_eq!(
-            optional.state(),
-            KindState::NotInstalled,
-            "trouble with the server is told by other kinds"
-        );
-        optional.failed(&refused(403));
-        assert!(!optional.state().is_healthy());
-        assert_eq!(optional.unready(), None, "nobody needs it yet");
-        optional.followed();
-        optional.failed(&not_served());
-        assert!(optional.is_needed());
-        assert_eq!(optional.unready().unwrap(), "K g/v1 is not served (404 page not found)");
-        assert!(health(true).is_needed());
-    }
-
-    #[test]
-    fn a_line_reads_well_whatever_the_server_answers() {
-        let bare = |code| ApiError::Refused { code, reason: String::new(), message: String::new() };
-        let long = ApiError::Refused { code: 502, reason: String::new(), message: "x".repeat(5000) };
-        let table = [
-            (not_served(), "is not served (404 page not found)"),
-            (ApiError::NotServed { message: String::new() }, "is not served (404 without a message)"),
-            (refused(403), "may not be read (403 R: m)"),
-            (bare(403), "may not be read (403)"),
-            (bare(503), "cannot be read (503)"),
-        ];
-        for (error, expected) in table {
-            assert_eq!(KindState::of(&error).to_string(), expected);
-        }
-        assert!(KindState::of(&long).to_string().len() < 2 * LONGEST_CAUSE);
-    }
-}
+#[path = "health_tests.rs"]
+mod tests;
