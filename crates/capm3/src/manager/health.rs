@@ -131,16 +131,23 @@ mod tests {
         address
     }
 
+    /// Waits a minute at most.
+    async fn in_time<T>(work: impl Future<Output = T>) -> T {
+        tokio::time::timeout(Duration::from_secs(60), work).await.unwrap()
+    }
+
+    /// A connection that sends this.
+    async fn send(address: SocketAddr, text: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        stream
+    }
+
     /// Code and text of an answer.
     async fn get(address: SocketAddr, path: &str) -> (u16, String) {
-        let exchange = async {
-            let mut stream = TcpStream::connect(address).await.unwrap();
-            stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: h\r\n\r\n").as_bytes()).await.unwrap();
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).await.unwrap();
-            answer
-        };
-        let answer = tokio::time::timeout(Duration::from_secs(60), exchange).await.unwrap();
+        let mut stream = send(address, &format!("GET {path} HTTP/1.1\r\nhost: h\r\n\r\n")).await;
+        let mut answer = String::new();
+        in_time(stream.read_to_string(&mut answer)).await.unwrap();
         let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
         (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
     }
@@ -176,12 +183,14 @@ mod tests {
         for (idle, bytes) in [(1000, ""), (3000, ""), (1000, "GET /"), (3000, "GET /")] {
             let idle = room.min(idle);
             let address = start(None).await;
-            let mut connections = Vec::new();
-            for _ in 0..idle {
-                let mut stream = TcpStream::connect(address).await.unwrap();
-                stream.write_all(bytes.as_bytes()).await.unwrap();
-                connections.push(stream);
-            }
+            let connections = in_time(async {
+                let mut connections = Vec::new();
+                for _ in 0..idle {
+                    connections.push(send(address, bytes).await);
+                }
+                connections
+            });
+            let connections = connections.await;
             assert_eq!(get(address, "/healthz").await.0, 200, "beside {idle} with {bytes:?}");
             assert_eq!(get(address, "/readyz").await.0, 200, "beside {idle} with {bytes:?}");
             let open = connections.iter().filter(|stream| !is_closed(stream)).count();
