@@ -1,4 +1,4 @@
-//! A running cluster that is only read.
+//! A running cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -17,20 +17,18 @@ pub const PLACE: &str = "cluster";
 #[derive(Debug, Args)]
 pub struct RemoteArgs {
     /// Kubeconfig of the cluster; without it, that of KUBECONFIG or ~/.kube/config
-    #[arg(long, value_name = "PATH", conflicts_with = "filename")]
+    #[arg(long, value_name = "PATH")]
     kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig; without it, the current one
-    #[arg(long, value_name = "NAME", conflicts_with = "filename")]
+    #[arg(long, value_name = "NAME")]
     context: Option<String>,
 }
 
 impl RemoteArgs {
-    /// A client for that cluster; nothing is sent yet.
-    pub fn connect(&self, user_agent: &str) -> Result<Remote, Failure> {
-        let path = self.kubeconfig.clone().or_else(usual_kubeconfig).ok_or_else(|| {
-            let ways = "say --kubeconfig PATH, set KUBECONFIG, or give manifests with -f";
-            Failure::Usage(format!("there is no kubeconfig: {ways}"))
-        })?;
+    /// A client for that cluster; nothing is sent yet. `ways` tells what to do if no kubeconfig is there.
+    pub fn connect(&self, user_agent: &str, ways: &str) -> Result<Remote, Failure> {
+        let path = self.kubeconfig.clone().or_else(usual_kubeconfig);
+        let path = path.ok_or_else(|| Failure::Usage(format!("there is no kubeconfig: {ways}")))?;
         Remote::connect(&path, self.context.as_deref(), user_agent)
     }
 }
@@ -47,7 +45,7 @@ fn usual_kubeconfig() -> Option<PathBuf> {
     there.or_else(|| paths.into_iter().next())
 }
 
-/// A cluster that is only read.
+/// A cluster and what runs requests to it.
 pub struct Remote {
     client: ApiClient,
     runtime: tokio::runtime::Runtime,
@@ -71,13 +69,13 @@ impl Remote {
         self.client.default_namespace()
     }
 
-    /// Every object of a kind in a namespace. A cluster without that kind has none of it.
+    /// Every object of a kind in a namespace; `None` when the kind is not served, which says nothing about its objects.
     pub fn list(
         &self,
         kind: &ResourceKind,
         namespace: &str,
         detail: Detail,
-    ) -> Result<Vec<Document>, ApiError> {
+    ) -> Result<Option<Vec<Document>>, ApiError> {
         self.runtime.block_on(list(&self.client, kind, namespace, detail))
     }
 
@@ -93,18 +91,19 @@ impl Remote {
     }
 }
 
-async fn list(
+/// Every object of a kind in a namespace; `None` when the kind is not served.
+pub async fn list(
     client: &ApiClient,
     kind: &ResourceKind,
     namespace: &str,
     detail: Detail,
-) -> Result<Vec<Document>, ApiError> {
+) -> Result<Option<Vec<Document>>, ApiError> {
     let mut documents = Vec::new();
     let mut token: Option<String> = None;
     loop {
         let page = match client.list_page::<Value>(kind, namespace, detail, token.as_deref()).await {
             Ok(page) => page,
-            Err(ApiError::NotServed { .. }) => return Ok(documents),
+            Err(ApiError::NotServed { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         for mut value in page.items {
@@ -117,7 +116,7 @@ async fn list(
         }
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(next) => token = Some(next),
-            None => return Ok(documents),
+            None => return Ok(Some(documents)),
         }
     }
 }

@@ -1,40 +1,45 @@
-//! `capm3 explain`: where a machine stands and why, from a running cluster or from files.
+//! `capm3 explain`: where a machine or a host stands and why, from a running cluster or from files.
 
-mod text;
+pub mod host_text;
+pub mod live;
+pub mod text;
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use capm3_engine::{
-    ApiError, Clock, ObjectKey,
+    Clock, ObjectKey,
     manifests::{self, Document, Problem},
 };
-use capm3_offline::explain::{Explanation, Site, Target, explain, find, has_a_say, wanted};
-use capm3_provider::host_crd;
+use capm3_offline::explain::{Site, Target, explain, explain_host, find, has_a_say};
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 
 use crate::{
     exit::{self, Failure},
     paint,
     problems::{self, refusals},
-    remote::{Remote, RemoteArgs, unreadable},
+    remote::RemoteArgs,
 };
 
 /// Name under which the server counts the requests.
 const USER_AGENT: &str = "capm3-explain";
 
+/// What to do without a kubeconfig.
+const WAYS: &str = "say --kubeconfig PATH, set KUBECONFIG, or give manifests with -f";
+
 /// What `explain` takes.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct ExplainArgs {
-    /// The machine: machine/NAME, metal3machine/NAME, m3m/NAME, or NAME; that of Cluster API or the Metal3Machine
-    #[arg(value_name = "machine/NAME")]
-    machine: Target,
+    /// The machine or host: machine/NAME, metal3machine/NAME, m3m/NAME, or NAME; host/NAME, baremetalhost/NAME, or bmh/NAME
+    #[arg(value_name = "machine/NAME|host/NAME")]
+    target: Target,
     /// Files or folders of manifests, or - for standard input, instead of a running cluster
-    #[arg(short, long = "filename", value_name = "FILE")]
+    #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["kubeconfig", "context"])]
     filename: Vec<PathBuf>,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// Namespace of the machine; without it, that of the kubeconfig's context, or whichever one the files have
+    /// Namespace of the machine or host; without it, that of the kubeconfig's context, or whichever one the files have
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
     /// What to print: a story with tables, or everything as JSON
@@ -44,14 +49,17 @@ pub struct ExplainArgs {
 
 const HELP: &str = "Says where the machine stands, since when, what it waits for, who must act and what to do; then\n\
 every step on its way and every host of its namespace with the reason that it was taken or not.\n\
+Of a host it says whose it is, whether it is free, booked or orphaned (its machine is not found, or\n\
+has no record of it), how far its release is, who must act and what to do.\n\
 The decisions are those of the controllers, made anew from the same objects. Nothing is written,\n\
 and of Secrets only the names are read. Manifests are judged as an API server with the\n\
 provider's rules does: what it would refuse is told, and nothing is explained; of what a cluster\n\
 has given out it is only told. Ends with 0 whatever the state, with 1 if there is no such\n\
-machine or a manifest is refused, with 3 if the cluster cannot be read.\n\n\
+machine or host or a manifest is refused, with 3 if the cluster cannot be read.\n\n\
 Examples:\n  \
   capm3 explain machine/my-cluster-cp-x7k2m -n metal3      in the cluster of the current context\n  \
   capm3 explain m3m/my-cluster-cp-x7k2m -n metal3 -o json  the same for scripts\n  \
+  capm3 explain host/rack1-host-1 -n metal3                whose host it is, and why nobody takes it\n  \
   capm3 explain machine/worker-0 -f examples/explain       from files, with no cluster at all\n\n\
 Such files come from a cluster by\n  \
   P=ipam.metal3.io; kubectl get -n metal3 -o yaml > objects.yaml \\\n  \
@@ -69,9 +77,13 @@ enum Output {
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut remarks = Vec::new();
     let (site, namespace, clock) = if args.filename.is_empty() {
-        let remote = args.remote.connect(USER_AGENT)?;
+        let remote = args.remote.connect(USER_AGENT, WAYS)?;
         let namespace = args.namespace.clone().unwrap_or_else(|| remote.namespace().to_owned());
-        (live(&remote, &namespace, &mut remarks)?, Some(namespace), Some(Clock::system()))
+        let site = match args.target.is_host() {
+            true => live::of_hosts(&remote, &namespace, &args.target, &mut remarks)?,
+            false => live::of_machines(&remote, &namespace, &mut remarks)?,
+        };
+        (site, Some(namespace), Some(Clock::system()))
     } else {
         (files(args, &mut remarks)?, args.namespace.clone(), None)
     };
@@ -79,26 +91,44 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     for remark in &remarks {
         eprintln!("{remark}");
     }
-    let key = find(&site, &args.machine, namespace.as_deref()).map_err(|error| match error.is_usage() {
+    let key = found(&site, &args.target, namespace.as_deref())?;
+    exit::print(&answer(args, &site, &key, clock.map(|clock| clock.now()))?)
+}
+
+/// The machine or host that is meant.
+pub fn found(site: &Site, target: &Target, namespace: Option<&str>) -> Result<ObjectKey, Failure> {
+    find(site, target, namespace).map_err(|error| match error.is_usage() {
         true => Failure::Usage(error.to_string()),
         false => Failure::Invalid(error.to_string()),
-    })?;
-    let explanation = explain(&site, &key);
-    let explanation =
-        explanation.ok_or_else(|| Failure::Invalid(format!("Metal3Machine {key} is not there")))?;
-    let text = match args.output {
-        Output::Text => text::story(&explanation, clock.map(|clock| clock.now()), paint::colours_stdout()),
-        Output::Json => json(&explanation)?,
-    };
-    exit::print(&text)
+    })
+}
+
+fn answer(
+    args: &ExplainArgs,
+    site: &Site,
+    key: &ObjectKey,
+    now: Option<Timestamp>,
+) -> Result<String, Failure> {
+    let gone = |kind: &str| Failure::Invalid(format!("{kind} {key} is not there"));
+    if args.target.is_host() {
+        let explanation = explain_host(site, key).ok_or_else(|| gone("BareMetalHost"))?;
+        return match args.output {
+            Output::Text => Ok(host_text::story(&explanation, now, paint::colours_stdout())),
+            Output::Json => json(serde_json::to_string_pretty(&explanation)),
+        };
+    }
+    let explanation = explain(site, key).ok_or_else(|| gone("Metal3Machine"))?;
+    match args.output {
+        Output::Text => Ok(text::story(&explanation, now, paint::colours_stdout())),
+        Output::Json => json(serde_json::to_string_pretty(&explanation)),
+    }
 }
 
 fn left_out(problems: &[Problem]) -> impl Iterator<Item = String> {
     problems::lines(problems).into_iter().map(|line| format!("left out: {line}"))
 }
 
-fn json(explanation: &Explanation) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(explanation);
+fn json(text: serde_json::Result<String>) -> Result<String, Failure> {
     text.map(|text| format!("{text}\n")).map_err(|error| Failure::CouldNotRun(error.to_string()))
 }
 
@@ -106,15 +136,19 @@ fn json(explanation: &Explanation) -> Result<String, Failure> {
 fn files(args: &ExplainArgs, remarks: &mut Vec<String>) -> Result<Site, Failure> {
     let reading = manifests::read(&args.filename)?;
     remarks.extend(left_out(&reading.problems));
-    let knows_secrets = reading.documents.iter().any(|document| document.kind() == "Secret");
-    if !knows_secrets {
+    let has = |kind: &str| reading.documents.iter().any(|document| document.kind() == kind);
+    let knows_secrets = has("Secret");
+    if !knows_secrets && !args.target.is_host() {
         remarks.push(
             "no Secrets in the files: whether those that the machine needs are there is not judged"
                 .to_owned(),
         );
     }
     judge(&reading.documents, remarks)?;
-    Ok(Site::read(&reading.documents, knows_secrets))
+    // Files without any machine are no sign that the machine of a host is gone.
+    let unread =
+        (!has("Metal3Machine")).then(|| ("Metal3Machine".to_owned(), "is not in the files".to_owned()));
+    Ok(Site::read(&reading.documents, knows_secrets).lacking(BTreeMap::from_iter(unread)))
 }
 
 /// What no server would take is no ground for an explanation. What a server has given out is there whatever we think of
@@ -134,28 +168,4 @@ fn judge(documents: &[Document], remarks: &mut Vec<String>) -> Result<(), Failur
     remarks
         .extend(problems::lines(&refusals(&given_out)?).into_iter().map(|line| format!("warning: {line}")));
     Ok(())
-}
-
-/// The objects of one namespace of a cluster. Whoever may not list Secrets can still be told the rest.
-fn live(remote: &Remote, namespace: &str, remarks: &mut Vec<String>) -> Result<Site, Failure> {
-    let (mut documents, mut knows_secrets): (Vec<Document>, bool) = (Vec::new(), true);
-    for (kind, detail) in wanted() {
-        match remote.list(&kind, namespace, detail) {
-            Ok(listed) => documents.extend(listed),
-            Err(ApiError::Refused { code: 403, .. }) if kind.kind == "Secret" => {
-                remarks.push(
-                    "Secrets may not be listed: whether those that the machine needs are there is not judged"
-                        .to_owned(),
-                );
-                knows_secrets = false;
-            }
-            Err(error) => {
-                return Err(unreadable(&format!("{} of namespace {namespace}", kind.plural), &error));
-            }
-        }
-    }
-    // Whoever may not read it takes it as complete, as the controllers do.
-    let crd = remote.document(&host_crd::definitions(), &ObjectKey::new("", host_crd::NAME));
-    documents.extend(crd.ok().flatten());
-    Ok(Site::read(&documents, knows_secrets))
 }

@@ -1,6 +1,6 @@
 //! An explanation as a person reads it.
 
-use capm3_offline::explain::{Explanation, HostLine, PoolLine, StepLine, StepState, Taken};
+use capm3_offline::explain::{Actor, Advice, Explanation, HostLine, PoolLine, StepLine, StepState, Taken};
 use jiff::Timestamp;
 
 use crate::{
@@ -12,7 +12,13 @@ use crate::{
 pub fn story(explanation: &Explanation, now: Option<Timestamp>, colour: bool) -> String {
     let mut lines = head(explanation, now);
     lines.push(Line::default());
-    lines.extend(facts(explanation));
+    lines.extend(facts(&Facts {
+        why: explanation.why.as_deref(),
+        who: explanation.who,
+        or_who: explanation.or_who,
+        what_to_do: &explanation.what_to_do,
+        remarks: &explanation.remarks,
+    }));
     lines.push(Line::default());
     lines.extend(steps(&explanation.steps));
     if !explanation.pools.is_empty() {
@@ -26,12 +32,9 @@ pub fn story(explanation: &Explanation, now: Option<Timestamp>, colour: bool) ->
 
 fn head(explanation: &Explanation, now: Option<Timestamp>) -> Vec<Line> {
     let Explanation { namespace, metal3_machine, stands, .. } = explanation;
-    let since = explanation.since.as_ref().map(|since| {
-        let age = now.and_then(|now| age(since, now)).map(|age| format!(" ({age} ago)")).unwrap_or_default();
-        format!(", since {since}{age}")
-    });
+    let since = since(explanation.since.as_deref(), now);
     let name = Line::of(Paint::Bold, format!("Metal3Machine {namespace}/{metal3_machine}"));
-    let mut lines = vec![name.and(Paint::Plain, format!(" {stands}{}", since.unwrap_or_default()))];
+    let mut lines = vec![name.and(Paint::Plain, format!(" {stands}{since}"))];
     let owners = [("Machine", &explanation.machine), ("Cluster", &explanation.cluster)];
     let domain = [("failure domain", &explanation.failure_domain.assigned)];
     let owners: Vec<String> = owners
@@ -45,19 +48,40 @@ fn head(explanation: &Explanation, now: Option<Timestamp>) -> Vec<Line> {
     lines
 }
 
-/// What it waits for, who must act, what to do.
-fn facts(explanation: &Explanation) -> Vec<Line> {
+/// Since when something is so, to be put behind it; empty where that is not known.
+pub fn since(since: Option<&str>, now: Option<Timestamp>) -> String {
+    let Some(since) = since else { return String::new() };
+    let age = now.and_then(|now| age(since, now)).map(|age| format!(" ({age} ago)")).unwrap_or_default();
+    format!(", since {since}{age}")
+}
+
+/// What is waited for, who must act, what to do.
+pub struct Facts<'a> {
+    pub why: Option<&'a str>,
+    pub who: Actor,
+    pub or_who: Option<Actor>,
+    pub what_to_do: &'a [Advice],
+    pub remarks: &'a [String],
+}
+
+/// The same, one a line.
+pub fn facts(of: &Facts<'_>) -> Vec<Line> {
     let mut facts: Vec<(&str, Line)> = Vec::new();
     let plain = |text: &str| Line::of(Paint::Plain, one_line(text));
-    facts.extend(explanation.why.iter().map(|why| ("Why:", plain(why))));
-    let sooner = explanation.or_who.map(|who| format!("; or sooner {who}")).unwrap_or_default();
-    facts.push(("Who must act:", plain(&format!("{}{sooner}", explanation.who))));
-    for (number, advice) in explanation.what_to_do.iter().enumerate() {
+    facts.extend(of.why.map(|why| ("Why:", plain(why))));
+    let sooner = of.or_who.map(|who| format!("; or sooner {who}")).unwrap_or_default();
+    facts.push(("Who must act:", plain(&format!("{}{sooner}", of.who))));
+    for (number, advice) in of.what_to_do.iter().enumerate() {
         facts.push((if number == 0 { "What to do:" } else { "or:" }, plain(&advice.text)));
         let command = advice.command.as_deref().map(one_line);
         facts.extend(command.map(|command| ("", Line::of(Paint::Bold, format!("  {command}")))));
     }
-    facts.extend(explanation.remarks.iter().map(|remark| ("Mind:", plain(remark))));
+    facts.extend(of.remarks.iter().map(|remark| ("Mind:", plain(remark))));
+    labelled(facts)
+}
+
+/// Labels and texts under each other.
+pub fn labelled(facts: Vec<(&str, Line)>) -> Vec<Line> {
     let width = facts.iter().map(|(label, _)| label.len()).max().unwrap_or(0) + 1;
     let line = |(label, text): (&str, Line)| Line::of(Paint::Cyan, format!("  {label:<width$}")).beside(text);
     facts.into_iter().map(line).collect()
@@ -143,7 +167,7 @@ fn or_dash(text: Option<&str>) -> String {
 }
 
 /// Messages of others may have lines and worse; a terminal gets letters only.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let letters: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     letters.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

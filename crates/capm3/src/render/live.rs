@@ -78,7 +78,8 @@ impl Live {
     }
 
     fn list(&self, kind: &ResourceKind, namespace: &str) -> Result<Vec<Document>, Failure> {
-        let listed = self.0.list(kind, namespace, Detail::Whole);
+        // A cluster without a kind has none of it: what is rendered says what it lacks.
+        let listed = self.0.list(kind, namespace, Detail::Whole).map(Option::unwrap_or_default);
         listed.map_err(|error| unreadable(&format!("{} of namespace {namespace}", kind.plural), &error))
     }
 

@@ -8,6 +8,7 @@ mod common;
 mod hosts;
 mod live;
 mod objects;
+mod one_host;
 mod pools;
 mod stories;
 mod usage;

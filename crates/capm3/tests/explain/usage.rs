@@ -16,6 +16,7 @@ fn a_machine_that_is_not_there_ends_with_one_and_the_nearest_name() {
         ),
         ("m3m/cp-01", "there is no Metal3Machine cp-01 in the files; did you mean cp-0?"),
         ("m3m/worker-0", "there is no Metal3Machine worker-0 in the files; did you mean worker-"),
+        ("host/host-11", "error: there is no BareMetalHost host-11 in the files; did you mean host-1?"),
         ("zebra", "error: there is no Machine or Metal3Machine zebra in the files\n"),
     ] {
         let run = from_files(name, &[]);
@@ -69,7 +70,7 @@ fn wrong_usage_ends_with_two() {
     );
     for (arguments, part) in [
         (vec!["explain"], "machine/NAME"),
-        (vec!["explain", "pod/x", "-f", SITE], "say machine/NAME or metal3machine/NAME"),
+        (vec!["explain", "pod/x", "-f", SITE], "say machine/NAME, metal3machine/NAME or host/NAME"),
         (vec!["explain", "x", "-f", "no/such/file"], "no such file or folder"),
         (vec!["explain", "x", "-f", SITE, "--context", "c"], "cannot be used with"),
         (
@@ -86,8 +87,14 @@ fn wrong_usage_ends_with_two() {
 #[test]
 fn help_teaches() {
     let help = capm3(&["explain", "--help"], "").stdout;
-    for part in ["Examples:", "machine/my-cluster-cp-x7k2m", "cluster-api,bmh,ippools", "--kubeconfig", "-n"]
-    {
+    for part in [
+        "Examples:",
+        "machine/my-cluster-cp-x7k2m",
+        "host/rack1-host-1",
+        "cluster-api,bmh,ippools",
+        "--kubeconfig",
+        "-n",
+    ] {
         assert!(help.contains(part), "{part}: {help}");
     }
 }

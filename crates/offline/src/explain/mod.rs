@@ -1,19 +1,27 @@
-//! Where a machine stands, what it waits for, who must act, and every host with the reason that it was taken or not.
+//! Where a machine stands, what it waits for, who must act, and every host with the reason that it was taken or not; and
+//! where a host stands, and whether it may be released.
 //!
 //! Takes objects, of files or of a cluster, as documents; gives data. What a machine waits for and which host it takes
 //! are the decisions of the controllers themselves, made anew from the same objects, so an explanation cannot
 //! disagree with them. Nothing is written, workload clusters are not asked, and of Secrets only the metadata is read.
 
 mod advice;
+mod booked;
 mod books;
 mod data_story;
+mod events;
+mod host;
+mod host_facts;
 mod host_story;
+mod host_use;
 mod hosts;
 mod paused;
 mod placement;
 mod pools;
 mod prerequisites;
 mod relabel;
+mod release;
+mod releasing;
 mod returning;
 mod site;
 mod steps;
@@ -28,10 +36,15 @@ use serde::Serialize;
 
 pub use self::{
     advice::{Actor, Advice},
+    events::{HostEvent, event_kind, events_about},
+    host::{HostExplanation, HostStanding, explain_host, is_orphaned},
+    host_facts::HostFacts,
     hosts::{HostLine, Taken},
     placement::Placement,
     pools::{PoolLine, Stock},
-    site::{Site, has_a_say, wanted},
+    release::{Releasable, Release, releasable},
+    releasing::{Progress, ReleaseLine, progress},
+    site::{Site, has_a_say, wanted, wanted_for_host},
     steps::{StepLine, StepState},
     target::{FindError, Target, TargetError, find},
 };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
     neighbours::{
-        BareMetalHost, CapiIpAddress, Cluster, IpAddressClaim, Machine, MachineSet, SecretMetadata,
+        BareMetalHost, CapiIpAddress, Cluster, IpAddressClaim, KubeadmControlPlane, Machine,
+        MachineDeployment, MachineSet, SecretMetadata,
     },
     v1beta2::{
         Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate,
@@ -16,7 +17,9 @@ use capm3_engine::{
     manifests::{Document, Problem},
 };
 use capm3_provider::{host_crd, indexes};
+use serde_json::Value;
 
+use super::events::event_kind;
 use crate::stored;
 
 /// Everything that explanations look at. Of Secrets only the metadata is kept.
@@ -26,6 +29,10 @@ pub struct Site {
     pub(super) knows_secrets: bool,
     /// Fields of a host's spec that its CRD, if it was among the documents, does not have.
     pub(super) host_lacks: Vec<&'static str>,
+    /// Kinds that could not be read, with how the server answers for them: nothing is known of their objects.
+    pub(super) unread: BTreeMap<String, String>,
+    /// Events, as they came.
+    pub(super) events: Vec<Value>,
     /// What could not be read and is left out.
     pub problems: Vec<Problem>,
 }
@@ -39,11 +46,21 @@ impl Site {
     pub fn read<'d>(documents: impl IntoIterator<Item = &'d Document>, knows_secrets: bool) -> Self {
         let mut objects = Caches::default();
         indexes::register(&mut objects);
-        let mut site = Self { objects, knows_secrets, host_lacks: Vec::new(), problems: Vec::new() };
+        let mut site = Self {
+            objects,
+            knows_secrets,
+            host_lacks: Vec::new(),
+            unread: BTreeMap::new(),
+            events: Vec::new(),
+            problems: Vec::new(),
+        };
         let mut seen: BTreeMap<(String, String, ObjectKey), &Document> = BTreeMap::new();
         for document in documents {
             if is_crd_of_hosts(document) {
                 site.host_lacks = host_crd::lacking(&document.value);
+            }
+            if document.resource() == event_kind() {
+                site.events.push(document.value.clone());
             }
             let Some(put) = put_of(document) else { continue };
             let kind = document.resource();
@@ -57,6 +74,12 @@ impl Site {
             site.problems.extend(taken.err());
         }
         site
+    }
+
+    /// The same where some kinds could not be read: by kind, how the server answers for it, such as `is not served`.
+    #[must_use]
+    pub fn lacking(self, unread: BTreeMap<String, String>) -> Self {
+        Self { unread, ..self }
     }
 
     /// Every object of a kind, by key.
@@ -86,12 +109,28 @@ fn put_of(document: &Document) -> Option<Put> {
     known.find(|(known, ..)| known.group == kind.group && known.kind == kind.kind).map(|(_, _, put)| put)
 }
 
-/// What to list of a cluster for an explanation, and how much of each object.
+/// What only the explanation of a host looks at.
+const OF_HOSTS_ONLY: [&str; 2] = ["MachineDeployment", "KubeadmControlPlane"];
+
+/// What the explanation of a host looks at, in the order in which it is listed: a machine that a host names is there before
+/// the host names it, so hosts come first.
+const OF_HOSTS: [&str; 6] =
+    ["BareMetalHost", "Metal3Machine", "Metal3DataClaim", "Cluster", OF_HOSTS_ONLY[0], OF_HOSTS_ONLY[1]];
+
+/// What to list of a cluster for the explanation of a machine, and how much of each object.
 pub fn wanted() -> Vec<(ResourceKind, Detail)> {
-    kinds().into_iter().map(|(kind, detail, _)| (kind, detail)).collect()
+    let of_machines = kinds().into_iter().filter(|(kind, ..)| !OF_HOSTS_ONLY.contains(&kind.kind.as_str()));
+    of_machines.map(|(kind, detail, _)| (kind, detail)).collect()
 }
 
-fn kinds() -> [(ResourceKind, Detail, Put); 16] {
+/// What to list of a cluster for the explanation of a host, in this order.
+pub fn wanted_for_host() -> Vec<(ResourceKind, Detail)> {
+    let known = kinds();
+    let find = |name: &&str| known.iter().find(|(kind, ..)| kind.kind == **name);
+    OF_HOSTS.iter().filter_map(find).map(|(kind, detail, _)| (kind.clone(), *detail)).collect()
+}
+
+fn kinds() -> [(ResourceKind, Detail, Put); 18] {
     [
         whole::<Metal3Machine>(),
         whole::<Metal3MachineTemplate>(),
@@ -103,6 +142,8 @@ fn kinds() -> [(ResourceKind, Detail, Put); 16] {
         whole::<Cluster>(),
         whole::<Machine>(),
         whole::<MachineSet>(),
+        whole::<MachineDeployment>(),
+        whole::<KubeadmControlPlane>(),
         whole::<IpPool>(),
         whole::<IpClaim>(),
         whole::<IpAddress>(),

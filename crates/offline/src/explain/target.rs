@@ -1,8 +1,12 @@
-//! Which machine is meant.
+//! Which machine or host is meant.
 
 use std::{fmt, str::FromStr};
 
-use capm3_api::{metadata::MetadataExt, neighbours::Machine, v1beta2::Metal3Machine};
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::{BareMetalHost, Machine},
+    v1beta2::Metal3Machine,
+};
 use capm3_engine::{Object, ObjectKey, Reader};
 use capm3_provider::indexes::MACHINES_BY_OWNER;
 use thiserror::Error;
@@ -10,7 +14,8 @@ use thiserror::Error;
 use super::Site;
 use crate::nearest::nearest;
 
-/// A machine as people name it: `machine/NAME`, `metal3machine/NAME`, `m3m/NAME`, or `NAME`.
+/// A machine or a host as people name it: `machine/NAME`, `metal3machine/NAME`, `m3m/NAME`, or `NAME`; `host/NAME`,
+/// `baremetalhost/NAME`, or `bmh/NAME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     kind: TargetKind,
@@ -25,23 +30,25 @@ enum TargetKind {
     Metal3Machine,
     /// Either, the Metal3Machine first.
     Any,
+    /// The BareMetalHost.
+    Host,
 }
 
-/// Why a text names no machine.
+/// Why a text names neither a machine nor a host.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// Something else is named.
-    #[error("{0:?} is no kind that can be explained; say machine/NAME or metal3machine/NAME")]
+    #[error("{0:?} is no kind that can be explained; say machine/NAME, metal3machine/NAME or host/NAME")]
     Kind(String),
     /// No name is left.
-    #[error("{0:?} has no name; say machine/NAME")]
+    #[error("{0:?} has no name; say machine/NAME or host/NAME")]
     NoName(String),
 }
 
 /// Why there is nothing to explain.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FindError {
-    /// There is no such machine.
+    /// There is no such machine or host.
     #[error("there is no {what} {name} in {place}{hint}")]
     Missing {
         /// Kind that was looked for.
@@ -88,6 +95,13 @@ impl FindError {
     }
 }
 
+impl Target {
+    /// Whether a host is meant.
+    pub fn is_host(&self) -> bool {
+        self.kind == TargetKind::Host
+    }
+}
+
 impl FromStr for Target {
     type Err = TargetError;
 
@@ -114,6 +128,7 @@ impl FromStr for TargetKind {
             "metal3machine" | "metal3machines" | "m3m" | "m3machine" | "m3machines" => {
                 Ok(Self::Metal3Machine)
             }
+            "host" | "hosts" | "baremetalhost" | "baremetalhosts" | "bmh" | "bmhost" => Ok(Self::Host),
             _ => Err(TargetError::Kind(text.to_owned())),
         }
     }
@@ -125,7 +140,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// The Metal3Machine that is meant, in one namespace or in any.
+/// The Metal3Machine or BareMetalHost that is meant, in one namespace or in any.
 pub fn find(site: &Site, target: &Target, namespace: Option<&str>) -> Result<ObjectKey, FindError> {
     let inside = |key: &ObjectKey| namespace.is_none_or(|namespace| key.namespace == namespace);
     let ours: Vec<ObjectKey> = site.all::<Metal3Machine>().iter().map(|m| m.key()).filter(inside).collect();
@@ -136,6 +151,7 @@ pub fn find(site: &Site, target: &Target, namespace: Option<&str>) -> Result<Obj
         one(target, named.map(|m| m.key()).collect())?.map(|key| infrastructure(site, &key)).transpose()
     };
     let found = match target.kind {
+        TargetKind::Host => return find_host(site, target, namespace),
         TargetKind::Metal3Machine => own()?,
         TargetKind::Any => match own()? {
             None => of_owner()?,
@@ -149,6 +165,14 @@ pub fn find(site: &Site, target: &Target, namespace: Option<&str>) -> Result<Obj
     };
     found
         .ok_or_else(|| missing(target, namespace, &ours, &owners.iter().map(|m| m.key()).collect::<Vec<_>>()))
+}
+
+/// The BareMetalHost that is meant.
+fn find_host(site: &Site, target: &Target, namespace: Option<&str>) -> Result<ObjectKey, FindError> {
+    let inside = |key: &ObjectKey| namespace.is_none_or(|namespace| key.namespace == namespace);
+    let hosts: Vec<ObjectKey> = site.all::<BareMetalHost>().iter().map(|h| h.key()).filter(inside).collect();
+    let found = one(target, hosts.iter().filter(|key| key.name == target.name).cloned().collect())?;
+    found.ok_or_else(|| missing(target, namespace, &hosts, &[]))
 }
 
 fn one(target: &Target, mut found: Vec<ObjectKey>) -> Result<Option<ObjectKey>, FindError> {
@@ -180,6 +204,7 @@ fn infrastructure(site: &Site, machine: &ObjectKey) -> Result<ObjectKey, FindErr
 
 fn missing(target: &Target, namespace: Option<&str>, ours: &[ObjectKey], owners: &[ObjectKey]) -> FindError {
     let what = match target.kind {
+        TargetKind::Host => "BareMetalHost",
         TargetKind::Metal3Machine => "Metal3Machine",
         TargetKind::Machine | TargetKind::Any => "Machine or Metal3Machine",
     };
@@ -188,6 +213,9 @@ fn missing(target: &Target, namespace: Option<&str>, ours: &[ObjectKey], owners:
     let guess = nearest(&target.name, known.iter().map(|key| key.name.as_str()));
     let hint = match (guess, known.is_empty()) {
         (Some(name), _) => format!("; did you mean {name}?"),
+        (None, true) if target.is_host() => {
+            ", which has no hosts at all; -n names another namespace".to_owned()
+        }
         (None, true) => ", which has no machines at all; -n names another namespace".to_owned(),
         (None, false) => String::new(),
     };
@@ -200,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_named_as_kubectl_names_it() {
+    fn machines_and_hosts_are_named_as_kubectl_names_them() {
         let table = [
             ("m", TargetKind::Any),
             ("machine/m", TargetKind::Machine),
@@ -208,6 +236,9 @@ mod tests {
             ("machine.cluster.x-k8s.io/m", TargetKind::Machine),
             ("m3m/m", TargetKind::Metal3Machine),
             ("metal3machine.infrastructure.cluster.x-k8s.io/m", TargetKind::Metal3Machine),
+            ("host/m", TargetKind::Host),
+            ("bmh/m", TargetKind::Host),
+            ("BareMetalHosts.metal3.io/m", TargetKind::Host),
         ];
         for (text, kind) in table {
             assert_eq!(text.parse(), Ok(Target { kind, name: "m".to_owned() }), "{text}");

@@ -1,0 +1,76 @@
+//! A host that is kept for the next machine of an owner.
+
+use capm3_api::{
+    metadata::{MetadataExt, group_of},
+    neighbours::{BareMetalHost, CAPI_GROUP},
+    vocabulary::label,
+};
+use capm3_domain::host::deployment_of_label;
+use capm3_provider::baremetalhost::{Absent, Snapshot};
+
+use super::{
+    Site,
+    advice::{Actor, Advice},
+    host::{HostStanding, HostStory},
+};
+
+/// For whom a host is booked: an owner of machines, and the Cluster that holds the host meanwhile.
+pub(super) fn booking(host: &BareMetalHost) -> Option<String> {
+    let label = host.metadata.label(label::NODE_REUSE)?;
+    let consumer = host.spec.consumer_ref.as_ref().filter(|consumer| {
+        group_of(consumer.api_version.as_deref().unwrap_or_default()) == CAPI_GROUP
+            && consumer.kind.as_deref() == Some("Cluster")
+    });
+    let cluster = consumer.and_then(|consumer| consumer.name.as_deref());
+    let cluster = cluster.map(|name| format!(" of Cluster {name}")).unwrap_or_default();
+    let owner = match (deployment_of_label(label), label.strip_prefix("cp-")) {
+        (Some(name), _) => format!("MachineDeployment {name}"),
+        (None, Some(name)) => format!("control plane {name}"),
+        (None, None) => format!("the owner with label {label}"),
+    };
+    Some(format!("{owner}{cluster}"))
+}
+
+/// The story of a host that a Cluster of its namespace holds for an owner.
+pub(super) fn of_booked(site: &Site, snapshot: &Snapshot) -> Option<HostStory> {
+    let host = snapshot.host.as_ref();
+    let consumer = host.spec.consumer_ref.as_ref()?;
+    let is_cluster = consumer.kind.as_deref() == Some("Cluster")
+        && consumer.namespace.as_deref() == Some(host.metadata.namespace_str())
+        && group_of(consumer.api_version.as_deref().unwrap_or_default()) == CAPI_GROUP;
+    let owner = booking(host).filter(|_| is_cluster)?;
+    let story = HostStory::new(HostStanding::Booked, format!("is booked for the next machine of {owner}"));
+    let nothing = |text: &str| [Advice::say(text)];
+    Some(match &snapshot.absent {
+        Some(absent) => match not_known(site, absent) {
+            Some(why) => story
+                .because(format!("{why}; whether {absent} is gone cannot be known, so the booking stands"))
+                .by(Actor::Nobody, nothing("nothing; it is judged by the manager, which asks the server")),
+            None => story
+                .because(format!("{absent} is not found; the booking ends once the manager has proven it"))
+                .by(Actor::Nobody, nothing("nothing; after ten minutes look whether `capm3 manager` runs")),
+        },
+        None if snapshot.booking_is_over => story
+            .because(
+                "its owner is being deleted, or is not that of the Cluster any more: the booking ends now",
+            )
+            .by(Actor::Nobody, nothing("nothing; if it stays so, look whether `capm3 manager` runs")),
+        None => story.by(
+            Actor::Nobody,
+            nothing("nothing: it goes to the next machine, or is free once the owner is gone"),
+        ),
+    })
+}
+
+/// Why it is not known whether an owner is there.
+fn not_known(site: &Site, absent: &Absent) -> Option<String> {
+    let kind = match absent {
+        Absent::Cluster(_) => "Cluster",
+        Absent::Deployment(_) => "MachineDeployment",
+        Absent::ControlPlane(owner) if !owner.is_watched() => {
+            return Some(format!("{} is not looked at here", owner.kind));
+        }
+        Absent::ControlPlane(_) => "KubeadmControlPlane",
+    };
+    site.unread.get(kind).map(|state| format!("{kind} {state}"))
+}

@@ -1,0 +1,113 @@
+//! How far the release of a host on request is.
+
+use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, vocabulary::annotation};
+use capm3_domain::release::{ReleaseRequest, ReleaseStep, release_step};
+use capm3_engine::ObjectKey;
+use capm3_provider::baremetalhost::{Orphan, Request, Snapshot, judge_release};
+use serde::Serialize;
+
+use super::{
+    advice::{Actor, Advice},
+    host::{HostStanding, HostStory},
+    paused,
+    release::{stand_in, unpause},
+};
+
+/// A request for the release of a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseLine {
+    /// The machine that the request names.
+    pub requested_for: String,
+    /// How far it is.
+    pub step: Progress,
+    /// How far it is, for people.
+    pub message: String,
+    /// What keeps the operator from going on.
+    pub hindrance: Option<String>,
+}
+
+/// How far the release of a host is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Progress {
+    /// The manager takes the request off.
+    Refused,
+    /// The host is paused.
+    Paused,
+    /// The manager proves that the machine is gone, then removes the image.
+    Clear,
+    /// The operator deprovisions the host.
+    Wait,
+    /// The manager takes the consumer off.
+    LetGo,
+}
+
+/// How far the release is, if it is requested.
+pub(super) fn releasing(snapshot: &Snapshot) -> Option<ReleaseLine> {
+    let host = snapshot.host.as_ref();
+    let line = |step, message: String| ReleaseLine {
+        requested_for: host.metadata.annotation(annotation::RELEASE_HOST).unwrap_or_default().to_owned(),
+        step,
+        message,
+        hindrance: None,
+    };
+    match (&snapshot.orphan, judge_release(snapshot)) {
+        (_, Request::None) | (Some(Orphan::Unreadable { .. }), _) => None,
+        (_, Request::Refused(why)) => Some(line(Progress::Refused, format!("is refused: {why}"))),
+        (_, Request::Stands(_)) if snapshot.rests => {
+            Some(line(Progress::Paused, format!("waits for the end of the pause: {}", paused::told(host))))
+        }
+        (_, Request::Stands(machine)) => {
+            let (step, message, hindrance) = progress(host, &machine);
+            Some(ReleaseLine { hindrance, ..line(step, message) })
+        }
+    }
+}
+
+/// The next step of a release that stands: in one word, for people, and what hinders it.
+pub fn progress(host: &BareMetalHost, machine: &ObjectKey) -> (Progress, String, Option<String>) {
+    // Whether hosts stay on is a setting of the manager; what it has done with the power is not to be done again.
+    let machine = stand_in(machine);
+    let request =
+        ReleaseRequest { machine: &machine, cluster_name: None, fast_track: host.spec.online, booking: None };
+    match release_step(&request, host) {
+        ReleaseStep::Clear(_) => {
+            let text = "the manager proves that the machine is gone, then removes the image from the spec";
+            (Progress::Clear, text.to_owned(), None)
+        }
+        ReleaseStep::Wait(wait) => (Progress::Wait, wait.to_string(), wait.hindrance),
+        ReleaseStep::LetGo(_) | ReleaseStep::NotOurs => {
+            (Progress::LetGo, "the host is deprovisioned; the manager lets it go".to_owned(), None)
+        }
+    }
+}
+
+/// Who must act for a host that its operator deprovisions, and what helps.
+pub(super) fn while_deprovisioned(host: &BareMetalHost, is_hindered: bool) -> (Actor, Advice) {
+    let (name, namespace) = (host.metadata.name_str(), host.metadata.namespace_str());
+    let (who, text) = match is_hindered {
+        true => (
+            Actor::PlatformEngineer,
+            "remove what keeps the Baremetal Operator from the host; it goes on by itself then",
+        ),
+        false => (Actor::HostOperator, "nothing: the Baremetal Operator deprovisions the host"),
+    };
+    (who, Advice::run(text, format!("kubectl describe baremetalhost {name} -n {namespace}")))
+}
+
+impl ReleaseLine {
+    /// The story of a release that stands.
+    pub(super) fn story(&self, host: &BareMetalHost, orphan: &Orphan) -> HostStory {
+        let story = HostStory::new(HostStanding::Releasing, "is being released");
+        let story = story.because(format!("{orphan}; the release is requested: {}", self.message));
+        let (who, advice) = match self.step {
+            Progress::Wait => while_deprovisioned(host, self.hindrance.is_some()),
+            Progress::Paused => (Actor::PlatformEngineer, unpause(host)),
+            _ => {
+                let text = "nothing; if it stays so for two minutes, look whether `capm3 manager` runs";
+                (Actor::Nobody, Advice::say(text))
+            }
+        };
+        story.by(who, [advice])
+    }
+}
