@@ -7,7 +7,7 @@ use crate::{
     exit::{self, Failure},
     explain,
     manager::{self, LogFormat},
-    migrate, render, up,
+    migrate, release, render, up,
 };
 
 /// Cluster API Provider Metal3: turns Machines into bare-metal hosts, each with exactly its own metadata, addresses,
@@ -34,8 +34,10 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     /// Print the metaData and networkData that each machine would get, with no cluster at all
     Render(render::RenderArgs),
-    /// Tell where a machine stands, what it waits for and why each host was taken or not, live or from files
+    /// Tell where a machine stands, what it waits for and why each host was taken or not, or where a host stands
     Explain(explain::ExplainArgs),
+    /// Give a host back whose machine is gone: its disk is deprovisioned, then it is free for any machine
+    Release(release::ReleaseArgs),
     /// Print the version
     Version,
 }
@@ -56,6 +58,7 @@ impl Cli {
             Command::Migrate(args) => migrate::run(&args),
             Command::Render(args) => render::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Release(args) => release::run(&args),
             Command::Version => exit::print(concat!("capm3 ", env!("CARGO_PKG_VERSION"), "\n")),
         }
     }

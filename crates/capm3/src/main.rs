@@ -9,6 +9,7 @@ mod manager;
 mod migrate;
 mod paint;
 mod problems;
+mod release;
 mod remote;
 mod render;
 mod stop;

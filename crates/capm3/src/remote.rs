@@ -79,6 +79,11 @@ impl Remote {
         self.runtime.block_on(list(&self.client, kind, namespace, detail))
     }
 
+    /// Runs what needs more than one answer, with the client.
+    pub fn run<'r, F: Future>(&'r self, work: impl FnOnce(&'r ApiClient) -> F) -> F::Output {
+        self.runtime.block_on(work(&self.client))
+    }
+
     /// One object as it is; `None` when there is none.
     pub fn document(&self, kind: &ResourceKind, key: &ObjectKey) -> Result<Option<Document>, ApiError> {
         let found = self.runtime.block_on(self.client.get::<Value>(kind, key))?;

@@ -56,7 +56,7 @@ pub struct ManagerArgs {
 }
 
 /// A duration as `90s`, `15m` or `24h`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("'{text}' is no duration; write a number with s, m or h, such as 24h");
     let unit = match text.chars().last() {
         Some('s') => 1,

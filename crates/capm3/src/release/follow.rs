@@ -1,0 +1,170 @@
+//! Follows a release that is requested, until the host is free or it is clear that it does not become so.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use capm3_api::{neighbours::BareMetalHost, vocabulary::event};
+use capm3_engine::{ApiClient, ApiError, Detail, ObjectKey};
+use capm3_offline::explain::{HostEvent, Progress, event_kind, events_about};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::{
+    seen::{Seen, seen},
+    text::withdraw,
+};
+use crate::{
+    exit::{self, Failure},
+    remote,
+    stop::stop_signal,
+};
+
+/// How often the host is read.
+const POLL: Duration = Duration::from_secs(1);
+
+/// How long the manager may take before its absence is suspected: it proves for a minute after its start.
+const REACTION: Duration = Duration::from_secs(90);
+
+/// How often the event of a refusal is looked for: it is written after the request is taken off.
+const LOOKS: usize = 5;
+
+/// Prints each step until the release ends.
+pub async fn follow(
+    client: &ApiClient,
+    host: &ObjectKey,
+    machine: &ObjectKey,
+    timeout: Duration,
+) -> Result<(), Failure> {
+    let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
+    let known = refusals(client, host).await.into_iter().map(|event| event.name).collect();
+    exit::print(&format!("requested: the manager proves that Metal3Machine {machine} is gone\n"))?;
+    let deadline = Instant::now() + timeout;
+    let steps = Steps { client, host, machine, known };
+    tokio::select! {
+        biased;
+        signal = stop => Err(Failure::Invalid(format!("{signal}: {}", withdraw(host)))),
+        ended = timeout_at(deadline, steps.run()) => ended.unwrap_or_else(|_| {
+            Err(Failure::Invalid(format!("host {host} is not released within {} s; {}", timeout.as_secs(), withdraw(host))))
+        }),
+    }
+}
+
+struct Steps<'a> {
+    client: &'a ApiClient,
+    host: &'a ObjectKey,
+    machine: &'a ObjectKey,
+    /// Refusals of earlier requests.
+    known: BTreeSet<String>,
+}
+
+impl Steps<'_> {
+    async fn run(&self) -> Result<(), Failure> {
+        let (started, mut is_suspected) = (Instant::now(), false);
+        let (mut first, mut last): (Option<Seen>, Option<Seen>) = (None, None);
+        let mut trouble = String::new();
+        loop {
+            match self.look().await {
+                Ok(now) => {
+                    trouble.clear();
+                    if last.as_ref() != Some(&now) {
+                        if let Some(end) = self.tell(last.as_ref(), &now).await {
+                            return end;
+                        }
+                        first.get_or_insert_with(|| now.clone());
+                        last = Some(now);
+                    }
+                }
+                Err(error) => self.complain(&error, &mut trouble)?,
+            }
+            if !is_suspected && first == last && started.elapsed() >= REACTION {
+                is_suspected = true;
+                eprintln!(
+                    "no manager has reacted; is `capm3 manager` running? Its log tells why it does not go on"
+                );
+            }
+            sleep(POLL).await;
+        }
+    }
+
+    async fn look(&self) -> Result<Seen, ApiError> {
+        let host = self.client.get_object::<BareMetalHost>(self.host).await?;
+        Ok(seen(host.as_ref(), self.machine))
+    }
+
+    /// Prints what is new; gives the end if it is one.
+    async fn tell(&self, last: Option<&Seen>, now: &Seen) -> Option<Result<(), Failure>> {
+        let host = self.host;
+        let told = match (last, now) {
+            (_, Seen::Released(None)) => {
+                return Some(exit::print(&format!("released: host {host} is free\n")));
+            }
+            (_, Seen::Released(Some(next))) => {
+                return Some(exit::print(&format!("released: host {host} is in use by {next} already\n")));
+            }
+            (_, Seen::Gone) => {
+                return Some(Err(Failure::Invalid(format!("BareMetalHost {host} is deleted"))));
+            }
+            (_, Seen::Refused) => return Some(Err(self.refused().await)),
+            // The first look finds the host as it was shown.
+            (None, Seen::Stands(Progress::Clear | Progress::LetGo, _)) => Ok(()),
+            (Some(Seen::Stands(Progress::Clear, _)), Seen::Stands(Progress::Wait, text)) => {
+                exit::print(&format!("cleared: the image is removed from the spec\ndeprovisioning: {text}\n"))
+            }
+            (_, Seen::Stands(step, text)) => exit::print(&format!("{}: {text}\n", word(*step))),
+        };
+        told.err().map(Err)
+    }
+
+    /// A request that is taken off without a release: the manager says why in an event.
+    async fn refused(&self) -> Failure {
+        let mut newest = None;
+        for look in 0..LOOKS {
+            if look > 0 {
+                sleep(POLL).await;
+            }
+            let events = refusals(self.client, self.host).await;
+            let is_new = events.last().is_some_and(|event| !self.known.contains(&event.name));
+            newest = events.into_iter().next_back().or(newest);
+            if is_new {
+                break;
+            }
+        }
+        let host = self.host;
+        match newest {
+            Some(event) => {
+                Failure::Invalid(format!("the manager refuses the release of host {host}: {}", event.message))
+            }
+            None => Failure::Invalid(format!(
+                "host {host} is not released: somebody took the request off, and no event says why"
+            )),
+        }
+    }
+
+    /// Says once that the host cannot be read; what trying again cannot help ends everything.
+    fn complain(&self, error: &ApiError, trouble: &mut String) -> Result<(), Failure> {
+        let text = error.with_causes();
+        if let ApiError::Refused { code: 401 | 403, .. } | ApiError::NotServed { .. } = error {
+            let text = format!("cannot read BareMetalHost {}: {text}; {}", self.host, withdraw(self.host));
+            return Err(Failure::CouldNotRun(text));
+        }
+        if trouble.is_empty() {
+            eprintln!("cannot read BareMetalHost {}, tries again: {text}", self.host);
+            *trouble = text;
+        }
+        Ok(())
+    }
+}
+
+fn word(step: Progress) -> &'static str {
+    match step {
+        Progress::Clear | Progress::Refused => "requested",
+        Progress::Paused => "paused",
+        Progress::Wait => "deprovisioning",
+        Progress::LetGo => "deprovisioned",
+    }
+}
+
+/// Refusals of requests for a host, the newest last; none where events may not be read.
+async fn refusals(client: &ApiClient, host: &ObjectKey) -> Vec<HostEvent> {
+    let listed = remote::list(client, &event_kind(), &host.namespace, Detail::Whole).await;
+    let documents = listed.ok().flatten().unwrap_or_default();
+    events_about(documents.iter().map(|document| &document.value), host, event::RELEASE_REFUSED)
+}
