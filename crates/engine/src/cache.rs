@@ -144,6 +144,11 @@ impl Caches {
         Arc::clone(store).downcast::<Store<K>>().ok()
     }
 
+    /// The kinds that were added, in the order of group and plural.
+    pub fn kinds(&self) -> Vec<ResourceKind> {
+        self.by_resource.values().map(|feed| feed.health().kind().clone()).collect()
+    }
+
     /// Starts one informer a kind, in the order of group and plural, and the oversight over a server that may fall silent.
     pub fn start_informers(&self, client: &ApiClient, tasks: &Tasks) {
         if let Some(activity) = client.activity() {
