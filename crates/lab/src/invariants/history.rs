@@ -17,15 +17,23 @@ const WATCHED: [(&str, &str); 4] = [
 
 /// Mix-ups in everything that happened on a server.
 pub fn mix_ups(server: &ApiServer) -> Vec<String> {
+    match everything(server, &WATCHED) {
+        Ok(history) => judge(&history),
+        Err(forgotten) => vec![forgotten],
+    }
+}
+
+/// Every revision of some resources, in order; otherwise which one the server does not remember whole.
+pub(super) fn everything(server: &ApiServer, of: &[(&str, &str)]) -> Result<Vec<Revision>, String> {
     let mut all = Vec::new();
-    for (group, plural) in WATCHED {
+    for (group, plural) in of {
         match server.history(None, group, plural) {
             Some(history) => all.extend(history),
-            None => return vec![format!("more happened to {plural} than the server remembers")],
+            None => return Err(format!("more happened to {plural} than the server remembers")),
         }
     }
     all.sort_by_key(|revision| revision.number);
-    judge(&all)
+    Ok(all)
 }
 
 /// Mix-ups in a history, in the order of revisions.

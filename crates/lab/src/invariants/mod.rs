@@ -1,14 +1,16 @@
 //! What must hold whatever happens to the provider, looked at from outside: only objects, none of its rules.
 //!
-//! [`mix_ups`] reads every revision that the server remembers, [`leaks`] what is there at the end.
+//! [`mix_ups`] and [`losses`] read every revision that the server remembers, [`leaks`] what is there at the end.
 
 mod history;
 mod leaks;
+mod losses;
 
 use serde_json::Value;
 
 pub use history::{judge, mix_ups};
 pub use leaks::leaks;
+pub use losses::{judge as judge_losses, losses};
 
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
