@@ -1,8 +1,9 @@
 //! Trouble between the provider and its API server: a layer on the provider's client.
 //!
 //! [`Faults`] is asked about every call and says what befalls it; [`Faulty`] does that. Nothing here is random by
-//! itself: equal answers to equal calls give equal runs.
+//! itself: equal answers to equal calls give equal runs. [`Absence`] also rewrites what the server answers.
 
+mod absence;
 mod cut;
 mod storm;
 
@@ -18,12 +19,13 @@ use bytes::Bytes;
 use capm3_apiserver::{ApiServer, ResponseBody};
 use futures::FutureExt;
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{Either, Full};
+use http_body_util::{BodyExt, Either, Full, combinators::UnsyncBoxBody};
 use kube::client::Body;
 use serde_json::json;
 use thiserror::Error;
 use tower::{BoxError, Service};
 
+pub use absence::{Absence, AnswerFault};
 pub use cut::{Cut, Side};
 pub use storm::Storm;
 
@@ -104,9 +106,7 @@ impl Refusal {
         };
         let body = json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code.as_u16(),
             "reason": reason, "message": "injected by the lab"});
-        let mut response = Response::new(Either::Right(Full::from(body.to_string())));
-        *response.status_mut() = code;
-        response
+        whole(code, body.to_string())
     }
 }
 
@@ -114,6 +114,12 @@ impl Refusal {
 pub trait Faults: Send + Sync + 'static {
     /// What befalls this call.
     fn befall(&self, call: &Call) -> Fault;
+
+    /// Asks the server, where the call reaches it. Whoever rewrites answers does it here.
+    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
+        let _: &Call = call;
+        ask(server.clone(), request)
+    }
 }
 
 /// No trouble at all.
@@ -127,7 +133,18 @@ impl Faults for NoFaults {
 }
 
 /// The server's answer, or one that the lab made up.
-type AnswerBody = Either<ResponseBody, Full<Bytes>>;
+pub type AnswerBody = Either<ResponseBody, UnsyncBoxBody<Bytes, BoxError>>;
+
+/// An answer that comes.
+pub type Answer = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, BoxError>> + Send>>;
+
+/// An answer that the lab made up.
+fn whole(code: StatusCode, body: impl Into<Bytes>) -> Response<AnswerBody> {
+    let body = Full::new(body.into()).map_err(|never| match never {}).boxed_unsync();
+    let mut response = Response::new(Either::Right(body));
+    *response.status_mut() = code;
+    response
+}
 
 /// The connection broke.
 #[derive(Debug, Error)]
@@ -147,8 +164,6 @@ impl Faulty {
     }
 }
 
-type Answer = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, BoxError>> + Send>>;
-
 impl Service<Request<Body>> for Faulty {
     type Response = Response<AnswerBody>;
     type Error = BoxError;
@@ -160,16 +175,18 @@ impl Service<Request<Body>> for Faulty {
 
     fn call(&mut self, request: Request<Body>) -> Answer {
         let call = Call { method: request.method().clone(), path: request.uri().to_string() };
-        let server = self.server.clone();
-        match self.faults.befall(&call) {
-            Fault::None => ask(server, request),
+        let (server, faults) = (self.server.clone(), Arc::clone(&self.faults));
+        match faults.befall(&call) {
+            Fault::None => faults.ask(&server, &call, request),
             Fault::Refused(refusal) => ready(Ok(refusal.answer())).boxed(),
-            Fault::Closed => ready(Ok(Response::new(Either::Right(Full::default())))).boxed(),
+            Fault::Closed => ready(Ok(whole(StatusCode::OK, Bytes::new()))).boxed(),
             Fault::RequestLost => ready(Err(Broken.into())).boxed(),
             Fault::NeverAsked => pending().boxed(),
-            Fault::ReplyLost => ask(server, request).map(|_| Err(Broken.into())).boxed(),
-            Fault::NeverAnswered => ask(server, request).then(|_| pending()).boxed(),
-            Fault::Late(delay) => tokio::time::sleep(delay).then(|()| ask(server, request)).boxed(),
+            Fault::ReplyLost => faults.ask(&server, &call, request).map(|_| Err(Broken.into())).boxed(),
+            Fault::NeverAnswered => faults.ask(&server, &call, request).then(|_| pending()).boxed(),
+            Fault::Late(delay) => {
+                tokio::time::sleep(delay).then(move |()| faults.ask(&server, &call, request)).boxed()
+            }
         }
     }
 }
