@@ -1,32 +1,33 @@
-//! The crash sweep: the provider is cut off before and after every write that a story needs, a new one with empty
-//! caches takes over, and the end must be that of the run that nobody disturbed.
+//! The sweeps: trouble at many points of a story, and the end must be that of the run that nobody disturbed.
 //!
-//! [`Scenario`] is the story, [`Sweep::undisturbed`] counts its writes, [`Sweep::run`] tries one [`Point`]. Equal
-//! seeds and points give equal runs, so a failing point is replayed by its number.
+//! In the crash sweep the provider is cut off before and after every write, and a new one with empty caches takes over.
+//! In the absence sweep the server seems to lack objects of one kind for a while.
+//!
+//! [`Scenario`] is the story, [`Sweep::undisturbed`] counts its writes, [`Sweep::run`] tries one [`Point`] of the crash
+//! sweep and [`Sweep::run_absence`] one [`AbsencePoint`]. Equal seeds and points give equal runs, so a failing point is
+//! replayed by its number.
 
+mod absence;
 mod end_state;
 mod kept;
 mod racks;
 mod scenario;
+mod telling;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use capm3_engine::rng::Rng;
 
+pub use absence::{AbsencePoint, Moment, points, sample};
 pub use end_state::{EndState, Mask};
-use kept::Kept;
 pub use scenario::{Scenario, ScenarioError};
+use telling::Trouble;
 
 use crate::{
-    Lab, Options, Settled,
-    faults::{Cut, Side},
-    invariants::{leaks, mix_ups},
+    Lab,
+    faults::{Cut, Faults, Side},
 };
 
-/// Longest virtual time that a step may take.
-const LIMIT: Duration = Duration::from_secs(3 * 3600);
-/// Virtual time in which nothing may be written at the end.
-const SILENCE: Duration = Duration::from_secs(60);
 /// How long the provider is away where it does not come back at once.
 const AWAY: Duration = Duration::from_secs(30);
 /// Differences that are told of one run; the first ones say what is wrong.
@@ -101,105 +102,83 @@ impl Sweep {
 
     /// The run that nobody disturbs.
     pub fn undisturbed(&self) -> Result<Outcome, SweepError> {
-        self.on_a_runtime(None)
+        self.on_a_runtime(&Crash { cut: Arc::new(Cut::never()), stays_away: false })
     }
 
     /// The run in which the provider is cut off at a point, judged by the undisturbed one.
     pub fn run(&self, point: Point, undisturbed: &Outcome) -> Result<Outcome, SweepError> {
-        let mut outcome = self.on_a_runtime(Some(point))?;
+        let cut = Arc::new(Cut::at(point.write(), point.side()));
+        let mut outcome = self.on_a_runtime(&Crash { cut, stays_away: self.stays_away(point) })?;
         if outcome.victim.is_none() {
             outcome.violations.push(format!("the provider never came to write {}", point.write()));
         }
-        let differences = undisturbed.state.differences(&outcome.state);
-        let more = differences.len().saturating_sub(TOLD);
-        outcome
-            .violations
-            .extend(differences.into_iter().take(TOLD).map(|line| format!("the end differs: {line}")));
-        if more > 0 {
-            outcome.violations.push(format!("and {more} more differences"));
-        }
+        outcome.compare(undisturbed);
         Ok(outcome)
     }
 
-    fn on_a_runtime(&self, point: Option<Point>) -> Result<Outcome, SweepError> {
+    fn on_a_runtime(&self, trouble: &impl Trouble) -> Result<Outcome, SweepError> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| SweepError::Set(error.into()))?;
-        let told = runtime.block_on(self.tell(point));
+        let told = runtime.block_on(self.tell(trouble));
         told.map_err(|source| SweepError::Scenario { scenario: self.scenario, source })
     }
 
-    async fn tell(&self, point: Option<Point>) -> Result<Outcome, ScenarioError> {
-        let cut = Arc::new(point.map_or_else(Cut::never, |point| Cut::at(point.write(), point.side())));
-        let faults = Arc::clone(&cut);
-        let options = Options { seed: self.seed, faults, remembered: Some(usize::MAX), ..Options::default() };
-        let mut lab = Lab::start(&options).await?;
-        let manifests = self.scenario.manifests()?;
-        let mut violations = Vec::new();
-        if self.scenario.starts_up() {
-            lab.apply(&manifests).await?;
-            violations.extend(self.rest(&mut lab, &cut, point).await);
-        }
-        let before = Kept::of(&lab);
-        cut.arm();
-        for step in self.scenario.steps() {
-            violations.extend(self.scenario.take(*step, &mut lab, &options).await?);
-            violations.extend(self.rest(&mut lab, &cut, point).await);
-        }
-        let writes = cut.writes();
-        violations.extend(self.scenario.missing(&lab));
-        violations.extend(before.lost(&Kept::of(&lab), self.scenario.keeps()));
-        violations.extend(noise(&lab).await);
-        violations.extend(mix_ups(lab.server()));
-        let given: BTreeSet<String> =
-            manifests.iter().filter(|m| m.kind() == "Secret").map(|m| m.key().name).collect();
-        violations.extend(leaks(&lab.server().objects(None), &given));
-        let workload = format!("{}/{}", racks::NAMESPACE, racks::CLUSTER);
-        let state = EndState::of(lab.server(), &workload, &self.mask);
-        let victim = cut.victim().map(|call| call.to_string());
-        Ok(Outcome { writes, victim, state, violations })
-    }
-
-    /// Waits for rest; replaces the provider when it is cut off meanwhile.
-    async fn rest(&self, lab: &mut Lab, cut: &Cut, point: Option<Point>) -> Option<String> {
-        let end = tokio::time::Instant::now() + LIMIT;
-        loop {
-            let left = end.duration_since(tokio::time::Instant::now());
-            tokio::select! {
-                biased;
-                () = cut.happened() => {}
-                settled = lab.settle(left) => {
-                    return (settled == Settled::Busy).then(|| "it never came to rest".to_owned());
-                }
-            }
-            lab.stop_providers();
-            cut.over();
-            if self.stays_away(point) {
-                tokio::time::sleep(AWAY).await;
-            }
-            lab.add_provider();
-        }
-    }
-
     /// The next provider starts at once, or only after everybody else has done what they could without it.
-    fn stays_away(&self, point: Option<Point>) -> bool {
-        let rng = Rng::seeded(self.seed ^ point.map_or(0, |point| point.write() << 8));
+    fn stays_away(&self, point: Point) -> bool {
+        let rng = Rng::seeded(self.seed ^ (point.write() << 8));
         rng.below(2) == 1
     }
 }
 
-/// Writes at rest.
-async fn noise(lab: &Lab) -> Option<String> {
-    let before = writes(lab);
-    tokio::time::sleep(SILENCE).await;
-    let after = writes(lab);
-    (after != before).then(|| format!("{} writes in {} s at rest", after - before, SILENCE.as_secs()))
+impl Outcome {
+    /// Adds how the end differs from that of the undisturbed run.
+    fn compare(&mut self, undisturbed: &Self) {
+        let differences = undisturbed.state.differences(&self.state);
+        let more = differences.len().saturating_sub(TOLD);
+        self.violations
+            .extend(differences.into_iter().take(TOLD).map(|line| format!("the end differs: {line}")));
+        if more > 0 {
+            self.violations.push(format!("and {more} more differences"));
+        }
+    }
 }
 
-fn writes(lab: &Lab) -> u64 {
-    let requests = lab.server().requests();
-    let writes = requests.iter().filter(|r| !matches!(r.verb.as_str(), "get" | "list" | "watch"));
-    writes.map(|r| r.count).sum()
+/// The provider dies once.
+struct Crash {
+    cut: Arc<Cut>,
+    stays_away: bool,
+}
+
+impl Trouble for Crash {
+    fn faults(&self) -> Arc<dyn Faults> {
+        Arc::clone(&self.cut) as Arc<dyn Faults>
+    }
+
+    fn arm(&self) {
+        self.cut.arm();
+    }
+
+    fn writes(&self) -> u64 {
+        self.cut.writes()
+    }
+
+    fn victim(&self) -> Option<String> {
+        self.cut.victim().map(|call| call.to_string())
+    }
+
+    async fn happened(&self) {
+        self.cut.happened().await;
+    }
+
+    async fn pass(&self, lab: &mut Lab) {
+        lab.stop_providers();
+        self.cut.over();
+        if self.stays_away {
+            tokio::time::sleep(AWAY).await;
+        }
+        lab.add_provider();
+    }
 }
 
 #[cfg(test)]

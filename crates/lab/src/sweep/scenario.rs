@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::racks::{self, CLUSTER, NAMESPACE, Size, racks};
 use crate::{
     Lab, LabError, Options,
-    invariants::mix_ups,
+    invariants::{losses, mix_ups},
     manifests::{Manifest, ManifestError},
     moving::{MoveError, move_cluster},
     report::report,
@@ -130,7 +130,7 @@ impl Scenario {
                 let next = Lab::start(&Options { seed: options.seed + 1, ..options.clone() }).await?;
                 move_cluster(lab, &next, &key(CLUSTER)).await?;
                 let left = std::mem::replace(lab, next);
-                return Ok(mix_ups(left.server()));
+                return Ok([mix_ups(left.server()), losses(left.server())].concat());
             }
         }
         Ok(Vec::new())

@@ -1,0 +1,107 @@
+//! One run of a story with trouble in it: started, waited out, and judged at its end.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use super::{EndState, Outcome, ScenarioError, Sweep, kept::Kept, racks};
+use crate::{
+    Lab, Options, Settled,
+    faults::Faults,
+    invariants::{leaks, losses, mix_ups},
+};
+
+/// Longest virtual time that a step may take, beside the trouble itself.
+const LIMIT: Duration = Duration::from_secs(3 * 3600);
+/// Virtual time in which nothing may be written at the end.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// What disturbs one run.
+pub(super) trait Trouble {
+    /// What befalls the provider's calls.
+    fn faults(&self) -> Arc<dyn Faults>;
+
+    /// The story begins: from now on writes are counted.
+    fn arm(&self);
+
+    /// Writes that were counted.
+    fn writes(&self) -> u64;
+
+    /// What it happened to, if it happened.
+    fn victim(&self) -> Option<String>;
+
+    /// Waits until it happens.
+    async fn happened(&self);
+
+    /// Waits until it is over, and does what people do meanwhile.
+    async fn pass(&self, lab: &mut Lab);
+
+    /// The story has come to rest: trouble that waits for this happens now. Says whether it does.
+    fn at_rest(&self) -> bool {
+        false
+    }
+}
+
+impl Sweep {
+    pub(super) async fn tell(&self, trouble: &impl Trouble) -> Result<Outcome, ScenarioError> {
+        let faults = trouble.faults();
+        let options = Options { seed: self.seed, faults, remembered: Some(usize::MAX), ..Options::default() };
+        let mut lab = Lab::start(&options).await?;
+        let manifests = self.scenario.manifests()?;
+        let mut violations = Vec::new();
+        if self.scenario.starts_up() {
+            lab.apply(&manifests).await?;
+            violations.extend(rest(&mut lab, trouble).await);
+        }
+        let before = Kept::of(&lab);
+        trouble.arm();
+        for step in self.scenario.steps() {
+            violations.extend(self.scenario.take(*step, &mut lab, &options).await?);
+            violations.extend(rest(&mut lab, trouble).await);
+        }
+        let writes = trouble.writes();
+        if trouble.at_rest() {
+            violations.extend(rest(&mut lab, trouble).await);
+        }
+        violations.extend(self.scenario.missing(&lab));
+        violations.extend(before.lost(&Kept::of(&lab), self.scenario.keeps()));
+        violations.extend(noise(&lab).await);
+        violations.extend(mix_ups(lab.server()));
+        violations.extend(losses(lab.server()));
+        let given: BTreeSet<String> =
+            manifests.iter().filter(|m| m.kind() == "Secret").map(|m| m.key().name).collect();
+        violations.extend(leaks(&lab.server().objects(None), &given));
+        let workload = format!("{}/{}", racks::NAMESPACE, racks::CLUSTER);
+        let state = EndState::of(lab.server(), &workload, &self.mask);
+        Ok(Outcome { writes, victim: trouble.victim(), state, violations })
+    }
+}
+
+/// Waits for rest, and for the end of trouble that happens meanwhile.
+async fn rest(lab: &mut Lab, trouble: &impl Trouble) -> Option<String> {
+    let mut end = tokio::time::Instant::now() + LIMIT;
+    loop {
+        let left = end.duration_since(tokio::time::Instant::now());
+        tokio::select! {
+            biased;
+            () = trouble.happened() => {}
+            settled = lab.settle(left) => {
+                return (settled == Settled::Busy).then(|| "it never came to rest".to_owned());
+            }
+        }
+        trouble.pass(lab).await;
+        end = tokio::time::Instant::now() + LIMIT;
+    }
+}
+
+/// Writes at rest.
+async fn noise(lab: &Lab) -> Option<String> {
+    let before = writes(lab);
+    tokio::time::sleep(SILENCE).await;
+    let after = writes(lab);
+    (after != before).then(|| format!("{} writes in {} s at rest", after - before, SILENCE.as_secs()))
+}
+
+fn writes(lab: &Lab) -> u64 {
+    let requests = lab.server().requests();
+    let writes = requests.iter().filter(|r| !matches!(r.verb.as_str(), "get" | "list" | "watch"));
+    writes.map(|r| r.count).sum()
+}
