@@ -29,6 +29,8 @@ fn all(stages: &mut Stages) -> Result<()> {
     stages
         .run("crash sweep, one story whole", || command("cargo xtask sweep --scenario pause-move-unpause"))?;
     stages.run("crash sweep, a sample", || command("cargo xtask sweep --every 61"))?;
+    let absence = "cargo xtask sweep --fault absence --every 31";
+    stages.run("absence sweep, a sample", || command(absence))?;
     match pyyaml::obstacle() {
         None => stages.run("read back by PyYAML", pyyaml::run)?,
         Some(cause) => println!("\nleft out: reading back by PyYAML: {cause}"),

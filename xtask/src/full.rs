@@ -4,8 +4,9 @@
 
 use std::process::{Command, ExitCode};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use capm3_engine::clock::Stopwatch;
+use clap::Args;
 
 use crate::repo;
 
@@ -23,12 +24,14 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 12] = [
+const PARTS: [(&str, &str); 14] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("replicas and storms", "test --release --package capm3-lab --locked --test faults"),
     ("sweep, seed 1", "run --release --quiet --package xtask -- sweep --seed 1"),
     ("sweep, seed 2", "run --release --quiet --package xtask -- sweep --seed 2"),
+    ("absence sweep, seed 1", "run --release --quiet --package xtask -- sweep --fault absence --seed 1"),
+    ("absence sweep, seed 2", "run --release --quiet --package xtask -- sweep --fault absence --seed 2"),
     ("10,000 documents", "run --release --quiet --package xtask -- bench render --size 10000"),
     ("10,000 indexes and addresses", "run --release --quiet --package xtask -- bench allocate"),
     ("caches of 10,000 machines", "run --release --quiet --package xtask -- bench memory --size 10000"),
@@ -47,12 +50,21 @@ const PARTS: [(&str, &str); 12] = [
     ),
 ];
 
-/// Runs every part and prints what became of each; 1 if one failed.
-pub fn run() -> Result<ExitCode> {
+/// What to run.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Options {
+    /// Only the parts whose name contains this
+    #[arg(long, value_name = "PART")]
+    only: Option<String>,
+}
+
+/// Runs the parts and prints what became of each; 1 if one failed.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let parts = chosen(options.only.as_deref())?;
     let cases = std::env::var(CASES_VARIABLE).unwrap_or_else(|_| CASES.to_owned());
     println!("{cases} cases of each property ({CASES_VARIABLE})");
     let mut results = Vec::new();
-    for (name, arguments) in PARTS {
+    for (name, arguments) in parts {
         println!("\n== {name}: cargo {arguments}");
         let watch = Stopwatch::start();
         let mut cargo = Command::new("cargo");
@@ -66,4 +78,28 @@ pub fn run() -> Result<ExitCode> {
     }
     let all = results.iter().all(|(_, ok, _)| *ok);
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The parts whose name contains `only`; an error that lists all names if there is none.
+fn chosen(only: Option<&str>) -> Result<Vec<(&'static str, &'static str)>> {
+    let wanted = only.unwrap_or_default();
+    let chosen: Vec<_> = PARTS.into_iter().filter(|(name, _)| name.contains(wanted)).collect();
+    let names = PARTS.map(|(name, _)| name).join("; ");
+    ensure!(!chosen.is_empty(), "no part contains {wanted:?}; there are: {names}");
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_chosen_by_a_piece_of_their_name() {
+        let names = |only| chosen(only).map(|parts| parts.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        assert_eq!(names(None).unwrap().len(), PARTS.len());
+        let absence = ["absence sweep, seed 1", "absence sweep, seed 2"];
+        assert_eq!(names(Some("absence")).unwrap(), absence);
+        let error = names(Some("nothing of that name")).unwrap_err().to_string();
+        assert!(PARTS.iter().all(|(name, _)| error.contains(name)), "{error}");
+    }
 }

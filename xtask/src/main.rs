@@ -51,10 +51,10 @@ enum Chore {
     /// Measure what a machine costs
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Cut the provider off before and after every write of a few stories; the end must be the same
+    /// Cut the provider off at every write of a few stories, or hide objects from it; the end must be the same
     Sweep(sweep::Options),
     /// The long counts of every sweep, property and benchmark, with a summary at the end
-    Full,
+    Full(full::Options),
     /// A real Kubernetes API server on this machine, built from pinned sources (needs Go)
     #[command(subcommand)]
     Real(real::Real),
@@ -88,7 +88,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Ci => ci::run()?,
         Chore::Bench(what) => bench::run(&what)?,
         Chore::Sweep(options) => return sweep::run(&options),
-        Chore::Full => return full::run(),
+        Chore::Full(options) => return full::run(&options),
         Chore::Real(what) => return real::run(what),
         Chore::Kubectl { arguments } => return real::kubectl(&arguments),
         Chore::Pyyaml => pyyaml::run()?,
