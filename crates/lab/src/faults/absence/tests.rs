@@ -43,11 +43,8 @@ async fn behind(fault: AnswerFault) -> (ApiServer, Arc<Absence>, ApiClient) {
 
 fn refused(error: &ApiError) -> String {
     match error {
-        ApiError::NotFound { message } if message.contains("configmaps") => "404 of another".to_owned(),
-        ApiError::NotFound { message } => {
-            assert_eq!(message, "", "a text has no message");
-            "404".to_owned()
-        }
+        ApiError::NotFound { subject, .. } if subject.resource == "configmaps" => "404 of another".to_owned(),
+        ApiError::NotServed { .. } => "404".to_owned(),
         ApiError::Refused { code, reason, .. } => format!("{code} {reason}"),
         other => panic!("{other}"),
     }
