@@ -111,13 +111,15 @@ pub fn explain_host(site: &Site, key: &ObjectKey) -> Option<HostExplanation> {
     let release = releasing(&snapshot);
     let story = tell(site, &snapshot, release.as_ref());
     let remarks = remarks(site, &snapshot, story.why.as_deref().unwrap_or_default());
+    // When a release was requested no object tells.
+    let is_orphaned = story.standing == HostStanding::Orphaned;
     let deleted = host.metadata.deletion_timestamp.as_ref().map(|time| clock::text(time.0));
     Some(HostExplanation {
         namespace: key.namespace.clone(),
         host: key.name.clone(),
         standing: story.standing,
         stands: story.stands,
-        since: deleted.or_else(|| orphaned_since(site, host, orphan?)),
+        since: deleted.or_else(|| orphaned_since(site, host, orphan.filter(|_| is_orphaned)?)),
         why: story.why,
         who: story.who,
         what_to_do: story.advice,

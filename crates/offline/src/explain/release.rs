@@ -197,7 +197,7 @@ fn steps(site: &Site, host: &BareMetalHost, machine: &ObjectKey) -> Vec<String> 
             .filter_map(|(member, words)| goes(member).then_some(words))
             .collect();
     if !data.is_empty() {
-        steps.push(format!("its references to {} are removed", data.join(", ")));
+        steps.push(format!("its references to {} are removed", data.join(" and ")));
     }
     steps.push(match patch.pointer("/spec/online").and_then(Value::as_bool) {
         Some(false) => "the host is powered off".to_owned(),
