@@ -109,6 +109,7 @@ impl Executor {
                     Deletion::Done => {
                         self.caches.forget(kind, key, known);
                         self.caches.saw_end(kind, uid.as_deref().unwrap_or_default());
+                        self.caches.proved_absent(kind, key);
                     }
                     Deletion::Absent => self.caches.forget(kind, key, known),
                 }

@@ -148,6 +148,18 @@ impl ApiError {
         }
     }
 
+    /// The same request may be taken later: nobody has judged it.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::NoAnswer { .. }
+            | Self::Unreadable { .. }
+            | Self::NotServed { .. }
+            | Self::Conflict { .. } => true,
+            Self::Refused { code, .. } => *code == 429 || *code >= 500,
+            _ => false,
+        }
+    }
+
     /// Looking again and deciding anew is the answer, not waiting.
     pub fn is_outdated_view(&self) -> bool {
         matches!(self, Self::Conflict { .. } | Self::AlreadyExists { .. } | Self::NotFound { .. })

@@ -236,7 +236,7 @@ impl<K: Object> Informer<K> {
         match event {
             WatchEvent::Applied(object) => {
                 remember(version, &object);
-                self.store.apply(object);
+                self.store.apply_watched(object);
             }
             WatchEvent::Deleted(object) => {
                 remember(version, &object);

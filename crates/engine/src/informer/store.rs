@@ -194,14 +194,23 @@ impl<K: Object> Store<K> {
 
     /// Takes in an object if it is newer than what is known; `true` if it was.
     pub fn apply(&self, object: K) -> bool {
-        self.take(object, 0, u64::MAX)
+        self.take(object, 0, u64::MAX, false)
+    }
+
+    /// The same for an object of a watch. A watch tells in order: an object that it shows after it told of the end of that
+    /// very version is there all the same.
+    pub fn apply_watched(&self, object: K) -> bool {
+        self.take(object, 0, u64::MAX, true)
     }
 
     /// The same for an object of a list: of what is known up to `horizon`, and of the first `deletions`, the list knows
     /// better.
-    fn take(&self, object: K, horizon: u64, deletions: u64) -> bool {
+    fn take(&self, object: K, horizon: u64, deletions: u64, is_watched: bool) -> bool {
         if object.is_gone() {
-            self.inner.write().ends.saw_end(uid(&object));
+            let mut inner = self.inner.write();
+            inner.ends.saw_end(uid(&object));
+            inner.ends.proved_absent(&object.key());
+            drop(inner);
             return self.remove(&object.key(), object.version().max(horizon));
         }
         let change = {
@@ -209,7 +218,8 @@ impl<K: Object> Store<K> {
             let key = object.key();
             let version = object.version();
             let counts = |gone: &Deletion| gone.at > horizon || gone.number > deletions;
-            if inner.deleted.get(&key).is_some_and(|gone| version <= gone.at && counts(gone)) {
+            let is_older = |gone: &Deletion| version < gone.at || version == gone.at && !is_watched;
+            if inner.deleted.get(&key).is_some_and(|gone| is_older(gone) && counts(gone)) {
                 return false;
             }
             let slot = inner.objects.find(&key);
@@ -302,7 +312,7 @@ impl<K: Object> Store<K> {
             self.remove(&key, horizon);
         }
         for object in objects {
-            self.take(object, horizon, heard.deletions);
+            self.take(object, horizon, heard.deletions, false);
         }
         let mut inner = self.inner.write();
         inner.deleted.retain(|_, gone| gone.at > horizon);

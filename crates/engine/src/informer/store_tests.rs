@@ -179,3 +179,14 @@ fn an_object_without_finalizers_in_deletion_counts_as_gone() {
     assert!(store.get(&ObjectKey::new("n", "a")).is_none());
     assert!(store.by_index(&BY_APP, "x").is_empty());
 }
+
+#[test]
+fn an_object_that_a_watch_shows_again_after_a_false_deletion_is_back() {
+    let store = Store::new(&[BY_APP]);
+    store.apply_watched(object("a", 5, "x"));
+    store.saw_deleted(&object("a", 5, "x"));
+    assert!(!store.apply(object("a", 5, "x")), "an answer that was under way is older than the deletion");
+    assert!(store.apply_watched(object("a", 5, "x")));
+    store.saw_deleted(&object("a", 9, "x"));
+    assert!(!store.apply_watched(object("a", 8, "x")));
+}

@@ -127,10 +127,12 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
 
     /// Takes back what the claim has, unless somebody else still holds the claim.
     fn release(&mut self, claim: &'a Claim) -> Step<'a> {
-        if claim.is_held_by_others(&self.snapshot.given_up) {
+        let key = claim.key();
+        if claim.is_held_by_others(&self.snapshot.given_up)
+            || self.snapshot.unseen_addresses.contains_key(&key)
+        {
             return Step::Hold;
         }
-        let key = claim.key();
         // The name is given back last: until then nobody else gets the address.
         let addresses = self.by_claim.remove(&key).into_iter().flatten();
         let addresses: Vec<(Address, &Given)> =

@@ -63,6 +63,15 @@ impl Claim {
         }
     }
 
+    /// Name of the address that it was given.
+    pub(super) fn address_name(&self) -> Option<&str> {
+        let name = match self {
+            Self::Metal3(claim) => claim.status.address.as_ref().map(|address| address.name_str()),
+            Self::Capi(claim) => claim.status.address_ref.as_ref().map(|address| address.name.as_str()),
+        };
+        name.filter(|name| !name.is_empty())
+    }
+
     /// The finalizer by which we hold claims of this kind.
     pub(super) fn finalizer(&self) -> &'static str {
         match self {

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 pub use allot::draw;
 use capm3_api::{
-    ipam::{IpClaim, IpPool},
-    neighbours::IpAddressClaim,
+    ipam::{IpAddress, IpClaim, IpPool},
+    neighbours::{CapiIpAddress, IpAddressClaim},
 };
 use capm3_domain::address::ClaimKind;
 use capm3_engine::{Controller, ObjectKey, Outcome, Queue, Reader};
@@ -71,12 +71,19 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
 
 /// Proves what the pool cannot go on without; gives whether anything was proven.
 async fn prove(context: &Context, pool: &ObjectKey, unproven: Unproven) -> Result<bool, Outcome> {
-    let is_any = !unproven.claims.is_empty() || unproven.is_empty;
+    let is_any = !unproven.claims.is_empty() || !unproven.addresses.is_empty() || unproven.is_empty;
     for claim in unproven.claims {
         let key = ObjectKey::new(&pool.namespace, &claim.name);
         match claim.kind {
             ClaimKind::IpClaim => context.prove_gone::<IpClaim>(&key).await?,
             ClaimKind::IpAddressClaim => context.prove_gone::<IpAddressClaim>(&key).await?,
+        }
+    }
+    for (kind, name) in unproven.addresses {
+        let key = ObjectKey::new(&pool.namespace, name);
+        match kind {
+            ClaimKind::IpClaim => context.prove_gone::<IpAddress>(&key).await?,
+            ClaimKind::IpAddressClaim => context.prove_gone::<CapiIpAddress>(&key).await?,
         }
     }
     if unproven.is_empty {

@@ -50,6 +50,8 @@ pub struct Snapshot {
     pub claimless: BTreeSet<Place>,
     /// Claims of terminating addresses that are not seen, which must be proven to be gone.
     pub unseen_claims: BTreeSet<ClaimKey>,
+    /// Addresses that deleted claims name and that are not seen, which must be proven to be gone before the claims are let go.
+    pub unseen_addresses: BTreeMap<ClaimKey, Place>,
     /// Whether it is proven that the pool has no addresses; asked for only while the pool is being deleted.
     pub is_proven_empty: bool,
     /// IPClaims on their way out whose Metal3Data is given up, so that they are no longer held for it.
@@ -63,6 +65,8 @@ pub struct Snapshot {
 pub(super) struct Unproven {
     /// Claims of terminating addresses that are not seen.
     pub(super) claims: BTreeSet<ClaimKey>,
+    /// Addresses of deleted claims that are not seen.
+    pub(super) addresses: BTreeSet<Place>,
     /// Whether the pool, which is being deleted, has no addresses.
     pub(super) is_empty: bool,
 }
@@ -74,6 +78,7 @@ impl Snapshot {
         let is_last = metadata.is_deleting() && metadata.has_finalizer(finalizer::IP_POOL);
         Unproven {
             claims: self.unseen_claims.clone(),
+            addresses: self.unseen_addresses.values().cloned().collect(),
             is_empty: is_last && self.addresses.is_empty() && !self.is_proven_empty,
         }
     }
@@ -105,6 +110,7 @@ pub(super) fn surroundings(reader: &impl Reader, key: &ObjectKey, pool: Arc<IpPo
     let capi = reader.by_index(&CAPI_IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::Capi);
     let addresses: Vec<Given> = metal3.chain(capi).collect();
     let (claimless, unseen_claims) = claimless(reader, key, &addresses);
+    let unseen_addresses = unseen_addresses(reader, &claims);
     let bereaved = bereaved(reader, &pool, &addresses);
     let mut snapshot = Snapshot {
         pool,
@@ -116,6 +122,7 @@ pub(super) fn surroundings(reader: &impl Reader, key: &ObjectKey, pool: Arc<IpPo
         in_the_way: BTreeMap::new(),
         claimless,
         unseen_claims,
+        unseen_addresses,
         is_proven_empty: reader.is_authoritative(),
         given_up: BTreeSet::new(),
         refused: BTreeMap::new(),
@@ -175,6 +182,20 @@ fn claimless(
         }
     }
     (claimless, unseen)
+}
+
+/// Addresses that deleted claims name and that are neither seen nor known to be gone.
+fn unseen_addresses(reader: &impl Reader, claims: &[Claim]) -> BTreeMap<ClaimKey, Place> {
+    let unseen = claims.iter().filter(|claim| claim.is_deleting()).filter_map(|claim| {
+        let name = claim.address_name()?;
+        let key = ObjectKey::new(claim.metadata().namespace_str(), name);
+        let (is_there, is_gone) = match claim.kind() {
+            ClaimKind::IpClaim => stands::<IpAddress>(reader, &key, None),
+            ClaimKind::IpAddressClaim => stands::<CapiIpAddress>(reader, &key, None),
+        };
+        (!is_there && !is_gone).then(|| (claim.key(), (claim.kind(), name.to_owned())))
+    });
+    unseen.collect()
 }
 
 /// Whether an object is there, and whether the one with that uid is known to be gone.

@@ -174,6 +174,9 @@ impl<'a> Desk<'a> {
     }
 
     fn release(&mut self, claim: &'a Metal3DataClaim) -> Step<'a> {
+        if self.snapshot.unseen_datas.contains_key(claim.metadata.name_str()) {
+            return Step::Hold;
+        }
         let mut datas: Vec<&Metal3Data> = self.datas_of(claim).collect();
         datas.extend(self.named_by(claim));
         if claim.metadata.has_finalizer(finalizer::MACHINE) && !datas.is_empty() {

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::Cluster,
-    v1beta2::{Metal3DataClaim, Metal3DataTemplate},
+    v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate},
     vocabulary::finalizer,
 };
 use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
 
-use super::{claim, observe::is_of};
+use super::{
+    claim,
+    observe::{is_of, unseen_datas},
+};
 use crate::{
     context::Context,
     indexes::{DATA_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE},
@@ -19,6 +22,14 @@ use crate::{
 
 /// Takes back the data of claims that are deleted and whose template is gone.
 pub(super) async fn clean_up(context: &Context, template: &ObjectKey) -> Outcome {
+    let claims = context.caches.by_index(&OPEN_CLAIMS_BY_TEMPLATE, &template.to_string());
+    if context.caches.get::<Metal3DataTemplate>(template).is_none() {
+        for data in unseen_datas(&*context.caches, &claims).values() {
+            if let Err(unproven) = context.prove_gone::<Metal3Data>(data).await {
+                return unproven;
+            }
+        }
+    }
     context.clean_up_after::<Metal3DataTemplate>(template, || plan(&*context.caches, template)).await
 }
 
@@ -28,9 +39,11 @@ fn plan(reader: &impl Reader, template: &ObjectKey) -> Plan {
         return plan;
     }
     let claims = reader.by_index(&OPEN_CLAIMS_BY_TEMPLATE, &template.to_string());
+    let unseen = unseen_datas(reader, &claims);
     let going: Vec<Arc<Metal3DataClaim>> = claims
         .into_iter()
         .filter(|claim| claim.metadata.is_deleting() && !is_paused(reader, claim))
+        .filter(|claim| !unseen.contains_key(claim.metadata.name_str()))
         .collect();
     if going.is_empty() {
         return plan;

@@ -18,9 +18,9 @@ mod status;
 mod template;
 mod wake;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use capm3_api::{metadata::MetadataExt, vocabulary::finalizer};
+use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Data, vocabulary::finalizer};
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
 pub use decide::{decide, decide_in_parts};
 pub use observe::{Snapshot, observe};
@@ -58,24 +58,38 @@ async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
 }
 
 async fn serve_template(context: &Context, key: &ObjectKey) -> Outcome {
-    let mut is_last = false;
+    let (mut is_last, mut unseen) = (false, BTreeMap::new());
     let outcome = serve(context, || {
         let snapshot = observe(&*context.caches, key)?;
+        unseen.clone_from(&snapshot.unseen_datas);
         let is_held = snapshot.template.metadata.has_finalizer(finalizer::DATA_TEMPLATE);
         is_last = is_held && snapshot.seems_empty() && !snapshot.is_proven_empty;
         Some(snapshot)
     })
     .await;
-    if !is_last || !matches!(outcome, Outcome::Settled) {
+    if unseen.is_empty() && !is_last || !matches!(outcome, Outcome::Settled) {
         return outcome;
     }
-    match prove_empty(context, key).await {
+    match prove(context, key, &unseen, is_last).await {
         Ok(()) => {
-            serve(context, || Some(Snapshot { is_proven_empty: true, ..observe(&*context.caches, key)? }))
-                .await
+            let is_proven = |s: Snapshot| Snapshot { is_proven_empty: is_last, ..s };
+            serve(context, || observe(&*context.caches, key).map(is_proven)).await
         }
         Err(unproven) => unproven,
     }
+}
+
+/// Proves what the template cannot go on without.
+async fn prove(
+    context: &Context,
+    template: &ObjectKey,
+    unseen: &BTreeMap<String, ObjectKey>,
+    is_last: bool,
+) -> Result<(), Outcome> {
+    for data in unseen.values() {
+        context.prove_gone::<Metal3Data>(data).await?;
+    }
+    if is_last { prove_empty(context, template).await } else { Ok(()) }
 }
 
 /// The last finalizer of a template goes once it is proven that it has neither claims nor data.

@@ -44,6 +44,9 @@ pub struct Snapshot {
     pub shared: Vec<Arc<Metal3Data>>,
     /// Data of the template that no inline range can serve, never rendered, with its claim; the oldest claim first.
     pub misfits: Vec<(Arc<Metal3Data>, Arc<Metal3DataClaim>)>,
+    /// Data that deleted claims name and that is not seen, by the names of the claims: it must be proven to be gone before the
+    /// claims are let go.
+    pub unseen_datas: BTreeMap<String, ObjectKey>,
     /// Data that is not the template's: it stands under a name that a new one would get, or a claim on its way out
     /// names it.
     pub strays: Vec<Arc<Metal3Data>>,
@@ -65,6 +68,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
     let misfits = misfits(reader, &template, &datas);
     let bereaved = bereaved(reader, &template, &datas);
     let mut snapshot = Snapshot {
+        unseen_datas: unseen_datas(reader, &claims),
         paused_clusters: paused_clusters(reader, key, &claims),
         shared: shared(reader, &template, &datas),
         template,
@@ -106,6 +110,21 @@ impl Snapshot {
         let names = counted.chain(&self.strays).filter_map(|data| index_of_name(data, prefix));
         FreeIndexes::from_used(own.chain(names))
     }
+}
+
+/// Data that deleted claims name and that is neither seen nor known to be gone.
+pub(super) fn unseen_datas(
+    reader: &impl Reader,
+    claims: &[Arc<Metal3DataClaim>],
+) -> BTreeMap<String, ObjectKey> {
+    let unseen = claims.iter().filter(|claim| claim.metadata.is_deleting()).filter_map(|claim| {
+        let data = claim.status.rendered_data.as_ref()?;
+        let key = ObjectKey::new(claim.metadata.namespace_str(), data.name_str());
+        let is_known =
+            reader.get::<Metal3Data>(&key).is_some() || reader.is_known_gone::<Metal3Data>(&key, None);
+        (!is_known).then(|| (claim.metadata.name_str().to_owned(), key))
+    });
+    unseen.collect()
 }
 
 /// Data of others that count in the template's index space: by their key, or because they name a template of this key.

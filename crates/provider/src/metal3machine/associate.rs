@@ -117,6 +117,7 @@ pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
         Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
     }
     pass.status().host_taken();
+    label_bmc_secret(pass);
     data::keep_template(pass);
     pass.status().meta_data_good();
     pass.status().node_found();

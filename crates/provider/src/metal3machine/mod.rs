@@ -116,6 +116,12 @@ async fn look_and_act(
                 return Outcome::Failed(ActError { what, source });
             }
         }
+        // What belongs to a host that is given back cannot be done once the machine is gone.
+        if let Some(decision) = first.as_ref().filter(|decision| decision.stage == Stage::Deletion)
+            && let Err(error) = try_best(context, key, &decision.best_effort).await
+        {
+            return Outcome::Failed(error);
+        }
         let (mut asked, mut best_effort) = (None, Plan::done());
         let outcome = drive(&context.executor, || {
             let decision = first.take().unwrap_or_else(|| look(context, key, live, lacks, None));
@@ -125,16 +131,28 @@ async fn look_and_act(
         })
         .await;
         let Some(question) = asked else {
-            if let Err(error) = context.executor.act(&best_effort).await {
-                debug!(%key, %error, cause = %error.source, "not done, and not needed");
-            }
-            return outcome;
+            return match (try_best(context, key, &best_effort).await, outcome) {
+                (Err(error), Outcome::Settled) => Outcome::Failed(error),
+                (_, outcome) => outcome,
+            };
         };
         if let Err(error) = live::ask(context, key, question, live).await {
             return Outcome::Failed(error);
         }
     }
     Outcome::Restless
+}
+
+/// Writes that are not worth failing for: a refusal is left at that, anything else is tried again.
+async fn try_best(context: &Context, key: &ObjectKey, best_effort: &Plan) -> Result<(), ActError> {
+    match context.executor.act(best_effort).await {
+        Err(error) if error.source.is_transient() => Err(error),
+        Err(error) => {
+            debug!(%key, %error, cause = %error.source, "not done, and not needed");
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Looks and decides; `refused` is what the server did not want, which is all there is to say then.

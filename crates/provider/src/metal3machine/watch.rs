@@ -16,11 +16,12 @@ use capm3_engine::{Object, ObjectKey, Queue, Reader, informer::Change};
 
 use super::offers::Offers;
 use crate::{
+    baremetalhost::consumer_machine,
     belonging::hosts_left,
     context::Context,
     indexes::{
-        HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_HOSTNAME, MACHINES_BY_OWNER,
-        MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE,
+        HOSTS_BY_BMC_SECRET, HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_HOSTNAME,
+        MACHINES_BY_OWNER, MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE,
     },
     watching::{Waker, changed_beside_status, subscribe},
 };
@@ -47,11 +48,28 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>, offers: &A
     subscribe::<SecretMetadata>(context, move |secret| {
         w.by_index(&MACHINES_BY_SECRET, &secret.key().to_string())
     });
+    wake_for_credentials(context, &waker);
     let w = waker.clone();
     context.workloads.subscribe(move |cluster| w.by_index(&MACHINES_BY_CLUSTER, &cluster.to_string()));
     context
         .workloads
         .subscribe_to_nodes(move |cluster, node| wake_for_node(&waker, &cluster.namespace, node));
+}
+
+/// The Secret of a management controller that comes is labelled by the machines on its hosts.
+fn wake_for_credentials(context: &Context, waker: &Waker) {
+    let Some(secrets) = context.caches.store::<SecretMetadata>() else { return };
+    let waker = waker.clone();
+    secrets.subscribe(move |change| {
+        let (None, Some(secret), Some(caches)) = (&change.old, &change.new, waker.caches.upgrade()) else {
+            return;
+        };
+        for host in caches.by_index(&HOSTS_BY_BMC_SECRET, &secret.key().to_string()) {
+            if let Some(machine) = consumer_machine(&host) {
+                waker.queue.add(machine);
+            }
+        }
+    });
 }
 
 /// A host that its machine does not know any more is for the machine that it names, or for the next in line.
