@@ -48,6 +48,8 @@ pub enum Doubt {
     Listed,
     /// The server says of another object that it is not there.
     OtherSubject,
+    /// The object is there, but the cache does not show it: it cannot be parsed, or a watch has told of its end.
+    NotCached,
 }
 
 impl Doubt {
@@ -71,6 +73,7 @@ impl fmt::Display for Doubt {
             Self::NoNamespace => "its namespace is not there",
             Self::Listed => "the API server denies it and lists it",
             Self::OtherSubject => "the answer of the API server is about another object",
+            Self::NotCached => "it is there, but the cache does not show it",
         })
     }
 }
@@ -88,6 +91,9 @@ pub async fn prove_absent(
     kind: &ResourceKind,
     key: &ObjectKey,
 ) -> Result<Verdict, ApiError> {
+    if caches.is_known_absent(kind, key) {
+        return Ok(Verdict::Gone);
+    }
     or_unknown(ask_for_one(client, caches, kind, key).await)
 }
 
@@ -107,8 +113,11 @@ async fn ask_for_one(
     key: &ObjectKey,
 ) -> Result<Verdict, ApiError> {
     if let Some(found) = client.get::<Value>(kind, key).await? {
-        caches.feed(kind, found);
-        return Ok(Verdict::Present);
+        return Ok(if take_in(caches, kind, key, found) {
+            Verdict::Present
+        } else {
+            Verdict::Unknown(Doubt::NotCached)
+        });
     }
     if let Some(doubt) = doubt_about(client, caches, kind, &key.namespace).await? {
         return Ok(Verdict::Unknown(doubt));
@@ -151,22 +160,37 @@ async fn ask_for_all(
     if let Some(doubt) = doubt_about(client, caches, kind, namespace).await? {
         return Ok(Verdict::Unknown(doubt));
     }
-    let (mut token, mut is_present): (Option<String>, bool) = (None, false);
+    let mut verdict = Verdict::Gone;
+    let mut token: Option<String> = None;
     loop {
         let page = client.list_page::<Value>(kind, namespace, Detail::Whole, token.as_deref()).await?;
         for mut object in page.items {
-            is_present |= is_wanted(&object);
+            let is_wanted = is_wanted(&object);
             // Items of a list carry no kind; the cache does not need it either.
             if let Some(object) = object.as_object_mut() {
                 object.remove("kind");
             }
-            caches.feed(kind, object);
+            let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            let key = ObjectKey::new(namespace, name);
+            let is_parsed = take_in(caches, kind, &key, object);
+            if is_wanted && verdict == Verdict::Gone {
+                verdict = Verdict::Present;
+            }
+            if is_wanted && !is_parsed {
+                verdict = Verdict::Unknown(Doubt::NotCached);
+            }
         }
         token = page.metadata.continue_.filter(|token| !token.is_empty());
         if token.is_none() {
-            return Ok(if is_present { Verdict::Present } else { Verdict::Gone });
+            return Ok(verdict);
         }
     }
+}
+
+/// Takes an object into the cache of its kind, if there is one; whether the cache shows it then.
+fn take_in(caches: &Caches, kind: &ResourceKind, key: &ObjectKey, object: Value) -> bool {
+    caches.feed(kind, object);
+    caches.health_of(kind).is_none() || caches.version(kind, key) > 0
 }
 
 /// Why answers of the server about a kind in a namespace prove nothing at present.

@@ -37,6 +37,7 @@ trait Feed: Send + Sync {
     fn health(&self) -> &Arc<KindHealth>;
     fn proved_absent(&self, key: &ObjectKey);
     fn saw_end(&self, uid: &str);
+    fn is_known_absent(&self, key: &ObjectKey) -> bool;
     fn is_followed(&self) -> bool;
     fn synced(&self) -> BoxFuture<'_, ()>;
 }
@@ -96,6 +97,10 @@ impl<K: Object> Feed for Fed<K> {
 
     fn saw_end(&self, uid: &str) {
         self.store.saw_end(uid);
+    }
+
+    fn is_known_absent(&self, key: &ObjectKey) -> bool {
+        self.store.is_known_gone(key, None)
     }
 
     fn is_followed(&self) -> bool {
@@ -180,6 +185,11 @@ impl Caches {
         if let Some(feed) = self.feed_of(kind) {
             feed.proved_absent(key);
         }
+    }
+
+    /// Whether the absence of an object was proven a moment ago.
+    pub fn is_known_absent(&self, kind: &ResourceKind, key: &ObjectKey) -> bool {
+        self.feed_of(kind).is_some_and(|feed| feed.is_known_absent(key))
     }
 
     /// Takes note that the server has removed the object with that uid for us.

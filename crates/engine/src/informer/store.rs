@@ -244,7 +244,9 @@ impl<K: Object> Store<K> {
     /// server that went wrong may tell the same of live objects.
     pub fn saw_deleted(&self, object: &K) {
         if object.meta().deletion_timestamp.is_some() {
-            self.inner.write().ends.saw_end(uid(object));
+            let mut inner = self.inner.write();
+            inner.ends.saw_end(uid(object));
+            inner.ends.proved_absent(&object.key());
         }
         self.remove(&object.key(), object.version());
     }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, Cluster},
+    neighbours::{BareMetalHost, CAPI_GROUP, Cluster},
     v1beta2::Metal3Machine,
     vocabulary::{annotation, event, finalizer, label, reason},
 };
 use capm3_domain::{
+    data_template::machine_template_name,
     host::{
         Ownership, consumer_ref, has_user_data_of, is_left_of, is_on_its_way_back, known_host, reuse_label,
     },
@@ -90,6 +91,39 @@ fn confirm_that_the_kind_stays(pass: &mut Pass<'_>) -> Step {
     Err(End::WaitFor(message.to_owned()))
 }
 
+/// Whoever would keep the host for the next machine and is not seen must be proven to be gone before the host is given to
+/// all. Where a neighbour that is seen rules a booking out, nothing is asked.
+fn confirm_that_nobody_books(pass: &mut Pass<'_>) -> Step {
+    let snapshot = pass.snapshot;
+    let is_ruled_out = snapshot.cluster.as_deref().is_some_and(|cluster| cluster.metadata.is_deleting())
+        || snapshot.template.as_deref().is_some_and(|template| template.spec.node_reuse != Some(true));
+    if is_ruled_out {
+        return Ok(());
+    }
+    for question in unseen_neighbours(snapshot) {
+        pass.prove(question, |status, why| status.deleting(reason::DELETION_FAILED, why))?;
+    }
+    Ok(())
+}
+
+/// Those on whom a booking depends, that are named and not seen.
+fn unseen_neighbours(snapshot: &Snapshot) -> Vec<Question> {
+    let machine = &snapshot.metal3_machine.metadata;
+    let of_set = snapshot.machine.as_ref().and_then(|m| m.metadata.owner(CAPI_GROUP, "MachineSet"));
+    let unseen = |is_seen: bool, name: Option<&str>| name.filter(|_| !is_seen).map(str::to_owned);
+    let template = machine_template_name(&snapshot.metal3_machine);
+    [
+        unseen(snapshot.template.is_some(), template).map(Question::Template),
+        unseen(snapshot.cluster.is_some(), machine.label(label::CLUSTER_NAME)).map(Question::Cluster),
+        unseen(snapshot.machine.is_some(), snapshot.owner.as_deref()).map(Question::Machine),
+        unseen(snapshot.machine_set.is_some(), of_set.map(|owner| owner.name.as_str()))
+            .map(Question::MachineSet),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 /// Every host that names this machine must be let go before the machine may go.
 fn release_hosts(pass: &mut Pass<'_>) -> Step {
     confirm_that_no_host_is_held(pass)?;
@@ -97,6 +131,9 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
     let steps: Vec<_> = hosts(snapshot).map(|host| (host, release_step_of(snapshot, host))).collect();
     if steps.iter().any(|(_, step)| matches!(step, ReleaseStep::Clear(_))) {
         confirm_that_the_kind_stays(pass)?;
+    }
+    if steps.iter().any(|(_, step)| matches!(step, ReleaseStep::LetGo(_))) {
+        confirm_that_nobody_books(pass)?;
     }
     unlabel_bmc_secret(pass);
     let mut again = false;

@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use capm3_api::{
-    neighbours::{BareMetalHost, MachineSet},
+    neighbours::{BareMetalHost, Cluster, Machine, MachineSet},
     v1beta2::{Metal3Machine, Metal3MachineTemplate},
 };
 use capm3_engine::{
@@ -28,6 +28,10 @@ pub enum Question {
     Template(String),
     /// Whether the MachineSet of this name is gone, by which the machine is known to be one that hosts are kept for.
     MachineSet(String),
+    /// Whether the owner Machine of this name is gone.
+    Machine(String),
+    /// Whether the Cluster of this name is gone.
+    Cluster(String),
     /// Whether the definition of Metal3Machines is being deleted, and this machine only with it.
     Definition,
     /// The host of this name with its whole status, of which the cache keeps a part.
@@ -82,6 +86,8 @@ impl fmt::Display for Question {
             Self::Hosts => f.write_str("every BareMetalHost that names this machine"),
             Self::Template(name) => write!(f, "Metal3MachineTemplate {name}"),
             Self::MachineSet(name) => write!(f, "MachineSet {name}"),
+            Self::Machine(name) => write!(f, "Machine {name}"),
+            Self::Cluster(name) => write!(f, "Cluster {name}"),
             Self::Definition => f.write_str("the CustomResourceDefinition of Metal3Machine"),
         }
     }
@@ -95,6 +101,8 @@ impl Question {
             Self::Hosts => format!("list BareMetalHosts of namespace {namespace}"),
             Self::Template(name) => format!("read Metal3MachineTemplate {namespace}/{name}"),
             Self::MachineSet(name) => format!("read MachineSet {namespace}/{name}"),
+            Self::Machine(name) => format!("read Machine {namespace}/{name}"),
+            Self::Cluster(name) => format!("read Cluster {namespace}/{name}"),
             Self::Definition => "read the CustomResourceDefinition of Metal3Machine".to_owned(),
         }
     }
@@ -118,6 +126,8 @@ pub(super) async fn ask(
         Question::Host(name) => context.prove_absent::<BareMetalHost>(&here(name)).await,
         Question::Template(name) => context.prove_absent::<Metal3MachineTemplate>(&here(name)).await,
         Question::MachineSet(name) => context.prove_absent::<MachineSet>(&here(name)).await,
+        Question::Machine(name) => context.prove_absent::<Machine>(&here(name)).await,
+        Question::Cluster(name) => context.prove_absent::<Cluster>(&here(name)).await,
         Question::Hosts => context.prove_none(&key.namespace, &HOSTS_BY_CONSUMER, &key.to_string()).await,
         Question::Definition => {
             let kind = ResourceKind::of::<Metal3Machine>();

@@ -70,7 +70,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
 }
 
 /// How many questions one look may put to the server.
-const QUESTIONS: usize = 6;
+const QUESTIONS: usize = 10;
 
 async fn reconcile(context: &Context, key: &ObjectKey, awaits: &mut Awaits) -> Outcome {
     if context.caches.get::<Metal3Machine>(key).is_none() {

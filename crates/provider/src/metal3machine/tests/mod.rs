@@ -106,7 +106,8 @@ fn ready_to_choose() -> Snapshot {
 fn answered() -> Live {
     let mut live = Live::default();
     let absences = [Question::Template("t".into()), Question::Hosts, Question::Host("h".into())];
-    for question in absences.into_iter().chain([Question::Definition]) {
+    let neighbours = [Question::Cluster("c".into()), Question::Machine("m".into())];
+    for question in absences.into_iter().chain(neighbours).chain([Question::Definition]) {
         live.answer(question, None);
     }
     live

@@ -22,7 +22,14 @@ fn the_last_finalizer_goes_only_after_the_server_itself_has_said_that_no_host_is
     let goes = decide(&no_host(), "t");
     assert_eq!(kinds(&goes), ["patch Metal3Machine m"]);
     let held = unanswered(deleting(with_host(json!({"spec": {"online": false}}))));
-    assert_eq!(decide(&held, "t").ask, None, "a host that is held is given back; nothing has to be asked");
+    let asks = decide(&held, "t").ask;
+    assert_eq!(
+        asks,
+        Some(Question::Template("t".into())),
+        "it may ask to keep the host for the next machine"
+    );
+    let template = Some(rack_template());
+    assert_eq!(decide(&Snapshot { template, ..held }, "t").ask, None, "a usual deletion asks nothing");
 }
 
 #[test]
