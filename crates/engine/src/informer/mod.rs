@@ -177,6 +177,11 @@ impl<K: Object> Informer<K> {
         self.health.followed();
         let mut told = 0;
         while let Some(event) = stream.next::<K>().await? {
+            if let Some(key) = impossible_deletion(&event) {
+                let message = format!("{kind} {key} is told to be deleted, but its finalizers hold it");
+                warn!(kind = %kind, %key, "{message}; lists again");
+                return Err(ApiError::Expired { message });
+            }
             if self.admits(&event)? {
                 self.take(event, version);
             }
@@ -255,6 +260,14 @@ impl<K: Object> Informer<K> {
     }
 }
 
+/// The object that a watch says to be deleted although it cannot be: it has finalizers, and its deletion had not begun.
+fn impossible_deletion<K: Object>(event: &WatchEvent<K>) -> Option<ObjectKey> {
+    let WatchEvent::Deleted(object) = event else { return None };
+    let metadata = object.meta();
+    let is_held = metadata.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
+    (is_held && metadata.deletion_timestamp.is_none()).then(|| object.key())
+}
+
 /// A whole list.
 struct Listed<K> {
     objects: Vec<K>,
@@ -283,5 +296,30 @@ fn key_of(object: &str) -> ObjectKey {
 fn remember<K: Object>(version: &mut String, object: &K) {
     if let Some(at) = &object.meta().resource_version {
         version.clone_from(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_that_finalizers_hold_cannot_be_deleted_before_its_deletion_has_begun() {
+        for (finalizers, deletion, expected) in [
+            (json!(["f"]), json!(null), true),
+            (json!(["f"]), json!("2026-01-01T00:00:00Z"), false),
+            (json!([]), json!(null), false),
+            (json!(null), json!(null), false),
+        ] {
+            let object = json!({"metadata": {"name": "a", "namespace": "n", "finalizers": finalizers,
+                "deletionTimestamp": deletion}});
+            let object: ConfigMap = serde_json::from_value(object).unwrap();
+            let event = WatchEvent::Deleted(object.clone());
+            assert_eq!(impossible_deletion(&event).is_some(), expected, "{object:?}");
+            assert_eq!(impossible_deletion(&WatchEvent::Applied(object)), None);
+        }
     }
 }

@@ -181,7 +181,11 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
 
     /// Makes anew the address that a served claim has lost: whoever runs on it must not meet another one there.
     fn restore(&mut self, claim: &'a Claim, address: &str) -> Step<'a> {
-        self.choose(claim, AddressRequest { requested: Some(address.to_owned()), ..claim.request() })
+        match self.choose(claim, AddressRequest { requested: Some(address.to_owned()), ..claim.request() }) {
+            // It has its address all the same; what is not seen is no error of the claim.
+            Step::Report(_) => Step::Hold,
+            step => step,
+        }
     }
 
     /// An address for a claim that has none of its own. Ends, because no address is looked at twice.
