@@ -244,9 +244,7 @@ impl<K: Object> Store<K> {
     /// server that went wrong may tell the same of live objects.
     pub fn saw_deleted(&self, object: &K) {
         if object.meta().deletion_timestamp.is_some() {
-            let mut inner = self.inner.write();
-            inner.ends.saw_end(uid(object));
-            inner.ends.proved_absent(&object.key());
+            self.inner.write().ends.saw_end(uid(object));
         }
         self.remove(&object.key(), object.version());
     }

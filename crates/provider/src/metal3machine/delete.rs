@@ -106,6 +106,19 @@ fn confirm_that_nobody_books(pass: &mut Pass<'_>) -> Step {
     Ok(())
 }
 
+/// The label on the Secret of the management controller must go with the host: nobody takes it off later.
+fn confirm_that_credentials_are_seen(pass: &mut Pass<'_>) -> Step {
+    let snapshot = pass.snapshot;
+    let name = snapshot.host.as_ref().and_then(|host| host.spec.bmc.credentials_name.as_deref());
+    match name.filter(|name| !name.is_empty() && snapshot.bmc_secret.is_none()) {
+        Some(name) => {
+            let question = Question::Credentials(name.to_owned());
+            pass.prove(question, |status, why| status.deleting(reason::DELETION_FAILED, why))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Those on whom a booking depends, that are named and not seen.
 fn unseen_neighbours(snapshot: &Snapshot) -> Vec<Question> {
     let machine = &snapshot.metal3_machine.metadata;
@@ -134,6 +147,7 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
     }
     if steps.iter().any(|(_, step)| matches!(step, ReleaseStep::LetGo(_))) {
         confirm_that_nobody_books(pass)?;
+        confirm_that_credentials_are_seen(pass)?;
     }
     unlabel_bmc_secret(pass);
     let mut again = false;

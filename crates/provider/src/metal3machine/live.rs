@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use capm3_api::{
-    neighbours::{BareMetalHost, Cluster, Machine, MachineSet},
+    neighbours::{BareMetalHost, Cluster, Machine, MachineSet, SecretMetadata},
     v1beta2::{Metal3Machine, Metal3MachineTemplate},
 };
 use capm3_engine::{
@@ -32,6 +32,8 @@ pub enum Question {
     Machine(String),
     /// Whether the Cluster of this name is gone.
     Cluster(String),
+    /// Whether the Secret of this name, with the credentials of the host's management controller, is gone.
+    Credentials(String),
     /// Whether the definition of Metal3Machines is being deleted, and this machine only with it.
     Definition,
     /// The host of this name with its whole status, of which the cache keeps a part.
@@ -88,6 +90,7 @@ impl fmt::Display for Question {
             Self::MachineSet(name) => write!(f, "MachineSet {name}"),
             Self::Machine(name) => write!(f, "Machine {name}"),
             Self::Cluster(name) => write!(f, "Cluster {name}"),
+            Self::Credentials(name) => write!(f, "Secret {name}"),
             Self::Definition => f.write_str("the CustomResourceDefinition of Metal3Machine"),
         }
     }
@@ -103,6 +106,7 @@ impl Question {
             Self::MachineSet(name) => format!("read MachineSet {namespace}/{name}"),
             Self::Machine(name) => format!("read Machine {namespace}/{name}"),
             Self::Cluster(name) => format!("read Cluster {namespace}/{name}"),
+            Self::Credentials(name) => format!("read Secret {namespace}/{name}"),
             Self::Definition => "read the CustomResourceDefinition of Metal3Machine".to_owned(),
         }
     }
@@ -128,6 +132,7 @@ pub(super) async fn ask(
         Question::MachineSet(name) => context.prove_absent::<MachineSet>(&here(name)).await,
         Question::Machine(name) => context.prove_absent::<Machine>(&here(name)).await,
         Question::Cluster(name) => context.prove_absent::<Cluster>(&here(name)).await,
+        Question::Credentials(name) => context.prove_absent::<SecretMetadata>(&here(name)).await,
         Question::Hosts => context.prove_none(&key.namespace, &HOSTS_BY_CONSUMER, &key.to_string()).await,
         Question::Definition => {
             let kind = ResourceKind::of::<Metal3Machine>();

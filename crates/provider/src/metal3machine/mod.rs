@@ -28,7 +28,10 @@ mod watch;
 use std::{sync::Arc, time::Duration};
 
 pub use associate::choose_host;
-use capm3_api::{neighbours::Node, v1beta2::Metal3Machine};
+use capm3_api::{
+    neighbours::{Node, SecretMetadata},
+    v1beta2::Metal3Machine,
+};
 use capm3_engine::{
     ActError, ApiError, Controller, ObjectKey, Outcome, Plan, Queue, Reader, ResourceKind, drive,
 };
@@ -143,10 +146,13 @@ async fn look_and_act(
     Outcome::Restless
 }
 
-/// Writes that are not worth failing for: a refusal is left at that, anything else is tried again.
+/// Writes of Secrets that are not worth failing for: a refusal is left at that, unless no Secret can be read at present.
+/// Anything else is tried again.
 async fn try_best(context: &Context, key: &ObjectKey, best_effort: &Plan) -> Result<(), ActError> {
+    let secrets = context.caches.health_of(&ResourceKind::of::<SecretMetadata>());
+    let is_outage = secrets.is_some_and(|health| !health.state().is_healthy());
     match context.executor.act(best_effort).await {
-        Err(error) if error.source.is_transient() => Err(error),
+        Err(error) if error.source.is_transient() || is_outage => Err(error),
         Err(error) => {
             debug!(%key, %error, cause = %error.source, "not done, and not needed");
             Ok(())

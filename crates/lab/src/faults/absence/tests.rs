@@ -103,14 +103,14 @@ async fn definition(client: &ApiClient) -> &'static str {
 async fn each_fault_changes_the_answers_that_it_names_and_no_others() {
     use AnswerFault as F;
     let table = [
-        (F::NotFoundText, "404", "", "404", true, "served"),
-        (F::NotFoundOther, "404 of another", "", "404 of another", true, "served"),
+        (F::NotFoundText, "404", "404", "404", true, "served"),
+        (F::NotFoundOther, "404 of another", "404 of another", "404 of another", true, "served"),
         (F::EmptyList, "", "a", "b", true, "served"),
         (F::PartialList, "b", "a", "b", true, "served"),
         (F::Unreadable, "Abc", "A", "b", true, "served"),
         (F::Forbidden, "403 Forbidden", "403 Forbidden", "403 Forbidden", true, "served"),
-        (F::NotServed, "404", "", "404", false, "not served"),
-        (F::CrdGone, "404", "", "404", false, "gone"),
+        (F::NotServed, "404", "404", "404", false, "not served"),
+        (F::CrdGone, "404", "404", "404", false, "gone"),
         (F::OldList, "ab", "a", "b", true, "served"),
         (F::WatchDeleted, "abc", "a", "b", true, "served"),
     ];
