@@ -178,7 +178,8 @@ impl<K: Object> Informer<K> {
         let mut told = 0;
         while let Some(event) = stream.next::<K>().await? {
             if let Some(key) = impossible_deletion(&event) {
-                let message = format!("{kind} {key} is told to be deleted, but its finalizers hold it");
+                let message =
+                    format!("the watch reports {kind} {key} as deleted, but its finalizers hold it");
                 warn!(kind = %kind, %key, "{message}; lists again");
                 return Err(ApiError::Expired { message });
             }
@@ -260,7 +261,7 @@ impl<K: Object> Informer<K> {
     }
 }
 
-/// The object that a watch says to be deleted although it cannot be: it has finalizers, and its deletion had not begun.
+/// The object that a watch reports as deleted although it cannot be: it has finalizers and no deletionTimestamp.
 fn impossible_deletion<K: Object>(event: &WatchEvent<K>) -> Option<ObjectKey> {
     let WatchEvent::Deleted(object) = event else { return None };
     let metadata = object.meta();
