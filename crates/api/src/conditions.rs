@@ -34,6 +34,28 @@ pub struct Condition {
     pub message: String,
 }
 
+/// Severity of an older condition that is `False`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Somebody must act.
+    Error,
+    /// Somebody may have to act.
+    Warning,
+    /// It passes by itself.
+    Info,
+}
+
+impl Severity {
+    /// The word in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "Error",
+            Self::Warning => "Warning",
+            Self::Info => "Info",
+        }
+    }
+}
+
 /// A condition as Cluster API wrote it before v1beta2.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

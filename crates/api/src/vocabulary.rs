@@ -203,6 +203,12 @@ pub mod reason {
     pub const HOST_MISSING: &str = "HostMissing";
     /// The Node has not joined yet.
     pub const WAITING_FOR_NODE: &str = "WaitingForNode";
+    /// The workload cluster cannot be reached, so its Nodes are not known.
+    pub const WORKLOAD_CLUSTER_UNREACHABLE: &str = "WorkloadClusterUnreachable";
+    /// The Node cannot be told from others.
+    pub const AMBIGUOUS_NODE: &str = "AmbiguousNode";
+    /// The API server refuses a write.
+    pub const WRITE_REFUSED: &str = "WriteRefused";
     /// Metal3DataClaim: it gets no data.
     pub const DATA_NOT_CREATED: &str = "DataNotCreated";
     /// Metal3Data: every Secret is there.

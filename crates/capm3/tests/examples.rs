@@ -108,7 +108,7 @@ fn without_a_cloud_provider_every_machine_gets_its_provider_id_from_the_uuid_lab
 fn without_the_uuid_label_a_machine_says_which_label_it_waits_for() {
     let run = Run::of(changed("no-cloud-provider", "metal3.io/uuid=", "example.com/uuid=").path());
     assert_eq!(run.code, 1);
-    let part = "machine my-cluster-cp-h8q24 waits: a Node with the label metal3.io/uuid=";
+    let part = "machine my-cluster-cp-h8q24 (CAPM3-W052): waiting for a Node with the label metal3.io/uuid=";
     assert!(run.explanation.contains(part), "{}", run.text());
 }
 
@@ -118,7 +118,7 @@ fn too_few_hosts_are_told_with_each_host_and_its_consumer() {
         "too-few-hosts",
         &[
             "KubeadmControlPlane my-cluster-cp: 2 of 3 machines are ready",
-            "machine my-cluster-cp-j8dc5 waits: no host is available: 2 hosts: 2 consumed",
+            "machine my-cluster-cp-j8dc5 (CAPM3-W020): no host is available: 2 hosts: 2 consumed",
             "  host-1: consumed by Metal3Machine metal3/my-cluster-cp-h8q24",
             "  host-2: consumed by Metal3Machine metal3/my-cluster-cp-6mqbz",
         ],
@@ -128,7 +128,10 @@ fn too_few_hosts_are_told_with_each_host_and_its_consumer() {
 
 #[test]
 fn a_pool_that_is_too_small_is_named_with_the_cause() {
-    is_explained("pool-too-small", &["machine my-cluster-cp-j8dc5 waits:", "my-pool", "Exhausted IP Pools"]);
+    is_explained(
+        "pool-too-small",
+        &["machine my-cluster-cp-j8dc5 (CAPM3-D001):", "my-pool", "Exhausted IP Pools"],
+    );
     is_cured("pool-too-small", "end: 10.0.0.11", "end: 10.0.0.12");
 }
 
@@ -137,8 +140,8 @@ fn a_data_template_that_is_missing_is_the_one_that_the_rack_maps_to() {
     is_explained(
         "data-template-missing",
         &[
-            "machine my-cluster-cp-h8q24 waits:",
-            "Metal3DataTemplate m3dt-rack2 to serve the claim: there is none of this name in namespace metal3",
+            "machine my-cluster-cp-h8q24 (CAPM3-W036):",
+            "Metal3DataTemplate m3dt-rack2, which does not exist in namespace metal3",
         ],
     );
     is_cured("data-template-missing", "name: m3dt-rack2", "name: m3dt-rack1");
@@ -149,7 +152,7 @@ fn a_network_card_that_is_missing_is_told_with_the_path_and_the_cards_of_the_hos
     is_explained(
         "nic-missing",
         &[
-            "machine my-cluster-cp-h8q24 waits:",
+            "machine my-cluster-cp-h8q24 (CAPM3-D026):",
             "eth1",
             "spec.networkData.links.ethernets[1].macAddress",
             "host host-1 has enp1s0, enp2s0",
@@ -162,7 +165,10 @@ fn a_network_card_that_is_missing_is_told_with_the_path_and_the_cards_of_the_hos
 fn a_paused_host_is_told_as_paused() {
     is_explained(
         "paused-host",
-        &["machine my-cluster-cp-h8q24 waits: no host is available: 1 host: 1 paused", "  host-1: paused"],
+        &[
+            "machine my-cluster-cp-h8q24 (CAPM3-W020): no host is available: 1 host: 1 paused",
+            "  host-1: paused",
+        ],
     );
     is_cured("paused-host", "    baremetalhost.metal3.io/paused: \"\"\n", "    example.com/note: \"\"\n");
 }
@@ -172,7 +178,7 @@ fn an_unhealthy_host_is_told_as_unhealthy() {
     is_explained(
         "unhealthy-host",
         &[
-            "machine my-cluster-cp-h8q24 waits: no host is available: 1 host: 1 unhealthy",
+            "machine my-cluster-cp-h8q24 (CAPM3-W020): no host is available: 1 host: 1 unhealthy",
             "  host-1: marked as unhealthy",
         ],
     );

@@ -112,7 +112,7 @@ fn without_enough_hosts_it_ends_with_one_and_an_explanation() {
     let explanation = stderr(&output);
     for part in [
         "KubeadmControlPlane my-cluster-cp: 2 of 3 machines are ready",
-        "waits: no host is available: 11 hosts: 2 consumed, 9 label mismatch",
+        "(CAPM3-W020): no host is available: 11 hosts: 2 consumed, 9 label mismatch",
         "rack1-host-1: consumed by Metal3Machine metal3/my-cluster-cp-",
         "rack3-host-2: does not match hostSelector: cluster-role=control-plane, but the value is \"worker\"",
     ] {
@@ -140,7 +140,10 @@ fn what_a_cluster_lacks_is_named() {
             "Metal3MachineTemplate",
             vec!["Metal3MachineTemplate my-cluster-workers, from which its machines are made"],
         ),
-        ("IPPool", vec!["to be rendered: an address of IPPool pool-rack1, which does not exist"]),
+        (
+            "IPPool",
+            vec!["is not rendered: waiting for an address of IPPool pool-rack1, which does not exist"],
+        ),
     ] {
         let explanation = without(kind);
         for part in parts {

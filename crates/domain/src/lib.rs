@@ -14,3 +14,4 @@ pub mod provider_id;
 pub mod release;
 pub mod render;
 pub mod validation;
+pub mod wait;

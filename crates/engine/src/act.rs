@@ -17,11 +17,20 @@ use crate::{
 #[derive(Debug, Error)]
 #[error("{what}")]
 pub struct ActError {
-    /// The write, without its content.
+    /// The request, without its content.
     pub what: String,
+    /// Kind of the object that was to be written; none if nothing was to be written.
+    pub kind: Option<ResourceKind>,
     /// Why.
     #[source]
     pub source: ApiError,
+}
+
+impl ActError {
+    /// A request that writes nothing.
+    pub fn reading(what: impl Into<String>, source: ApiError) -> Self {
+        Self { what: what.into(), kind: None, source }
+    }
 }
 
 /// Carries out plans.
@@ -51,7 +60,7 @@ pub struct Acting<'a> {
 
 impl Acting<'_> {
     /// Carries out one part like [`Executor::act`].
-    pub async fn act(&mut self, part: &Plan) -> Result<(), ActError> {
+    pub async fn act<W>(&mut self, part: &Plan<W>) -> Result<(), ActError> {
         let Self { executor, own } = self;
         for write in &part.writes {
             debug!(%write, "writing");
@@ -59,7 +68,7 @@ impl Acting<'_> {
                 if source.is_outdated_view() || source.may_have_taken_effect() {
                     executor.refresh(write).await;
                 }
-                return Err(ActError { what: write.aim(), source });
+                return Err(ActError { what: write.aim(), kind: Some(write.kind().clone()), source });
             }
         }
         for note in &part.events {
@@ -77,7 +86,7 @@ impl Executor {
 
     /// Carries out the writes in order, then the events. On a refusal that means "the view was outdated" the
     /// object is read and enters the cache, so that the next look sees it.
-    pub async fn act(&self, plan: &Plan) -> Result<(), ActError> {
+    pub async fn act<W>(&self, plan: &Plan<W>) -> Result<(), ActError> {
         self.in_parts().act(plan).await
     }
 
@@ -132,11 +141,7 @@ impl Executor {
     }
 
     async fn refresh(&self, write: &Write) {
-        let (kind, key) = match write {
-            Write::Create { kind, key, .. }
-            | Write::Patch { kind, key, .. }
-            | Write::Delete { kind, key, .. } => (kind, key),
-        };
+        let (kind, key) = (write.kind(), write.key());
         let known = self.caches.version(kind, key);
         match self.client.get::<Value>(kind, key).await {
             Ok(Some(object)) => self.caches.feed(kind, object),

@@ -1,9 +1,9 @@
 //! Bounded workers that take keys from a queue, look, decide and act.
 
-use std::{ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 
 use crate::{ActError, Caches, End, Executor, ObjectKey, Plan, Queue, Tasks};
 
@@ -89,10 +89,14 @@ async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Recon
 }
 
 /// Looks and decides (`plan`), acts, and looks again at once while the plan says so or the view was outdated.
-pub async fn drive(executor: &Executor, mut plan: impl FnMut() -> Plan) -> Outcome {
+pub async fn drive<W: fmt::Display>(executor: &Executor, mut plan: impl FnMut() -> Plan<W>) -> Outcome {
     let mut looks = Looks::default();
     loop {
         let plan = plan();
+        if let End::WaitFor(wait) | End::Retry(wait, _) = &plan.end {
+            // In this form a wait that has a code begins with it.
+            debug!("waits: {wait:#}");
+        }
         let ended = executor.act(&plan).await.map(|()| plan.end);
         if let ControlFlow::Break(outcome) = looks.after(ended) {
             return outcome;
@@ -108,7 +112,7 @@ pub struct Looks {
 
 impl Looks {
     /// What follows a look that ended like this: another one at once, or an outcome.
-    pub fn after(&mut self, ended: Result<End, ActError>) -> ControlFlow<Outcome> {
+    pub fn after<W>(&mut self, ended: Result<End<W>, ActError>) -> ControlFlow<Outcome> {
         self.taken += 1;
         // Somebody else writes all the time, or undoes what we write: let other keys go first.
         let is_last = self.taken >= LOOKS;
@@ -116,7 +120,7 @@ impl Looks {
             Ok(End::Again) if is_last => ControlFlow::Break(Outcome::Restless),
             Ok(End::Again) => ControlFlow::Continue(()),
             Ok(End::Done | End::WaitFor(_)) => ControlFlow::Break(Outcome::Settled),
-            Ok(End::After(delay)) => ControlFlow::Break(Outcome::After(delay)),
+            Ok(End::After(delay) | End::Retry(_, delay)) => ControlFlow::Break(Outcome::After(delay)),
             Err(error) if error.source.is_outdated_view() && !is_last => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(Outcome::Failed(error)),
         }

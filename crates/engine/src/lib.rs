@@ -33,7 +33,7 @@ pub use controller::{Controller, Looks, Outcome, drive};
 pub use informer::{Index, Informer, Store};
 pub use object::{Object, ObjectKey, ResourceKind};
 pub use patch::merge_diff;
-pub use plan::{End, EventNote, Plan, Write};
+pub use plan::{End, EventNote, Note, Plan, Write};
 pub use queue::Queue;
 pub use reader::Reader;
 pub use tasks::Tasks;

@@ -1,6 +1,6 @@
 //! What a controller has decided to do: data, printable and comparable, before anything is done.
 
-use std::{fmt, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use serde_json::Value;
 
@@ -9,25 +9,49 @@ use crate::{
     part::{Part, members, text},
 };
 
+/// A wait that only prints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note(Cow<'static, str>);
+
+impl<T: Into<Cow<'static, str>>> From<T> for Note {
+    fn from(text: T) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Ordered writes, events, and how the look at the object ends.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Plan {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan<W = Note> {
     /// Writes in order; a failing one ends the plan.
     pub writes: Vec<Write>,
     /// Events to record once the writes are done.
     pub events: Vec<EventNote>,
     /// What happens then.
-    pub end: End,
+    pub end: End<W>,
+}
+
+impl<W> Default for Plan<W> {
+    fn default() -> Self {
+        Self { writes: Vec::new(), events: Vec::new(), end: End::Done }
+    }
 }
 
 /// How a look at an object ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum End {
+pub enum End<W = Note> {
     /// Nothing left to do until something changes.
     #[default]
     Done,
-    /// Waits for something; the watch on it brings the key back. The text is for people.
-    WaitFor(String),
+    /// Waits for something; the watch on it brings the key back.
+    WaitFor(W),
+    /// Waits for something that no watch tells of, and tries again after a while.
+    Retry(W, Duration),
     /// Looks again at once: the answers of the writes are needed to go on.
     Again,
     /// Looks again after a while.
@@ -117,14 +141,14 @@ impl EventNote {
     }
 }
 
-impl Plan {
+impl<W> Plan<W> {
     /// A plan that does nothing.
     pub fn done() -> Self {
         Self::default()
     }
 
     /// A plan that does nothing and waits.
-    pub fn wait_for(what: impl Into<String>) -> Self {
+    pub fn wait_for(what: impl Into<W>) -> Self {
         Self { end: End::WaitFor(what.into()), ..Self::default() }
     }
 
@@ -187,7 +211,7 @@ impl Plan {
     }
 
     /// Adds the writes and events of another plan.
-    pub fn append(&mut self, other: Plan) {
+    pub fn append(&mut self, other: Self) {
         self.writes.extend(other.writes);
         self.events.extend(other.events);
     }
@@ -205,13 +229,27 @@ impl Plan {
 
     /// Sets the end.
     #[must_use]
-    pub fn ending(mut self, end: End) -> Self {
+    pub fn ending(mut self, end: End<W>) -> Self {
         self.end = end;
         self
     }
 }
 
 impl Write {
+    /// Kind of the object.
+    pub fn kind(&self) -> &ResourceKind {
+        match self {
+            Self::Create { kind, .. } | Self::Patch { kind, .. } | Self::Delete { kind, .. } => kind,
+        }
+    }
+
+    /// Namespace and name of the object.
+    pub fn key(&self) -> &ObjectKey {
+        match self {
+            Self::Create { key, .. } | Self::Patch { key, .. } | Self::Delete { key, .. } => key,
+        }
+    }
+
     /// What is done to which object, without its content.
     pub fn aim(&self) -> String {
         match self {
@@ -242,7 +280,7 @@ impl fmt::Debug for Write {
     }
 }
 
-impl fmt::Display for Plan {
+impl<W: fmt::Display> fmt::Display for Plan<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for write in &self.writes {
             writeln!(f, "{write}")?;
@@ -252,9 +290,10 @@ impl fmt::Display for Plan {
         }
         match &self.end {
             End::Done => write!(f, "done"),
-            End::WaitFor(what) => write!(f, "wait for {what}"),
-            End::Again => write!(f, "look again"),
-            End::After(delay) => write!(f, "look again after {delay:?}"),
+            End::WaitFor(wait) => write!(f, "waits: {wait:#}"),
+            End::Retry(wait, delay) => write!(f, "waits, and retries after {delay:?}: {wait:#}"),
+            End::Again => write!(f, "continues at once"),
+            End::After(delay) => write!(f, "continues after {delay:?}"),
         }
     }
 }
@@ -275,7 +314,7 @@ mod tests {
         let mut new = old.clone();
         new.spec.as_mut().unwrap().pod_cidr = Some("b".into());
         new.status.as_mut().unwrap().phase = Some("y".into());
-        let mut plan = Plan::done();
+        let mut plan: Plan = Plan::done();
         assert!(plan.update(&old, &new));
         assert!(!plan.update(&old, &old));
         assert_eq!(

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine};
 use capm3_engine::Object;
-use capm3_provider::{
-    metal3data,
-    metal3machine::{self, Stage},
-};
+use capm3_provider::metal3machine::{self, Reported, Stage};
 use serde_json::Value;
 
 use crate::Lab;
@@ -18,7 +15,7 @@ pub struct StuckMachine {
     /// Name of the Metal3Machine.
     pub name: String,
     /// What it waits for.
-    pub waits_for: String,
+    pub reported: Reported,
     /// Hosts with the reason they were not taken, where it waits for a host.
     pub hosts: Vec<String>,
 }
@@ -47,22 +44,13 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
     machines
         .filter_map(|machine| {
             let glance = metal3machine::glance(provider.caches().as_ref(), &machine.key())?;
-            let waits_for = glance.waits_for()?;
-            let waits_for = waits_for.strip_prefix("waiting for ").unwrap_or(waits_for);
-            let waits_for = match &glance.snapshot.data {
-                Some(data) if glance.decision.stage == Stage::Data => {
-                    let why = metal3data::waits_for(provider.caches().as_ref(), &data.key());
-                    let why = why.filter(|why| !waits_for.contains(why.as_str()));
-                    why.map_or(waits_for.to_owned(), |why| format!("{waits_for}: {why}"))
-                }
-                _ => waits_for.to_owned(),
-            };
+            let reported = glance.reported(provider.caches().as_ref())?;
             let hosts = match glance.decision.stage {
                 Stage::Host => metal3machine::choose_host(&glance.snapshot).verdicts,
                 _ => Vec::new(),
             };
             let hosts = hosts.iter().map(ToString::to_string).collect();
-            Some(StuckMachine { name: machine.metadata.name_str().to_owned(), waits_for, hosts })
+            Some(StuckMachine { name: machine.metadata.name_str().to_owned(), reported, hosts })
         })
         .collect()
 }

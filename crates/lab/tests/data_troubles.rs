@@ -173,10 +173,7 @@ async fn an_exhausted_pool_is_told_and_served_when_it_grows() {
             lab.objects("Metal3Data").into_iter().filter(|d| d["status"]["ready"] != json!(true)).collect();
         assert_eq!(stuck.len(), 1);
         let message = text(&stuck[0], "/status/errorMessage");
-        assert_eq!(
-            message,
-            "IP Allocation for small failed : Exhausted IP Pools (0 of 2 addresses are free)"
-        );
+        assert_eq!(message, "IP Allocation for small failed : Exhausted IP Pools (the pool has 2 addresses)");
         assert_eq!(condition(&stuck[0], "Ready"), ("False".into(), "IPAllocationFailed".into()));
         let claim = format!("{}-small", name(&stuck[0]));
         assert_eq!(
@@ -238,7 +235,7 @@ async fn a_pool_that_comes_later_is_waited_for() {
     let waits = get(&lab, "Metal3Machine", &machine(&lab));
     assert_eq!(
         condition_message(&waits, "Metal3DataReady"),
-        "waiting for Metal3Data fleet-0 to be rendered: an address of IPPool late, which does not exist"
+        "Metal3Data fleet-0 is not rendered: waiting for an address of IPPool late, which does not exist"
     );
     let range = json!({"start": "10.0.0.10", "end": "10.0.0.19", "prefix": 24});
     lab.apply(&[pool("late", &json!({"namePrefix": "late", "pools": [range]}))]).await.unwrap();

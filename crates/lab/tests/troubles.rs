@@ -20,7 +20,10 @@ async fn with_too_few_hosts_each_stuck_machine_names_what_it_waits_for_and_every
     let stuck = stuck_machines(&lab);
     assert_eq!(stuck.len(), 2, "one control-plane machine and one worker: {stuck:?}");
     for machine in &stuck {
-        assert!(machine.waits_for.starts_with("no host is available: 4 hosts:"), "{machine:?}");
+        assert!(
+            machine.reported.text.to_string().starts_with("no host is available: 4 hosts:"),
+            "{machine:?}"
+        );
         assert_eq!(machine.hosts.len(), 4, "{machine:?}");
     }
     let all = stuck.iter().flat_map(|m| m.hosts.clone()).collect::<Vec<_>>().join("\n");

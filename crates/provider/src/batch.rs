@@ -3,8 +3,11 @@
 
 use std::{cmp::Ordering, collections::BTreeMap, ops::ControlFlow, time::Duration};
 
+use crate::plan::{End, Plan};
 use capm3_api::metadata::MetadataExt;
-use capm3_engine::{ActError, ApiError, End, Executor, Looks, Outcome, Plan};
+use capm3_domain::wait::Wait;
+use capm3_engine::{ActError, ApiError, Executor, Looks, Outcome};
+
 use kube::core::ObjectMeta;
 use tracing::debug;
 
@@ -161,10 +164,10 @@ pub(crate) fn may_write_status(last_updated: Option<&str>, now: &str) -> bool {
 }
 
 /// How a pass ends that may have a status to write later and may wait for something.
-pub(crate) fn end(status_is_due: bool, waits_for: Option<String>) -> End {
-    match (status_is_due, waits_for) {
+pub(crate) fn end(status_is_due: bool, wait: Option<Wait>) -> End {
+    match (status_is_due, wait) {
         (true, _) => End::After(STATUS_PACE),
-        (false, Some(what)) => End::WaitFor(what),
+        (false, Some(wait)) => End::WaitFor(wait),
         (false, None) => End::Done,
     }
 }
@@ -208,7 +211,7 @@ mod tests {
 
     fn refuse(code: u16) -> ActError {
         let source = ApiError::Refused { code, reason: "Invalid".into(), message: "no".into() };
-        ActError { what: "create".into(), source }
+        ActError::reading("create", source)
     }
 
     #[test]
@@ -234,7 +237,7 @@ mod tests {
         }
         let message = "Internal error occurred: failed calling webhook \"w\": no endpoints".to_owned();
         let source = ApiError::Refused { code: 500, reason: "InternalError".into(), message };
-        assert!(refusal(&ActError { what: "patch".into(), source }).is_some(), "nobody is there to judge it");
+        assert!(refusal(&ActError::reading("patch", source)).is_some(), "nobody is there to judge it");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Conditions in both generations: set, order and summarise them without touching what did not change.
 
 use capm3_api::{
-    conditions::{Condition, Deprecated, LegacyCondition},
+    conditions::{Condition, Deprecated, LegacyCondition, Severity},
     vocabulary::{condition, reason},
 };
 
@@ -74,6 +74,13 @@ pub(crate) fn keep_legacy_times(old: &[LegacyCondition], new: &mut [LegacyCondit
     }
 }
 
+/// The counts of hosts that are shown already, if the new ones differ from them in numbers only: a count alone is not worth
+/// a write.
+pub(crate) fn keep_counts(shown: &str, new: String) -> String {
+    let words = |text: &str| text.replace("hosts", "host").replace(|c: char| c.is_ascii_digit(), "");
+    if words(shown) == words(&new) { shown.to_owned() } else { new }
+}
+
 /// `Ready` first, `Paused` last, the others by name.
 fn rank(type_: &str) -> u8 {
     match type_ {
@@ -115,24 +122,6 @@ fn words(condition: Option<&Condition>) -> String {
     }
 }
 
-/// Severity of an older condition that is `False`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    Error,
-    Warning,
-    Info,
-}
-
-impl Severity {
-    fn text(self) -> &'static str {
-        match self {
-            Self::Error => "Error",
-            Self::Warning => "Warning",
-            Self::Info => "Info",
-        }
-    }
-}
-
 /// The older conditions of an object, made on first use.
 pub(crate) fn legacy(deprecated: &mut Option<Deprecated>) -> &mut Vec<LegacyCondition> {
     let v1beta1 = &mut deprecated.get_or_insert_default().v1beta1;
@@ -167,7 +156,7 @@ pub(crate) fn set_legacy_false(
         LegacyCondition {
             type_: type_.to_owned(),
             status: "False".to_owned(),
-            severity: Some(severity.text().to_owned()),
+            severity: Some(severity.as_str().to_owned()),
             last_transition_time: now.to_owned(),
             reason: Some(reason.to_owned()),
             message: (!message.is_empty()).then_some(message),

@@ -2,15 +2,17 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use crate::plan::Plan;
 use capm3_api::neighbours::{Cluster, SecretMetadata};
 use capm3_engine::{
-    ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey, Plan,
+    ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey,
     ResourceKind, Tasks,
     absence::{self, Doubt, Verdict},
     controller::Outcome,
     drive,
     informer::{KindHealth, KindState},
 };
+
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use tracing::{debug, info};
@@ -121,7 +123,7 @@ impl Context {
         match self.prove_absent_of(kind, key).await {
             Ok(Verdict::Gone | Verdict::Present) => Ok(()),
             Ok(Verdict::Unknown(doubt)) => Err(kept(kind, key, &doubt)),
-            Err(source) => Err(Outcome::Failed(ActError { what: format!("read {kind} {key}"), source })),
+            Err(source) => Err(Outcome::Failed(ActError::reading(format!("read {kind} {key}"), source))),
         }
     }
 
@@ -144,10 +146,10 @@ impl Context {
                 info!("{value} is kept: it is not proven that no {kind} of it is left: {doubt}");
                 Err(Outcome::After(doubt.retry_after()))
             }
-            Err(source) => Err(Outcome::Failed(ActError {
-                what: format!("list {kind} of namespace {namespace}"),
-                source,
-            })),
+            Err(source) => {
+                let what = format!("list {kind} of namespace {namespace}");
+                Err(Outcome::Failed(ActError::reading(what, source)))
+            }
         }
     }
 
@@ -165,7 +167,7 @@ impl Context {
             Ok(Verdict::Gone) => drive(&self.executor, plan).await,
             Ok(Verdict::Present) => Outcome::Settled,
             Ok(Verdict::Unknown(doubt)) => kept(&ResourceKind::of::<K>(), key, &doubt),
-            Err(source) => Outcome::Failed(ActError { what: format!("read {} {key}", K::kind(&())), source }),
+            Err(source) => Outcome::Failed(ActError::reading(format!("read {} {key}", K::kind(&())), source)),
         }
     }
 }

@@ -42,7 +42,7 @@ impl HostCrd {
             }
             (Err(_), Some((lacks, _))) => Ok(lacks),
             (Err(source), None) => {
-                Err(ActError { what: format!("read CustomResourceDefinition {NAME}"), source })
+                Err(ActError::reading(format!("read CustomResourceDefinition {NAME}"), source))
             }
         }
     }

@@ -20,6 +20,7 @@ pub mod metal3machine;
 pub mod metal3machinetemplate;
 mod owners;
 mod patience;
+pub mod plan;
 mod watching;
 pub mod workload;
 

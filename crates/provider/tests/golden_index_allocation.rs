@@ -12,7 +12,9 @@ use capm3_api::{
     neighbours::Cluster,
     v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate},
 };
-use capm3_engine::{End, ObjectKey, Plan};
+use capm3_engine::ObjectKey;
+use capm3_provider::plan::{End, Plan};
+
 use capm3_provider::metal3datatemplate::{decide, observe};
 use memory::Memory;
 use serde_json::{Value, json};

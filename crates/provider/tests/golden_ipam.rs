@@ -12,7 +12,9 @@ use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
     neighbours::{CapiIpAddress, IpAddressClaim},
 };
-use capm3_engine::{End, ObjectKey, Plan, Write};
+use capm3_engine::{ObjectKey, Write};
+use capm3_provider::plan::{End, Plan};
+
 use capm3_provider::ippool::{decide, observe};
 use memory::Memory;
 use serde_json::{Value, json};

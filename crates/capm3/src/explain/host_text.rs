@@ -14,6 +14,7 @@ pub fn story(explanation: &HostExplanation, now: Option<Timestamp>, colour: bool
     let mut lines = vec![name.and(Paint::Plain, format!(" {stands}{since}")), Line::default()];
     lines.extend(facts(&Facts {
         why: explanation.why.as_deref(),
+        code: None,
         who: explanation.who,
         or_who: None,
         what_to_do: &explanation.what_to_do,

@@ -1,5 +1,6 @@
 //! An explanation as a person reads it.
 
+use capm3_domain::wait::Code;
 use capm3_offline::explain::{Actor, Advice, Explanation, HostLine, PoolLine, StepLine, StepState, Taken};
 use jiff::Timestamp;
 
@@ -14,6 +15,7 @@ pub fn story(explanation: &Explanation, now: Option<Timestamp>, colour: bool) ->
     lines.push(Line::default());
     lines.extend(facts(&Facts {
         why: explanation.why.as_deref(),
+        code: explanation.code,
         who: explanation.who,
         or_who: explanation.or_who,
         what_to_do: &explanation.what_to_do,
@@ -58,6 +60,7 @@ pub fn since(since: Option<&str>, now: Option<Timestamp>) -> String {
 /// What is waited for, who must act, what to do.
 pub struct Facts<'a> {
     pub why: Option<&'a str>,
+    pub code: Option<Code>,
     pub who: Actor,
     pub or_who: Option<Actor>,
     pub what_to_do: &'a [Advice],
@@ -69,6 +72,7 @@ pub fn facts(of: &Facts<'_>) -> Vec<Line> {
     let mut facts: Vec<(&str, Line)> = Vec::new();
     let plain = |text: &str| Line::of(Paint::Plain, one_line(text));
     facts.extend(of.why.map(|why| ("Why:", plain(why))));
+    facts.extend(of.code.map(|code| ("Code:", plain(code.as_str()))));
     let sooner = of.or_who.map(|who| format!("; or sooner {who}")).unwrap_or_default();
     facts.push(("Who must act:", plain(&format!("{}{sooner}", of.who))));
     for (number, advice) in of.what_to_do.iter().enumerate() {

@@ -50,7 +50,7 @@ fn time(milliseconds: u128) -> String {
 }
 
 fn explain(machine: &StuckMachine) {
-    eprintln!("\nmachine {} waits: {}", machine.name, machine.waits_for);
+    eprintln!("\nmachine {} ({}): {}", machine.name, machine.reported.code, machine.reported.text);
     for host in &machine.hosts {
         eprintln!("  {host}");
     }

@@ -112,7 +112,7 @@ fn the_story_follows_the_order_of_waiting() {
                     "Metal3Machine",
                     "worker-2",
                     "/status",
-                    json!({"conditions": refused("AssociateMetal3MachineMetaData", "DeletionFailed")}),
+                    json!({"conditions": refused("AssociateMetal3MachineMetaData", "WriteRefused")}),
                 )
                 .with("BareMetalHost", "host-3", "/spec/image", json!({"url": "http://192.0.2.1/image"})),
             "worker-2",

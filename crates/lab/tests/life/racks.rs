@@ -248,7 +248,7 @@ async fn s213_a_missing_template_is_waited_for() {
     assert_eq!(text(&host(&lab, &machine), DOMAIN), "rack1");
     assert_eq!(condition(&machine, "Metal3DataReady"), ("False".into(), "WaitingForMetal3Data".into()));
     let said = machine.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("there is none of this name in namespace metal3"), "{said}");
+    assert!(said.contains("which does not exist in namespace metal3"), "{said}");
     let claimed = |lab: &Lab| {
         let claims = lab.objects("Metal3DataClaim");
         claims.iter().map(|claim| text(claim, "/spec/template/name")).collect::<Vec<_>>()

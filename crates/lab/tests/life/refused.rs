@@ -69,7 +69,7 @@ async fn a_claim_that_is_refused_is_said_and_made_once_it_is_allowed() {
     policy.forbids(true);
     let lab = policy.lab().await;
     a_while().await;
-    says(&lab, "AssociateBareMetalHost", "AssociateBareMetalHostFailed");
+    says(&lab, "AssociateBareMetalHost", "WriteRefused");
     let before = text(&the_machine(&lab), "/metadata/resourceVersion");
     a_while().await;
     assert_eq!(text(&the_machine(&lab), "/metadata/resourceVersion"), before, "said once");
@@ -106,7 +106,7 @@ async fn a_release_and_a_pause_that_are_refused_are_said_and_done_once_they_are_
     policy.forbids(true);
     delete_cluster(&lab).await;
     a_while().await;
-    says(&lab, "AssociateMetal3MachineMetaData", "DeletionFailed");
+    says(&lab, "AssociateMetal3MachineMetaData", "WriteRefused");
     policy.forbids(false);
     a_while().await;
     rest(&lab).await;

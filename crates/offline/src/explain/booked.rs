@@ -9,8 +9,8 @@ use capm3_domain::host::deployment_of_label;
 use capm3_provider::baremetalhost::{Absent, Snapshot};
 
 use super::{
-    Site,
-    advice::{Actor, Advice},
+    Actor, Site,
+    advice::Advice,
     host::{HostStanding, HostStory},
 };
 

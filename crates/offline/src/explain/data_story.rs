@@ -1,11 +1,10 @@
 //! The story of a machine that waits for its metadata and network data.
 
 use capm3_api::metadata::MetadataExt;
-use capm3_engine::{Object, ObjectKey};
-use capm3_provider::metal3data;
 
 use super::{
-    advice::{Actor, Advice},
+    Actor,
+    advice::Advice,
     pools::{PoolLine, Stock},
     story::{Known, Story},
 };
@@ -30,9 +29,9 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
         ));
     }
     let Some(data) = &snapshot.data else { return of_claim(known) };
-    let (key, template) = (data.key(), data.spec.template.as_ref());
+    let template = data.spec.template.as_ref();
     let advice: Vec<Advice> = known.pools.iter().flat_map(|pool| of_pool(known, pool)).collect();
-    let story = if !advice.is_empty() {
+    if !advice.is_empty() {
         Story::new(STANDS, Actor::PlatformEngineer, advice)
     } else if data.status.error_message.is_some() {
         let template = template.map(|template| template.name_str()).unwrap_or_default();
@@ -43,14 +42,7 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
     } else {
         let advice = Advice::say("nothing; if it stays so, look whether provider and address manager run");
         Story::new(STANDS, Actor::Nobody, [advice])
-    };
-    Story { why: rendering(known, &key), ..story }
-}
-
-/// What the data itself waits for: the decision of its own controller.
-fn rendering(known: &Known<'_>, key: &ObjectKey) -> Option<String> {
-    let what = metal3data::waits_for(&known.site.objects, key)?;
-    Some(format!("waiting for Metal3Data {} to be rendered: {what}", key.name))
+    }
 }
 
 /// No data yet: the template has not served the claim.

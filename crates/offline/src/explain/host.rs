@@ -10,8 +10,8 @@ use capm3_provider::baremetalhost::{Orphan, Request, Snapshot, judge_release};
 use serde::Serialize;
 
 use super::{
-    Site,
-    advice::{Actor, Advice},
+    Actor, Site,
+    advice::Advice,
     booked::{booking, of_booked},
     host_facts::{HostFacts, orphaned_since, snapshot},
     host_use::{of_consumer, of_unused},

@@ -5,12 +5,16 @@ use capm3_api::{
     neighbours::BareMetalHost,
     vocabulary::{annotation, finalizer},
 };
-use capm3_domain::host::{self, Hindrance, HostOutcome, HostVerdict, Rejection};
+use capm3_domain::{
+    host::{self, Hindrance, HostOutcome, HostVerdict, Rejection},
+    wait::Wait,
+};
 use capm3_engine::{Object, ObjectKey, Reader};
 use capm3_provider::metal3machine::Stage;
 
 use super::{
-    advice::{Actor, Advice},
+    Actor,
+    advice::Advice,
     hosts::standing,
     paused,
     prerequisites::bootstrap_object,
@@ -161,13 +165,13 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
             _ => Story::new(stuck, actor, [advice]),
         };
     }
-    let waits = known.glance.waits_for();
-    if waits.is_some_and(|words| words.starts_with("the installed CRD of BareMetalHost")) {
+    let wait = known.glance.wait();
+    if matches!(wait, Some(Wait::HostField(_))) {
         let text =
             "install a newer Baremetal Operator with its CRDs; the provider sees it within two minutes";
         return Story::new(stuck, Actor::PlatformEngineer, [Advice::say(text)]);
     }
-    if waits.is_some_and(|words| !words.contains(" to be provisioned")) {
+    if matches!(wait, Some(Wait::HostSpec(_))) {
         let text = format!(
             "correct the spec of Metal3Machine {}, and that of {} for the machines to come",
             known.machine().metadata.name_str(),
@@ -217,7 +221,7 @@ pub(super) fn deletion(known: &Known<'_>) -> Story {
         let advice = Advice::say("ask whoever set them why they stay");
         return Story { why, ..Story::new(stands, Actor::PlatformEngineer, [advice]) };
     }
-    let waits = known.glance.waits_for().is_some();
+    let waits = known.glance.wait().is_some();
     let Some(host) = snapshot.host.iter().chain(&snapshot.surplus).next().filter(|_| waits) else {
         return Story::going_on(stands);
     };

@@ -13,8 +13,8 @@ use capm3_engine::{ObjectKey, Reader};
 use capm3_provider::baremetalhost::{Snapshot, consumer_machine, known_to_another};
 
 use super::{
-    Site,
-    advice::{Actor, Advice},
+    Actor, Site,
+    advice::Advice,
     booked::booking,
     host::{HostStanding, HostStory},
     host_facts::HostFacts,

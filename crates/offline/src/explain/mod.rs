@@ -30,12 +30,14 @@ mod target;
 mod want_of_hosts;
 
 use capm3_api::{metadata::MetadataExt, neighbours::Cluster};
+pub use capm3_domain::wait::Actor;
+use capm3_domain::wait::Code;
 use capm3_engine::ObjectKey;
 use capm3_provider::metal3machine::{self, Glance, Stage};
 use serde::Serialize;
 
 pub use self::{
-    advice::{Actor, Advice},
+    advice::Advice,
     events::{HostEvent, event_kind, events_about},
     host::{HostExplanation, HostStanding, explain_host, is_orphaned},
     host_facts::HostFacts,
@@ -70,6 +72,8 @@ pub struct Explanation {
     pub stands: String,
     /// Since when, as far as the status tells.
     pub since: Option<String>,
+    /// The stable code of what it waits for.
+    pub code: Option<Code>,
     /// What it waits for.
     pub why: Option<String>,
     /// Who must act.
@@ -119,6 +123,7 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
         stage: word(stage),
         stands: story.stands,
         since: story::since(snapshot, stage),
+        code: story.code,
         why: story.why,
         who: story.actor,
         or_who: story.or_actor,

@@ -8,7 +8,8 @@ use capm3_api::{
 };
 
 use super::{
-    advice::{Actor, Advice},
+    Actor,
+    advice::Advice,
     story::{Known, Story},
 };
 

@@ -7,7 +7,8 @@ use capm3_provider::baremetalhost::{Orphan, Request, Snapshot, judge_release};
 use serde::Serialize;
 
 use super::{
-    advice::{Actor, Advice},
+    Actor,
+    advice::Advice,
     host::{HostStanding, HostStory},
     paused,
     release::{stand_in, unpause},

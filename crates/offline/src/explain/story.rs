@@ -4,23 +4,22 @@ use capm3_api::{
     conditions::find, metadata::MetadataExt, neighbours::Machine, v1beta2::Metal3Machine,
     vocabulary::condition,
 };
-use capm3_domain::host::{HostChoice, annotated_host};
+use capm3_domain::{
+    host::{HostChoice, annotated_host},
+    wait::{Code, Text},
+};
 use capm3_engine::clock;
 use capm3_provider::metal3machine::{Glance, Snapshot, Stage};
 
-use super::{
-    Site,
-    advice::{Actor, Advice},
-    data_story, host_story,
-    pools::PoolLine,
-    prerequisites,
-};
+use super::{Actor, Site, advice::Advice, data_story, host_story, pools::PoolLine, prerequisites};
 
 /// The story itself.
 #[derive(Debug)]
 pub(super) struct Story {
     pub(super) stands: String,
     pub(super) why: Option<String>,
+    /// The stable code of the wait.
+    pub(super) code: Option<Code>,
     pub(super) actor: Actor,
     /// Who could act sooner.
     pub(super) or_actor: Option<Actor>,
@@ -31,7 +30,15 @@ pub(super) struct Story {
 
 impl Story {
     pub(super) fn new(stands: impl Into<String>, actor: Actor, advice: impl Into<Vec<Advice>>) -> Self {
-        Self { stands: stands.into(), why: None, actor, or_actor: None, cause: None, advice: advice.into() }
+        Self {
+            stands: stands.into(),
+            why: None,
+            code: None,
+            actor,
+            or_actor: None,
+            cause: None,
+            advice: advice.into(),
+        }
     }
 
     /// Nothing to do but to see that the provider runs.
@@ -84,38 +91,26 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
         Stage::Deletion => host_story::deletion(known),
     };
     if let Some(refused) = known.glance.refused() {
-        refusal(&mut story, refused);
+        refusal(&mut story, &refused);
     }
+    let reported = known.glance.reported(&known.site.objects);
     if story.why.is_none() {
-        story.why = known.glance.waits_for().map(|words| sentence(stage, words));
+        story.why = reported.as_ref().map(|reported| reported.text.to_string());
     }
+    story.code = reported.map(|reported| reported.code);
     story
 }
 
 /// The server does not take what the controller writes: nothing else matters until it does.
-fn refusal(story: &mut Story, refused: &str) {
-    story.why = Some(refused.to_owned());
+fn refusal(story: &mut Story, refused: &Text) {
+    story.why = Some(refused.to_string());
+
     (story.actor, story.or_actor, story.cause) = (Actor::PlatformEngineer, None, None);
     story.advice = vec![Advice::run(
         "find what refuses it by its words: a webhook, a policy, or missing rights of the provider; it is tried again \
              once it is allowed",
         "kubectl get validatingwebhookconfigurations,validatingadmissionpolicies".to_owned(),
     )];
-}
-
-/// What the controller waits for as a sentence: some of its words are one, others name a thing.
-fn sentence(stage: Stage, words: &str) -> String {
-    let is_sentence = match stage {
-        Stage::Host | Stage::Node | Stage::Deletion | Stage::Ready => true,
-        Stage::Pause => words != "the end of the pause",
-        Stage::Provisioning => !words.contains(" to be provisioned"),
-        _ => false,
-    };
-    if is_sentence || words.starts_with("waiting for ") {
-        words.to_owned()
-    } else {
-        format!("waiting for {words}")
-    }
 }
 
 /// Since when the machine stands where it stands; nothing where the status does not tell.
@@ -159,29 +154,25 @@ pub(super) fn absent(secret: &str) -> String {
 }
 
 fn node(known: &Known<'_>) -> Story {
-    let said = known.glance.waits_for().unwrap_or_default();
+    let code = known.glance.reported(&known.site.objects).map(|reported| reported.code);
     let cluster = known.snapshot().cluster.as_ref().map(|c| c.metadata.name_str()).unwrap_or_default();
     let stands = "waits for its Node";
-    if said.contains("to be reachable") {
+    if code == Some(Code::WORKLOAD_CLUSTER) {
         let advice = format!(
             "look whether the API of the workload cluster runs, and whether Secret {cluster}-kubeconfig fits it"
         );
         return Story::new(stands, Actor::PlatformEngineer, [Advice::say(advice)]);
     }
-    if said.starts_with("waiting for ") {
+    if code != Some(Code::AMBIGUOUS_NODE) && code != Some(Code::NODE_CONFLICT) {
         let advice = "nothing while the node boots; if it stays so, read the console of the host: did it get its network and join?";
         return Story::new(stands, Actor::Nobody, [Advice::say(advice)]);
     }
     let look =
         Advice::run("look at the Nodes of the workload cluster", "kubectl get nodes -o wide".to_owned());
-    let is_of_nodes = said.starts_with("Node ") || said.starts_with("several Nodes ");
-    let delete = is_of_nodes.then(|| {
-        Advice::say(
-            "if an earlier machine has left one of them there, delete that Node: its provider ID cannot be changed",
-        )
-    });
-    let advice: Vec<Advice> = [look].into_iter().chain(delete).collect();
-    Story::new("cannot tell which Node it is", Actor::PlatformEngineer, advice)
+    let delete = Advice::say(
+        "if an earlier machine has left one of them there, delete that Node: its provider ID cannot be changed",
+    );
+    Story::new("cannot tell which Node it is", Actor::PlatformEngineer, [look, delete])
 }
 
 fn ready(known: &Known<'_>) -> Story {

@@ -3,10 +3,7 @@
 use capm3_api::vocabulary::annotation;
 use capm3_domain::host::{HostVerdict, Rejection};
 
-use super::{
-    advice::{Actor, Advice},
-    relabel::Relabelled,
-};
+use super::{Actor, advice::Advice, relabel::Relabelled};
 
 /// How many hosts a sentence names.
 const NAMED: usize = 3;

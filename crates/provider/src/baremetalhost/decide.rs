@@ -3,16 +3,19 @@
 //! A host that a machine consumes is cleared and given back here only on request, and only with proof that the machine is
 //! gone. Everything else about such a host is reported.
 
+use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::BareMetalHost,
     vocabulary::{annotation, event, label},
 };
+use capm3_domain::wait::Wait;
 use capm3_domain::{
     host::has_image,
     release::{ReleaseRequest, ReleaseStep, release_step, unbook},
 };
-use capm3_engine::{End, EventNote, Object, ObjectKey, Plan, ResourceKind, Write};
+use capm3_engine::{EventNote, Object, ObjectKey, ResourceKind, Write};
+
 use serde_json::{Value, json};
 
 use super::{
@@ -124,7 +127,7 @@ pub(super) fn release(host: &BareMetalHost, machine: &ObjectKey, fast_track: boo
     match release_step(&request, host) {
         ReleaseStep::NotOurs => Plan::done(),
         ReleaseStep::Clear(patch) => patched(host, patch).ending(End::Again),
-        ReleaseStep::Wait(wait) => Plan::wait_for(wait.to_string()),
+        ReleaseStep::Wait(wait) => Plan::wait_for(Wait::Deprovisioning(wait)),
         ReleaseStep::LetGo(patch) => {
             let mut plan = patched(host, without_request(patch));
             let message = format!("Metal3Machine {machine} is gone; the host is released on request");

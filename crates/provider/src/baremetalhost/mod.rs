@@ -16,14 +16,16 @@ mod tests;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use crate::plan::Plan;
 use capm3_api::{
     neighbours::{BareMetalHost, Cluster, KubeadmControlPlane, MachineDeployment},
     v1beta2::Metal3Machine,
 };
 use capm3_domain::host::{control_plane_label, deployment_label};
 use capm3_engine::{
-    ActError, ApiError, Controller, Object, ObjectKey, Outcome, Plan, Queue, absence::Doubt, drive,
+    ActError, ApiError, Controller, Object, ObjectKey, Outcome, Queue, absence::Doubt, drive,
 };
+
 pub use decide::{Request, decide, judge_release};
 use observe::cluster_that_paused;
 pub use observe::{Absent, ControlPlane, Orphan, Snapshot, consumer_machine, known_to_another, observe};
@@ -91,7 +93,7 @@ async fn end_booking(context: &Context, missing: &Missing, key: &ObjectKey, abse
             Duration::ZERO => match confirm_end_of_pause(context, key).await {
                 Ok(()) => act(context, key, true).await,
                 Err(source) => {
-                    Outcome::Failed(ActError { what: format!("read the Cluster of {key}"), source })
+                    Outcome::Failed(ActError::reading(format!("read the Cluster of {key}"), source))
                 }
             },
             left => Outcome::After(left),
@@ -111,7 +113,7 @@ async fn end_booking(context: &Context, missing: &Missing, key: &ObjectKey, abse
             // Nobody tells of the end of what is not watched.
             if is_watched { Outcome::Settled } else { Outcome::After(GRACE) }
         }
-        Err(source) => Outcome::Failed(ActError { what: format!("read {absent}"), source }),
+        Err(source) => Outcome::Failed(ActError::reading(format!("read {absent}"), source)),
     }
 }
 

@@ -4,8 +4,10 @@
 
 use std::time::Duration;
 
+use crate::plan::Plan;
 use capm3_api::v1beta2::Metal3Machine;
-use capm3_engine::{ActError, Object, ObjectKey, Outcome, Plan, Reader, absence::Verdict, drive};
+use capm3_engine::{ActError, Object, ObjectKey, Outcome, Reader, absence::Verdict, drive};
+
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -69,7 +71,7 @@ async fn release_step(context: &Context, host: &ObjectKey, machine: &ObjectKey) 
         return outcome;
     }
     if let Err(source) = confirm_end_of_pause(context, host).await {
-        return Outcome::Failed(ActError { what: format!("read the Cluster of {host}"), source });
+        return Outcome::Failed(ActError::reading(format!("read the Cluster of {host}"), source));
     }
     drive(&context.executor, || match observe(&*context.caches, host) {
         Some(snapshot) if may_release(context, &snapshot, machine) => {
@@ -99,7 +101,7 @@ async fn prove(context: &Context, host: &ObjectKey, machine: &ObjectKey) -> Resu
             Err(Outcome::After(doubt.retry_after()))
         }
         Err(source) => {
-            Err(Outcome::Failed(ActError { what: format!("read Metal3Machine {machine}"), source }))
+            Err(Outcome::Failed(ActError::reading(format!("read Metal3Machine {machine}"), source)))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One claim: give it an address object, or take it back.
 
+use crate::plan::Plan;
 use capm3_api::{
     ipam::{GROUP, IpAddress, IpAddressSpec, IpClaim, IpPool},
     metadata::MetadataExt,
@@ -8,7 +9,8 @@ use capm3_api::{
     vocabulary::{condition, event, finalizer, reason},
 };
 use capm3_domain::address::Allocation;
-use capm3_engine::{EventNote, Object, Plan};
+use capm3_engine::{EventNote, Object};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 

@@ -1,5 +1,6 @@
 //! What to do with an IPPool and its claims, all in one pass.
 
+use crate::plan::{End, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_api::{
@@ -8,8 +9,11 @@ use capm3_api::{
     neighbours::{CAPI_GROUP, Cluster},
     vocabulary::{IPAM_PROVIDER, annotation, finalizer, label},
 };
-use capm3_domain::address::ClaimKey;
-use capm3_engine::{End, Plan};
+use capm3_domain::{
+    address::ClaimKey,
+    wait::{Pause, Wait},
+};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::{
@@ -37,15 +41,15 @@ pub fn decide_in_parts<'a>(snapshot: &'a Snapshot, now: &'a str) -> impl Iterato
 impl Pass for Snapshot {
     fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
         let pool = self.pool.as_ref();
-        if is_paused(pool) {
-            return Batch { tail: Plan::wait_for("the end of the pool's pause"), ..Batch::default() };
+        if let Some(pause) = Pause::of("IPPool", is_paused(pool), false) {
+            return Batch { tail: Plan::wait_for(Wait::Paused(pause)), ..Batch::default() };
         }
         let mut held = pool.clone();
         let gate = enter(self, &mut held);
         let mut head = Plan::done();
         head.update_object(pool, &held);
-        if let Some(what) = gate {
-            return Batch { head, tail: Plan::wait_for(what), ..Batch::default() };
+        if let Some(wait) = gate {
+            return Batch { head, tail: Plan::wait_for(wait), ..Batch::default() };
         }
         let allotment = allot(self, |place| self.in_the_way.get(place).cloned());
         let mut tail = let_orphans_go(self);
@@ -76,7 +80,7 @@ pub(crate) fn is_at_work(pool: &IpPool, cluster: Option<&Cluster>) -> bool {
 }
 
 /// Label, owner and finalizer of the pool. Answers what the pool has to wait for before its claims are looked at.
-fn enter(snapshot: &Snapshot, held: &mut IpPool) -> Option<String> {
+fn enter(snapshot: &Snapshot, held: &mut IpPool) -> Option<Wait> {
     let deleting = held.metadata.is_deleting();
     if let Some(name) = held.spec.cluster_name.clone() {
         let Some(cluster) = &snapshot.cluster else {
@@ -84,14 +88,14 @@ fn enter(snapshot: &Snapshot, held: &mut IpPool) -> Option<String> {
                 return None;
             }
             set_labels(held, &name);
-            return Some(format!("Cluster {name}"));
+            return Some(Wait::ClusterOfPool(name));
         };
         if !deleting {
             set_labels(held, &name);
             set_owner(held, cluster);
         }
-        if cluster.is_paused() {
-            return Some(format!("the end of the pause of Cluster {name}"));
+        if let Some(pause) = Pause::of("IPPool", false, cluster.is_paused()) {
+            return Some(Wait::Paused(pause));
         }
     }
     if !deleting {
@@ -132,7 +136,7 @@ fn finish(tail: &mut Plan, snapshot: &Snapshot, held: &IpPool, allotment: &Allot
     let mut new = held.clone();
     let deleting = held.metadata.is_deleting();
     if deleting && snapshot.addresses.is_empty() && !snapshot.is_proven_empty {
-        return End::WaitFor("proof that the pool has no addresses".to_owned());
+        return End::WaitFor(Wait::not_asked("every address of the pool"));
     }
     if deleting && snapshot.addresses.is_empty() {
         let_claims_go(tail, snapshot, allotment);
@@ -154,7 +158,7 @@ fn finish(tail: &mut Plan, snapshot: &Snapshot, held: &IpPool, allotment: &Allot
             held.metadata.creation_timestamp.as_ref().map(|created| created.0.to_string());
         tail.update_status(held, &new);
     }
-    end(due, deleting.then(|| "the addresses of the pool to be released".to_owned()))
+    end(due, deleting.then_some(Wait::AddressesOfPool))
 }
 
 /// Nobody would take our finalizer off the claims that are left once the pool is gone.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::plan::waits_for;
 use crate::{ippool::observe, metal3datatemplate::memory::Memory};
 
 fn key(name: &str) -> ObjectKey {
@@ -70,7 +71,7 @@ fn pa67_a_paused_pool_is_left_alone() {
         memory.change::<IpPool>(&key("p"), &note(json!("")));
         let rests = plan(&memory, 0);
         assert!(rests.is_quiet(), "{rests}");
-        assert_eq!(rests.end, End::WaitFor("the end of the pool's pause".into()));
+        assert_eq!(waits_for(&rests), "IPPool has the cluster.x-k8s.io/paused annotation");
         memory.change::<IpPool>(&key("p"), &note(Value::Null));
         assert!(!plan(&memory, 0).is_quiet());
     }
@@ -278,7 +279,7 @@ fn a_pool_joins_its_cluster_and_waits_for_it() {
     let mut memory =
         world(json!({"namePrefix": "x", "clusterName": "c", "pools": [{"start": "10.0.0.1"}]}), &["a"]);
     assert_eq!(writes(&plan(&memory, 0)), ["patch IPPool n/p"]);
-    assert_eq!(plan(&memory, 0).end, End::WaitFor("Cluster c".into()));
+    assert_eq!(waits_for(&plan(&memory, 0)), "waiting for Cluster c");
     memory.put::<Cluster>(
         json!({"metadata": {"namespace": "n", "name": "c", "uid": "cu"}, "spec": {"paused": true}}),
     );

@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::plan::Plan;
 use capm3_api::ipam::IpPool;
-use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
+use capm3_engine::{ObjectKey, Outcome, Reader};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::ObjectMeta;
 

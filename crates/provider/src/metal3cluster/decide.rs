@@ -1,15 +1,17 @@
 //! What to do with a Metal3Cluster.
 
+use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
     v1beta2::{Initialization, Metal3Cluster},
     vocabulary::{annotation, condition, finalizer, reason},
 };
-use capm3_engine::{End, Plan};
+
+use capm3_domain::wait::{Pause, Wait};
 
 use super::Snapshot;
 use crate::{
-    conditions::{self, Severity, Stamp},
+    conditions::{self, Stamp},
     finalizers::{add_finalizer, remove_finalizer},
     patience::still_patient,
 };
@@ -40,24 +42,19 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
     if !is_deleting {
         new.status.failure_domains.clone_from(&new.spec.failure_domains);
         let Some(owner) = &snapshot.owner else {
-            return End::WaitFor("an owner reference to a Cluster".to_owned());
+            return End::WaitFor(Wait::OwnerClusterReference);
         };
         if snapshot.cluster.is_none() {
             return without_owner(new, owner, now);
         }
     }
-    let causes = pause_causes(new, snapshot.cluster.as_ref().is_some_and(|cluster| cluster.is_paused()));
+    let is_annotated = new.metadata.annotation(annotation::PAUSED).is_some();
+    let is_cluster_paused = snapshot.cluster.as_ref().is_some_and(|cluster| cluster.is_paused());
     let stamp = Stamp { now, generation: new.metadata.generation };
-    if !causes.is_empty() {
-        conditions::set(
-            &mut new.status.conditions,
-            stamp,
-            condition::PAUSED,
-            true,
-            reason::PAUSED,
-            causes.join(", "),
-        );
-        return End::WaitFor("the end of the pause".to_owned());
+    if let Some(pause) = Pause::of("Metal3Cluster", is_annotated, is_cluster_paused) {
+        let message = pause.to_string();
+        conditions::set(&mut new.status.conditions, stamp, condition::PAUSED, true, reason::PAUSED, message);
+        return End::WaitFor(Wait::Paused(pause));
     }
     if is_deleting {
         return delete(snapshot, new, now);
@@ -75,31 +72,22 @@ fn without_owner(new: &mut Metal3Cluster, owner: &str, now: &str) -> End {
         return End::After(rest);
     }
     let stamp = Stamp { now, generation: new.metadata.generation };
-    let message = format!("Cluster {owner}, which the owner reference names, is not there");
-    let (type_, status) = (condition::INFRASTRUCTURE_READY, &mut new.status);
-    conditions::set_legacy_false(
-        conditions::legacy(&mut status.deprecated),
-        now,
-        type_,
-        Severity::Error,
-        reason::LEGACY_INTERNAL_FAILURE,
-        message.clone(),
-    );
-    conditions::set(&mut status.conditions, stamp, type_, false, reason::OWNER_CLUSTER_NOT_FOUND, message);
+    let wait = Wait::OwnerCluster(owner.to_owned());
+    show(new, stamp, &wait);
     set_failure(new, Some("Unable to get owner cluster"));
     summarise(new, stamp);
-    End::WaitFor(format!("Cluster {owner}"))
+    End::WaitFor(wait)
 }
 
-fn pause_causes(object: &Metal3Cluster, cluster_paused: bool) -> Vec<&'static str> {
-    let mut causes = Vec::new();
-    if cluster_paused {
-        causes.push("Cluster spec.paused is set to true");
+/// Shows a wait in the conditions that the table of waits names for it.
+fn show(new: &mut Metal3Cluster, stamp: Stamp<'_>, wait: &Wait) {
+    let (Some(shown), status) = (wait.facts().shown, &mut new.status) else { return };
+    let message = wait.message().to_string();
+    if let Some((type_, reason, severity)) = shown.legacy {
+        let legacy = conditions::legacy(&mut status.deprecated);
+        conditions::set_legacy_false(legacy, stamp.now, type_, severity, reason, message.clone());
     }
-    if object.metadata.annotation(annotation::PAUSED).is_some() {
-        causes.push("Metal3Cluster has the cluster.x-k8s.io/paused annotation");
-    }
-    causes
+    conditions::set(&mut status.conditions, stamp, shown.condition, false, shown.reason, message);
 }
 
 fn judge_endpoint(new: &mut Metal3Cluster, stamp: Stamp<'_>) -> End {
@@ -120,19 +108,10 @@ fn judge_endpoint(new: &mut Metal3Cluster, stamp: Stamp<'_>) -> End {
         set_failure(new, None);
         return End::Done;
     }
-    let message =
-        format!("Invalid Metal3Cluster provided: missing fields from Spec: [{}]", missing.join(" "));
-    conditions::set_legacy_false(
-        conditions::legacy(&mut status.deprecated),
-        stamp.now,
-        type_,
-        Severity::Error,
-        reason::INVALID_CONFIGURATION,
-        message.clone(),
-    );
-    conditions::set(&mut status.conditions, stamp, type_, false, reason::INVALID_CONFIGURATION, message);
+    let wait = Wait::Endpoint(missing);
+    show(new, stamp, &wait);
     set_failure(new, Some("Invalid Metal3Cluster provided"));
-    End::WaitFor("a complete spec.controlPlaneEndpoint".to_owned())
+    End::WaitFor(wait)
 }
 
 /// What v1beta1 readers take for a failure; it goes when the cause is gone.
@@ -146,21 +125,17 @@ fn set_failure(new: &mut Metal3Cluster, message: Option<&str>) {
 /// Keeps the object until no Machine needs it.
 fn delete(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
     if snapshot.machines == 0 && !snapshot.is_proven_empty {
-        return End::WaitFor("proof that the Cluster has no Machines".to_owned());
+        return End::WaitFor(Wait::not_asked("every Machine of the Cluster"));
     }
     if snapshot.machines == 0 {
         remove_finalizer(&mut new.metadata, finalizer::CLUSTER);
         return End::Done;
     }
     let stamp = Stamp { now, generation: new.metadata.generation };
-    // The count is left out of the message: it would cost a write for each Machine that goes.
-    let message = "waiting for the Machines of the Cluster to be gone";
-    let (type_, why, status) = (condition::READY, reason::DELETING, &mut new.status);
-    let legacy = conditions::legacy(&mut status.deprecated);
-    conditions::set_legacy_false(legacy, now, type_, Severity::Info, why, message);
-    conditions::set(&mut status.conditions, stamp, type_, false, why, message);
-    conditions::set(&mut status.conditions, stamp, condition::PAUSED, false, reason::NOT_PAUSED, "");
-    End::WaitFor(format!("{} Machines to be gone", snapshot.machines))
+    let wait = Wait::MachinesOfCluster(snapshot.machines);
+    show(new, stamp, &wait);
+    conditions::set(&mut new.status.conditions, stamp, condition::PAUSED, false, reason::NOT_PAUSED, "");
+    End::WaitFor(wait)
 }
 
 fn summarise(new: &mut Metal3Cluster, stamp: Stamp<'_>) {

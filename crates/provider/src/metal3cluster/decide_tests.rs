@@ -7,6 +7,7 @@ use capm3_engine::Write;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::plan::waits_for;
 
 fn snapshot(metal3_cluster: Value, cluster: Option<Value>, machines: usize) -> Snapshot {
     let read = |v: Value| Arc::new(serde_json::from_value(v).unwrap());
@@ -88,7 +89,11 @@ fn cl2_a_missing_member_of_the_endpoint_is_named_and_the_failure_goes_with_its_c
     );
     assert!(said["message"].as_str().unwrap().contains("[ControlPlaneEndpoint.Port]"), "{said}");
     assert_eq!(patched(&plan, "/status/deprecated/v1beta1/failureReason"), "InvalidConfiguration");
-    assert_eq!(plan.end, End::WaitFor("a complete spec.controlPlaneEndpoint".into()), "not given up");
+    assert_eq!(
+        waits_for(&plan),
+        "Invalid Metal3Cluster provided: missing fields from Spec: [ControlPlaneEndpoint.Port]",
+        "not given up"
+    );
     let mut mended = applied(object, &plan);
     mended["spec"] = good()["spec"].clone();
     let plan = decide(&snapshot(mended.clone(), Some(json!({})), 0), "later");
@@ -136,7 +141,7 @@ fn an_owner_that_is_named_and_not_there_is_told_until_it_comes() {
     assert_eq!(patched(&early, "/status/conditions"), Value::Null, "it may come yet");
     assert_eq!(early.end, End::After(std::time::Duration::from_secs(3)));
     let told = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:01:00Z");
-    assert_eq!(told.end, End::WaitFor("Cluster c".into()));
+    assert_eq!(waits_for(&told), "Cluster c, which the owner reference names, is not there");
     let said = condition_of(&told, condition::INFRASTRUCTURE_READY);
     assert_eq!(
         (said["status"].as_str(), said["reason"].as_str()),
@@ -177,7 +182,7 @@ fn cl4_the_finalizer_comes_before_provisioned() {
 #[test]
 fn cl5_deletion_waits_for_machines_and_needs_no_cluster() {
     let waiting = decide(&snapshot(deleting(), None, 2), "t");
-    assert_eq!(waiting.end, End::WaitFor("2 Machines to be gone".into()));
+    assert_eq!(waits_for(&waiting), "waiting for 2 Machines to be gone");
     assert_eq!(condition_of(&waiting, "Ready")["reason"], "Deleting");
     let gone = decide(&snapshot(deleting(), None, 0), "t");
     assert_eq!(patched(&gone, "/metadata/finalizers"), json!([]));

@@ -7,13 +7,15 @@ mod observe;
 
 use std::sync::Arc;
 
+use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::{Cluster, Machine},
     v1beta2::Metal3Cluster,
     vocabulary::{finalizer, label},
 };
-use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Queue, Reader, drive};
+use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader, drive};
+
 pub use decide::decide;
 pub use observe::{Snapshot, observe};
 

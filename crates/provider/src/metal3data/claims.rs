@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use crate::plan::Plan;
 use capm3_api::{
     conditions::find,
     ipam::{IpAddress, IpClaim, IpClaimSpec},
@@ -13,7 +14,8 @@ use capm3_api::{
     vocabulary::{condition, finalizer, label},
 };
 use capm3_domain::render::{Address, PoolRef};
-use capm3_engine::{Object, Plan};
+use capm3_engine::Object;
+
 use kube::core::ObjectMeta;
 
 use super::Snapshot;

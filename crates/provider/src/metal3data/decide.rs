@@ -3,26 +3,28 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::Machine,
     reference::SecretRef,
     v1beta2::{Metal3Data, Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine},
-    vocabulary::{annotation, event, finalizer, reason},
+    vocabulary::{annotation, event, finalizer},
 };
-use capm3_domain::render::{
-    Address, Content, Inputs, Objects, PoolRef, Pools, Problem, RenderError, referenced_pools, secret_name,
+use capm3_domain::{
+    render::{Address, Content, Inputs, Objects, PoolRef, Pools, RenderError, referenced_pools, secret_name},
+    wait::{AddressWait, AddressWaits, DataError, Pause, Text, Wait},
 };
-use capm3_engine::{End, EventNote, Plan};
+use capm3_engine::EventNote;
 
 use super::{
     Snapshot,
     claim_state::{ClaimState, claim_state},
     claims::{AddressClaim, PoolClaim, ask},
     halves::{halves, wanted_spec},
-    pools::{Waiting, free_after},
+    pools::{capacity, wait_for_pool},
     secrets::{self, Secrets, Told},
-    status::{Standing, digests_before, tell_claim, tell_data},
+    status::{Standing, is_rendered_as, tell_claim, tell_data, was_rendered},
 };
 use crate::{
     finalizers::{add_finalizer, remove_finalizer},
@@ -41,49 +43,14 @@ struct Pass<'a> {
     secrets_missing: bool,
 }
 
-/// Why the look ends.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// Something must come first.
-    Wait {
-        /// In one word.
-        reason: &'static str,
-        /// For people.
-        what: String,
-    },
-    /// Something is wrong that only a change of its inputs can cure.
-    Fail {
-        /// In one word.
-        reason: &'static str,
-        /// For people.
-        message: String,
-        /// The same with all that helps who has only this line.
-        advice: String,
-    },
+/// A document that cannot be rendered.
+fn unrendered(data: &Metal3Data, error: RenderError) -> Wait {
+    let template = data.spec.template.as_ref().map(|t| t.name_str()).unwrap_or_default();
+    DataError::Render { template: template.to_owned(), error }.into()
 }
 
-impl Stop {
-    pub(super) fn wait(reason: &'static str, what: impl Into<String>) -> Self {
-        Self::Wait { reason, what: what.into() }
-    }
-
-    pub(super) fn fail(reason: &'static str, message: impl ToString) -> Self {
-        let message = message.to_string();
-        Self::Fail { reason, advice: message.clone(), message }
-    }
-
-    fn unrendered(data: &Metal3Data, error: &RenderError) -> Self {
-        let reason = match error.problem {
-            Problem::OutOfBounds => reason::IP_ALLOCATION_FAILED,
-            _ => reason::RENDER_FAILED,
-        };
-        let template = data.spec.template.as_ref().map(|t| t.name_str()).unwrap_or_default();
-        let advice = error.advice(template);
-        Self::Fail { reason, message: error.to_string(), advice }
-    }
-}
-
-pub(super) type Step<T = ()> = Result<T, Stop>;
+/// A step passes, or ends the pass with what it waits for.
+pub(super) type Step<T = ()> = Result<T, Wait>;
 
 /// Decides; `now` is written where something changes.
 pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
@@ -92,11 +59,11 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
     if pass.new.metadata.is_deleting() {
         return pass.delete(now);
     }
-    if let Some(what) = pass.is_paused() {
-        return Plan::wait_for(what);
+    if let Some(pause) = pass.pause() {
+        return Plan::wait_for(Wait::Paused(pause));
     }
     if pass.is_given_up() {
-        return Plan::wait_for("the template's controller to delete this data with its claim");
+        return Plan::wait_for(Wait::AbandonedData);
     }
     let outcome = pass.render();
     pass.finish(outcome, now)
@@ -111,15 +78,14 @@ impl Pass<'_> {
         plan.append(std::mem::take(&mut self.others));
         let (standing, end) = match &outcome {
             Ok(told) => (Standing::rendered(told), End::Done),
-            Err(stop @ Stop::Wait { what, .. }) => {
-                // What comes within a moment is not worth a word.
-                if let Some(rest) = still_patient(&old.metadata, None, now) {
+            Err(wait) => {
+                // What comes within a moment is not worth a write.
+                if let Some(rest) = still_patient(&old.metadata, None, now)
+                    && !matches!(wait, Wait::DataError(_))
+                {
                     return plan.ending(End::After(rest));
                 }
-                (Standing::stopped(stop), End::WaitFor(what.clone()))
-            }
-            Err(stop @ Stop::Fail { message, .. }) => {
-                (Standing::stopped(stop), End::WaitFor(message.clone()))
+                (Standing::waiting(wait), End::WaitFor(wait.clone()))
             }
         };
         // The own status is written last: until it is, the next look says and records the same again.
@@ -131,16 +97,15 @@ impl Pass<'_> {
         plan.ending(end)
     }
 
-    fn is_paused(&self) -> Option<String> {
+    fn pause(&self) -> Option<Pause> {
         let cluster = self.snapshot.cluster.as_deref().is_some_and(|cluster| cluster.is_paused());
-        let paused = cluster || self.new.metadata.annotation(annotation::PAUSED).is_some();
-        paused.then(|| "the end of the pause".to_owned())
+        Pause::of("Metal3Data", self.new.metadata.annotation(annotation::PAUSED).is_some(), cluster)
     }
 
     /// Renders what is missing; answers what is there then.
     fn render(&mut self) -> Step<Told> {
         if self.snapshot.cluster.is_none() {
-            return Err(Stop::wait(reason::WAITING_FOR_CLUSTER, "the Cluster that the label names"));
+            return Err(Wait::DataCluster);
         }
         let (template, machine) = resolve(self.snapshot)?;
         let spec = wanted_spec(template, Some(machine));
@@ -155,23 +120,24 @@ impl Pass<'_> {
             return Ok(secrets.compare(anew.map(|found| found.documents(&spec, &self.new))));
         }
         let Some(found) = self.inputs(&spec, machine)? else { return Ok(secrets.told()) };
-        let documents = found.documents(&spec, &self.new).map_err(|e| Stop::unrendered(&self.new, &e))?;
-        let before = digests_before(&self.snapshot.data).map(str::to_owned);
+        let documents = found.documents(&spec, &self.new).map_err(|e| unrendered(&self.new, e))?;
+        let made_before = was_rendered(&self.snapshot.data);
+        let mut created = Vec::new();
         for content in secrets.missing.clone() {
             let made = secrets::create(content, &documents, &self.new, machine, found.owner);
-            let changed =
-                before.as_ref().is_some_and(|before| secrets.differs(before, content, &made.digest()));
-            if changed {
-                let words = format!(
-                    "Secret {} was made anew and differs from the one before; the node runs with the older text",
-                    made.name
-                );
-                self.others.event(EventNote::warning(&self.new, event::RENDER_DIFFERS, words));
-            }
             secrets.add(content, made.digest());
             self.others.create_value(made.kind(), made.key(), made.to_object());
+            created.push(made.name);
         }
-        Ok(secrets.told())
+        let told = secrets.told();
+        if made_before && !is_rendered_as(&self.snapshot.data, &told) {
+            let words = format!(
+                "Secret {} is created again and differs from the one before; the node runs with the older text",
+                created.join(" and ")
+            );
+            self.others.event(EventNote::warning(&self.new, event::RENDER_DIFFERS, words));
+        }
+        Ok(told)
     }
 
     /// Everything that rendering needs; claims that are not there yet are made. None when nothing is to be rendered.
@@ -187,15 +153,10 @@ impl Pass<'_> {
         if halves(spec).is_empty() {
             return Ok(None);
         }
-        let owner = snapshot.machine.as_deref().ok_or_else(|| {
-            Stop::wait(reason::WAITING_FOR_MACHINE, "the Machine that owns the Metal3Machine")
-        })?;
-        let host = snapshot
-            .host
-            .as_deref()
-            .ok_or_else(|| Stop::wait(reason::WAITING_FOR_HOST, "BareMetalHost of the Metal3Machine"))?;
+        let owner = snapshot.machine.as_deref().ok_or(Wait::OwnerOfData)?;
+        let host = snapshot.host.as_deref().ok_or(Wait::HostOfData)?;
         let objects = Objects { metal3_machine: Some(machine), machine: Some(owner), host: Some(host) };
-        let pools = referenced_pools(spec, objects).map_err(|e| Stop::unrendered(&snapshot.data, &e))?;
+        let pools = referenced_pools(spec, objects).map_err(|e| unrendered(&snapshot.data, e))?;
         let addresses = self.addresses(&pools)?;
         Ok(Some(Found { owner, objects, addresses }))
     }
@@ -226,57 +187,57 @@ impl Pass<'_> {
     fn addresses(&mut self, pools: &Pools) -> Step<BTreeMap<String, Address>> {
         let snapshot = self.snapshot;
         let mut addresses = BTreeMap::new();
-        let mut waiting = Waiting::default();
+        let mut waiting = AddressWaits::default();
         let mut refused = None;
         for (name, pool) in pools {
             match snapshot.ip_claims.iter().find(|c| c.claim.is_on(pool)) {
                 None => self.ask(pool, &mut waiting),
                 Some(claim) => match (claim.claim.problem(), &claim.address) {
                     (Some(problem), _) => {
-                        let count = free_after(&problem, snapshot, name);
-                        let count = count.map(|count| format!(" ({count})")).unwrap_or_default();
-                        refused.get_or_insert(format!("IP Allocation for {name} failed : {problem}{count}"));
+                        let (pool, report) = (name.clone(), Text::from(problem));
+                        let capacity = capacity(snapshot, name);
+                        refused.get_or_insert(DataError::Address { pool, report, capacity });
                     }
                     (None, Some(address)) => {
                         addresses.insert(name.clone(), address.clone());
                     }
-                    (None, None) => waiting.add_pool(snapshot, pool),
+                    (None, None) => waiting.0.push(wait_for_pool(snapshot, pool)),
                 },
             }
         }
-        match (refused, waiting.what()) {
-            (Some(message), _) => Err(Stop::fail(reason::IP_ALLOCATION_FAILED, message)),
-            (None, Some(what)) => Err(Stop::wait(reason::WAITING_FOR_IP_ADDRESS, what)),
-            (None, None) => Ok(addresses),
+        match refused {
+            Some(error) => Err(error.into()),
+            None if waiting.0.is_empty() => Ok(addresses),
+            None => Err(Wait::Addresses(waiting)),
         }
     }
 
     /// Makes the claim on a pool, unless a claim of that name is still there.
-    fn ask(&mut self, pool: &PoolRef, waiting: &mut Waiting) {
+    fn ask(&mut self, pool: &PoolRef, waiting: &mut AddressWaits) {
         let Some(namesake) = self.snapshot.namesakes.get(&self.snapshot.claim_name(pool)) else {
             ask(&mut self.others, self.snapshot, pool);
-            return waiting.add_pool(self.snapshot, pool);
+            return waiting.0.push(wait_for_pool(self.snapshot, pool));
         };
         if namesake.is_of_predecessor(&self.new) && namesake.metadata().is_deleting() {
             // Its data had our name, so it is gone: nobody else will take this finalizer off.
             namesake.let_go(&mut self.others);
         }
-        let (kind, name) = (namesake.kind(), namesake.metadata().name_str());
-        waiting.add(format!("{kind} {name}, which is not of this data, to be gone"));
+        let (kind, claim) = (namesake.kind().to_string(), namesake.metadata().name_str().to_owned());
+        waiting.0.push(AddressWait::OtherClaim { kind, claim });
     }
 
     /// Waits for the claim to go, gives every address back, lets go. Needs no template.
     fn delete(mut self, now: &str) -> Plan {
-        if let Some(what) = self.is_paused() {
-            return Plan::wait_for(what);
+        if let Some(pause) = self.pause() {
+            return Plan::wait_for(Wait::Paused(pause));
         }
         match claim_state(&self.snapshot.data, self.snapshot.claim.as_deref(), self.snapshot.claim_is_gone) {
             ClaimState::Gone => {}
             ClaimState::Unknown => return Plan::done().ending(End::After(PROVE_AGAIN)),
             ClaimState::Held => {
                 let claim = self.snapshot.claim.as_ref().map(|claim| claim.metadata.name_str());
-                let what = format!("Metal3DataClaim {} to be gone", claim.unwrap_or_default());
-                return self.stay(Plan::done(), what, now);
+                let wait = Wait::ClaimOfDeletedData(claim.unwrap_or_default().to_owned());
+                return self.stay(Plan::done(), wait, now);
             }
         }
         let mut plan = Plan::done();
@@ -284,14 +245,13 @@ impl Pass<'_> {
         for PoolClaim { claim, .. } in &self.snapshot.ip_claims {
             if self.is_released_by_pool(claim) {
                 claim.delete(&mut plan);
-                held_by_pools.push(claim.metadata().name_str());
+                held_by_pools.push(claim.metadata().name_str().to_owned());
             } else {
                 claim.release(&mut plan, &self.snapshot.gone_pools);
             }
         }
         if !held_by_pools.is_empty() {
-            let what = format!("the address of IPClaim {} to be given back", held_by_pools.join(", "));
-            return self.stay(plan, what, now);
+            return self.stay(plan, Wait::AddressesOfDeletedData(held_by_pools), now);
         }
         remove_finalizer(&mut self.new.metadata, finalizer::DATA);
         // The claim is gone, so nobody else will take its finalizer off.
@@ -301,15 +261,15 @@ impl Pass<'_> {
     }
 
     /// Waits on the way out, and says so if that lasts.
-    fn stay(mut self, mut plan: Plan, what: String, now: &str) -> Plan {
+    fn stay(mut self, mut plan: Plan, wait: Wait, now: &str) -> Plan {
         let old = self.snapshot.data.as_ref();
         if let Some(rest) = still_patient(&old.metadata, None, now) {
             return plan.ending(End::After(rest));
         }
-        let standing = Standing::stopped(&Stop::wait(reason::DELETING, &what));
+        let standing = Standing::waiting(&wait);
         tell_data(&mut plan, old, &mut self.new, &standing, false, now);
         plan.update_status(old, &self.new);
-        plan.ending(End::WaitFor(what))
+        plan.ending(End::WaitFor(wait))
     }
 
     /// Whether the built-in address manager takes our finalizer off the claim together with its own. It sees on this data
@@ -362,24 +322,18 @@ impl Found<'_> {
 fn resolve(snapshot: &Snapshot) -> Step<(&Metal3DataTemplate, &Metal3Machine)> {
     let name = snapshot.data.spec.template.as_ref().map(|t| t.name_str()).unwrap_or_default();
     let template = snapshot.template.as_deref();
-    let template = template
-        .ok_or_else(|| Stop::wait(reason::WAITING_FOR_TEMPLATE, format!("Metal3DataTemplate {name}")))?;
+    let template = template.ok_or_else(|| Wait::TemplateOfData(name.to_owned()))?;
     if snapshot.claim.is_none() {
-        return Err(Stop::wait(reason::WAITING_FOR_CLAIM, "the Metal3DataClaim"));
+        return Err(Wait::ClaimOfData);
     }
-    let machine = snapshot
-        .metal3_machine
-        .as_deref()
-        .ok_or_else(|| Stop::wait(reason::WAITING_FOR_MACHINE, "the Metal3Machine that owns the claim"))?;
+    let machine = snapshot.metal3_machine.as_deref().ok_or(Wait::MachineOfData)?;
     let asked = machine.spec.data_template.as_ref().map(|t| t.name_str()).unwrap_or_default();
     if asked != name {
-        return Err(Stop::fail(
-            reason::RENDER_FAILED,
-            format!(
-                "metal3Machine associated with Metal3DataTemplate is not found: Metal3Machine {} asks for template {asked:?}, not {name:?}",
-                machine.metadata.name_str()
-            ),
-        ));
+        return Err(Wait::from(DataError::OtherTemplate {
+            machine: machine.metadata.name_str().to_owned(),
+            asked: asked.to_owned(),
+            template: name.to_owned(),
+        }));
     }
     Ok((template, machine))
 }

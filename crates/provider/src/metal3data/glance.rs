@@ -1,11 +1,15 @@
-//! A look at data that acts on nothing, for people to read.
+//! What the controller of a data object would decide now, for people to read. Nothing is written.
 
-use capm3_engine::{End, ObjectKey, Reader};
+use capm3_domain::wait::Wait;
+use capm3_engine::{ObjectKey, Reader};
 
 use super::{decide, observe};
+use crate::plan::End;
 
-/// What the data waits for, as its controller says it; `None` if it is not there or does not wait.
-pub fn waits_for(reader: &impl Reader, key: &ObjectKey) -> Option<String> {
-    let End::WaitFor(what) = decide(&observe(reader, key)?, "").end else { return None };
-    Some(what)
+/// What the data waits for; `None` if it is not there or does not wait.
+pub fn waits_for(reader: &impl Reader, key: &ObjectKey) -> Option<Wait> {
+    match decide(&observe(reader, key)?, "").end {
+        End::WaitFor(wait) | End::Retry(wait, _) => Some(wait),
+        End::Done | End::Again | End::After(_) => None,
+    }
 }

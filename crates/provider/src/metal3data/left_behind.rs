@@ -1,12 +1,14 @@
 //! What a Metal3Data leaves behind when its finalizer was taken off by hand: its address claims, which are deleted with
 //! their owner and would wait for it for ever.
 
+use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt,
     v1beta2::{Metal3Data, Metal3DataClaim},
     vocabulary::finalizer,
 };
-use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
+use capm3_engine::{ObjectKey, Outcome, Reader};
+
 use kube::core::ObjectMeta;
 
 use super::claims::AddressClaim;

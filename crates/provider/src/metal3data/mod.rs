@@ -19,8 +19,10 @@ mod watch;
 
 use std::sync::Arc;
 
+use crate::plan::Plan;
 use capm3_api::v1beta2::Metal3Data;
-use capm3_engine::{Controller, ObjectKey, Outcome, Plan, Queue, Reader, drive};
+use capm3_engine::{Controller, ObjectKey, Outcome, Queue, Reader, drive};
+
 pub(crate) use claim_state::{ClaimState, claim_state};
 pub use claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3};
 pub use decide::decide;

@@ -1,62 +1,40 @@
-//! What a data object waits for of its pools, in words.
+//! What a data object waits for of its pools.
 
 use capm3_api::metadata::MetadataExt;
 use capm3_domain::{
-    address::{AddressBook, AddressError},
+    address::AddressBook,
     render::PoolRef,
+    wait::{AddressWait, FreeAddresses},
 };
 
 use super::Snapshot;
 
-/// Pools that have not answered yet.
-#[derive(Debug, Default)]
-pub(super) struct Waiting {
-    parts: Vec<String>,
-    counts: Vec<String>,
+/// A pool that was asked. One that does not exist is said to be missing.
+pub(super) fn wait_for_pool(snapshot: &Snapshot, pool: &PoolRef) -> AddressWait {
+    let (kind, name) = (pool.kind.to_string(), pool.name.clone());
+    if pool.is_metal3() && !snapshot.pools.contains_key(&name) {
+        return AddressWait::MissingPool { kind, pool: name };
+    }
+    let free = free(snapshot, &name);
+    AddressWait::Pool { kind, pool: name, free }
 }
 
-impl Waiting {
-    /// A pool that was asked. One that does not exist is said to be missing.
-    pub(super) fn add_pool(&mut self, snapshot: &Snapshot, pool: &PoolRef) {
-        let named = format!("{} {}", pool.kind, pool.name);
-        if pool.is_metal3() && !snapshot.pools.contains_key(&pool.name) {
-            return self.add(format!("an address of {named}, which does not exist"));
-        }
-        self.counts.extend(free(snapshot, &pool.name).map(|count| format!("{}: {count}", pool.name)));
-        self.add(format!("an address of {named}"));
-    }
-
-    pub(super) fn add(&mut self, part: String) {
-        self.parts.push(part);
-    }
-
-    /// The whole, counts at the end; none when nothing is waited for.
-    pub(super) fn what(&self) -> Option<String> {
-        let counts =
-            if self.counts.is_empty() { String::new() } else { format!(" ({})", self.counts.join("; ")) };
-        (!self.parts.is_empty()).then(|| format!("{}{counts}", self.parts.join(", ")))
-    }
-}
-
-/// How many addresses of an IPPool are free, in words.
-pub(super) fn free(snapshot: &Snapshot, pool: &str) -> Option<String> {
-    let pool = snapshot.pools.get(pool).filter(|pool| !pool.metadata.is_deleting())?;
-    let mut book = AddressBook::new(&pool.spec);
+/// How many addresses of an IPPool are free, as its status tells it.
+fn free(snapshot: &Snapshot, pool: &str) -> Option<FreeAddresses> {
+    let mut book = book(snapshot, pool)?;
+    let pool = snapshot.pools.get(pool)?;
     for address in pool.status.indexes.values().filter_map(|address| address.parse().ok()) {
         book.record(address, None);
     }
-    Some(count(book.free(), book.capacity()))
+    Some(FreeAddresses { free: book.free(), capacity: book.capacity() })
 }
 
-/// The same for one that has just refused a claim: its status may not tell yet of those who were served before.
-pub(super) fn free_after(problem: &str, snapshot: &Snapshot, pool: &str) -> Option<String> {
-    if problem != (AddressError::Exhausted { requested: false }).to_string() {
-        return free(snapshot, pool);
-    }
+/// How many addresses an IPPool has.
+pub(super) fn capacity(snapshot: &Snapshot, pool: &str) -> Option<u128> {
+    book(snapshot, pool).map(|book| book.capacity())
+}
+
+fn book(snapshot: &Snapshot, pool: &str) -> Option<AddressBook> {
     let pool = snapshot.pools.get(pool).filter(|pool| !pool.metadata.is_deleting())?;
-    Some(count(0, AddressBook::new(&pool.spec).capacity()))
-}
-
-fn count(free: u128, capacity: u128) -> String {
-    format!("{free} of {capacity} addresses are free")
+    Some(AddressBook::new(&pool.spec))
 }

@@ -7,15 +7,18 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{Machine, SecretMetadata},
     v1beta2::{Metal3Data, Metal3DataTemplateSpec, Metal3Machine},
-    vocabulary::{annotation, reason},
+    vocabulary::annotation,
 };
-use capm3_domain::render::{Content, Inputs, RenderError, RenderedSecret, inputs_digest};
+use capm3_domain::{
+    render::{Content, Inputs, RenderError, RenderedSecret, inputs_digest},
+    wait::{DataError, Wait},
+};
 use capm3_engine::{ObjectKey, ResourceKind};
 use serde_json::Value;
 
 use super::{
     Snapshot,
-    decide::{Step, Stop},
+    decide::Step,
     halves::{halves, render},
 };
 
@@ -73,13 +76,10 @@ impl Secrets {
             };
             let name = secret.metadata.name_str();
             if secret.metadata.is_deleting() {
-                let what = format!("the old Secret {name} to be gone");
-                return Err(Stop::wait(reason::WAITING_FOR_SECRET, what));
+                return Err(Wait::OldSecret(name.to_owned()));
             }
             if !secret.metadata.is_owned_by_uid(uid) {
-                let message =
-                    format!("Secret {name} belongs to somebody else and is not touched; delete or rename it");
-                return Err(Stop::fail(reason::SECRET_NOT_OURS, message));
+                return Err(DataError::ForeignSecret(name.to_owned()).into());
             }
             found.digests.extend(digest_of(secret).map(|digest| (content.key(), digest)));
         }
@@ -111,11 +111,6 @@ impl Secrets {
         let message =
             format!("{}; {} rendered today would differ", self.told().message, differing.join(" and "));
         Told { message, differs: true }
-    }
-
-    /// Whether an earlier message told another digest of that document.
-    pub(super) fn differs(&self, before: &str, content: Content, digest: &str) -> bool {
-        before.contains(&format!("{} ", content.key())) && !before.contains(&word(content.key(), digest))
     }
 }
 

@@ -1,14 +1,16 @@
 //! What a Metal3Data and its claim say about how far they are: `ready`, `errorMessage`, the condition `Ready`, events.
 
+use crate::plan::Plan;
 use capm3_api::{
     conditions::{Condition, find},
     metadata::MetadataExt,
     v1beta2::{Metal3Data, Metal3DataClaim},
     vocabulary::{condition, event, reason},
 };
-use capm3_engine::{EventNote, Plan};
+use capm3_domain::wait::Wait;
+use capm3_engine::EventNote;
 
-use super::{decide::Stop, secrets::Told};
+use super::secrets::Told;
 use crate::conditions::{Stamp, set};
 
 /// Longest text that the schema allows in `status.errorMessage`.
@@ -43,11 +45,13 @@ impl Standing {
         }
     }
 
-    pub(super) fn stopped(stop: &Stop) -> Self {
-        let (reason, message, advice, is_failure) = match stop {
-            Stop::Wait { reason, what } => (*reason, format!("waiting for {what}"), String::new(), false),
-            Stop::Fail { reason, message, advice } => (*reason, message.clone(), advice.clone(), true),
+    pub(super) fn waiting(wait: &Wait) -> Self {
+        let reason = wait.facts().shown.map_or(reason::NOT_READY, |shown| shown.reason);
+        let (advice, is_failure) = match wait {
+            Wait::DataError(error) => (error.advice().to_string(), true),
+            _ => (String::new(), false),
         };
+        let message = wait.message().to_string();
         Self { ready: false, reason, message, advice, is_failure, differs: false }
     }
 }
@@ -110,14 +114,11 @@ fn note(plan: &mut Plan, standing: &Standing, event: impl Fn(&'static str, &str)
     }
 }
 
-/// Sets `Ready`. A number in brackets at the end of the message, such as a count, is no reason to write.
+/// Sets `Ready`; answers whether it says anything new.
 fn put(conditions: &mut Vec<Condition>, stamp: Stamp<'_>, standing: &Standing) -> bool {
     let status = if standing.ready { "True" } else { "False" };
-    let says = |c: &Condition| {
-        c.status == status
-            && c.reason == standing.reason
-            && without_count(&c.message) == without_count(&standing.message)
-    };
+    let says =
+        |c: &Condition| c.status == status && c.reason == standing.reason && c.message == standing.message;
     if find(conditions, condition::READY).is_some_and(says) {
         return false;
     }
@@ -125,16 +126,16 @@ fn put(conditions: &mut Vec<Condition>, stamp: Stamp<'_>, standing: &Standing) -
     true
 }
 
-fn without_count(message: &str) -> &str {
-    message.rsplit_once(" (").map_or(message, |(text, _)| text)
-}
-
 fn shortened(message: &str) -> String {
     message.chars().take(LONGEST_MESSAGE).collect()
 }
 
-/// What the data's condition says of the documents that were rendered before.
-pub(super) fn digests_before(data: &Metal3Data) -> Option<&str> {
-    let ready = find(&data.status.conditions, condition::READY)?;
-    (ready.reason == reason::RENDERED).then_some(ready.message.as_str())
+/// Whether every document was rendered before.
+pub(super) fn was_rendered(data: &Metal3Data) -> bool {
+    find(&data.status.conditions, condition::READY).is_some_and(|ready| ready.reason == reason::RENDERED)
+}
+
+/// Whether the condition shows these documents.
+pub(super) fn is_rendered_as(data: &Metal3Data, told: &Told) -> bool {
+    find(&data.status.conditions, condition::READY).is_some_and(|ready| ready.message == told.message)
 }

@@ -1,5 +1,6 @@
 //! One claim: give it data, or take its data back.
 
+use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt,
     reference::ObjectRef,
@@ -7,7 +8,8 @@ use capm3_api::{
     vocabulary::{annotation, condition, event, finalizer, label, reason},
 };
 use capm3_domain::index::Index;
-use capm3_engine::{EventNote, Object, Plan};
+use capm3_engine::{EventNote, Object};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 

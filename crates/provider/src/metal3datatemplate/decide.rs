@@ -1,11 +1,13 @@
 //! What to do with a Metal3DataTemplate and its claims, all in one pass.
 
+use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
     v1beta2::{Metal3DataClaim, Metal3DataTemplate},
     vocabulary::{annotation, finalizer},
 };
-use capm3_engine::{End, Plan};
+
+use capm3_domain::wait::{Pause, Wait};
 
 use super::{
     Snapshot,
@@ -31,8 +33,9 @@ pub fn decide_in_parts<'a>(snapshot: &'a Snapshot, now: &'a str) -> impl Iterato
 impl Pass for Snapshot {
     fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
         let template = self.template.as_ref();
-        if template.metadata.annotation(annotation::PAUSED).is_some() {
-            return Batch { tail: Plan::wait_for("the end of the template's pause"), ..Batch::default() };
+        let is_paused = template.metadata.annotation(annotation::PAUSED).is_some();
+        if let Some(pause) = Pause::of("Metal3DataTemplate", is_paused, false) {
+            return Batch { tail: Plan::wait_for(Wait::Paused(pause)), ..Batch::default() };
         }
         let mut held = template.clone();
         if !template.metadata.is_deleting() {
@@ -85,7 +88,7 @@ fn finish(
     let mut new = held.clone();
     let deleting = held.metadata.is_deleting();
     if snapshot.seems_empty() && !snapshot.is_proven_empty {
-        return End::WaitFor("proof that the template has neither claims nor data".to_owned());
+        return End::WaitFor(Wait::not_asked("every claim and all data of the template"));
     }
     if snapshot.seems_empty() {
         remove_finalizer(&mut new.metadata, finalizer::DATA_TEMPLATE);
@@ -101,9 +104,8 @@ fn finish(
             tail.update_status(held, &new);
         }
     }
-    let paused = allotment.is_paused.then_some("the end of the pause of a Cluster or claim");
-    let waits_for = paused.or(deleting.then_some("the claims and the data of the template to be gone"));
-    end(due, waits_for.map(str::to_owned))
+    let paused = Pause::of("Metal3DataClaim", false, allotment.is_paused).map(Wait::Paused);
+    end(due, paused.or(deleting.then_some(Wait::ClaimsOfTemplate)))
 }
 
 #[cfg(test)]

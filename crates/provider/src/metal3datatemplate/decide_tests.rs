@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 
+use crate::plan::End;
 use capm3_api::{
     neighbours::Cluster,
     v1beta2::{self, Metal3Data},
 };
-use capm3_engine::{End, ObjectKey};
+use capm3_engine::ObjectKey;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

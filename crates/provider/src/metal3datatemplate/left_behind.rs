@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::Cluster,
     v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate},
     vocabulary::finalizer,
 };
-use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
+use capm3_engine::{ObjectKey, Outcome, Reader};
 
 use super::{
     claim,

@@ -1,7 +1,9 @@
 //! Templates that count together, and data that no range can serve.
 
+use crate::plan::End;
 use capm3_api::v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate};
-use capm3_engine::{End, ObjectKey};
+use capm3_engine::ObjectKey;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

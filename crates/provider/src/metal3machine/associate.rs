@@ -1,5 +1,6 @@
 //! The host of a machine: choose it, claim it, give it image and data, keep it in line.
 
+use crate::plan::End;
 use capm3_api::{
     conditions::is_true,
     metadata::MetadataExt,
@@ -16,8 +17,9 @@ use capm3_domain::{
     pause::unpause,
     provider_id,
     release::ReleaseStep,
+    wait::{Text, Wait},
 };
-use capm3_engine::{End, EventNote, Object, ResourceKind, Write};
+use capm3_engine::{EventNote, Object, ObjectKey, ResourceKind, Write};
 
 use super::{
     Snapshot, Stage, data,
@@ -43,11 +45,11 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
         return match known_host(&pass.snapshot.metal3_machine) {
             Ok(Some(name)) => Err(missing(pass, Some(&name))),
             Ok(None) => Err(match former_host(pass.snapshot) {
-                Some(message) => hold(pass, message),
+                Some(wait) => hold(pass, wait),
                 None => claim_a_host(pass, machine),
             }),
             // Taking another host would leave the recorded one behind.
-            Err(error) => Err(hold(pass, error.to_string())),
+            Err(error) => Err(hold(pass, Wait::HostRecord(error))),
         };
     };
     match pass.snapshot.ownership(&host) {
@@ -65,23 +67,14 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
 
 /// Why a machine without a record of a host takes none: signs that it had one, which a backup older than the record has
 /// lost, or that an earlier machine of this name had one.
-fn former_host(snapshot: &Snapshot) -> Option<String> {
-    let namespace = snapshot.metal3_machine.metadata.namespace_str();
+fn former_host(snapshot: &Snapshot) -> Option<Wait> {
     if let Some(host) = snapshot.held.first() {
-        let name = host.metadata.name_str();
-        return Some(format!(
-            "host {name} names this machine and is in use, but this machine has no record of it; the host is left as it \
-             is. To keep it, set annotation metal3.io/BareMetalHost of this Metal3Machine to {namespace}/{name}; to \
-             release it, delete the Machine"
-        ));
+        let ObjectKey { namespace, name } = host.key();
+        return Some(Wait::UnrecordedHost { namespace, host: name });
     }
     // A claim is made after the record.
     let claim = snapshot.claim.as_deref().filter(|_| !snapshot.claim_is_of_former_machine)?;
-    Some(format!(
-        "Metal3DataClaim {} shows that this machine had a host, but no host names the machine; the machine waits for its \
-         host. To take another host, delete the Machine",
-        claim.metadata.name_str()
-    ))
+    Some(Wait::LostHost { claim: claim.metadata.name_str().to_owned() })
 }
 
 fn record_host(pass: &mut Pass<'_>, host: &BareMetalHost) {
@@ -108,7 +101,7 @@ pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     let Some(host) = pass.snapshot.host.clone() else {
         return match known_host(&pass.snapshot.metal3_machine) {
             Ok(name) => Err(missing(pass, name.as_deref())),
-            Err(error) => Err(hold(pass, error.to_string())),
+            Err(error) => Err(hold(pass, Wait::HostRecord(error))),
         };
     };
     match pass.snapshot.ownership(&host) {
@@ -132,12 +125,12 @@ pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
 /// A host in other hands is left alone, which is said on the machine and on the host. What its operator does to it is
 /// told all the same.
 fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consumer) -> End {
-    if let Some((reason, message)) = leaving(host) {
-        host_lost(pass, reason, message);
+    if let Some(wait) = leaving(host) {
+        host_lost(pass, wait);
     }
-    let name = host.metadata.name_str();
-    let message = format!("host {name} is consumed by {consumer}; it is never taken away");
-    if pass.status().said_of_host() != message {
+    let name = host.metadata.name_str().to_owned();
+    let wait = Wait::HostConsumed { host: name, consumer: Box::new(consumer.clone()) };
+    if pass.status().is_new_of_host(&wait) {
         let (namespace, machine) = (pass.namespace(), pass.new.metadata.name_str());
         let said = format!(
             "Metal3Machine {namespace}/{machine} knows this host as its own, but it is consumed by {consumer}; \
@@ -145,7 +138,7 @@ fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consu
         );
         pass.with_status.push(EventNote::warning(host, event::HOST_DISPUTED, said));
     }
-    hold(pass, message)
+    hold(pass, wait)
 }
 
 /// Claims the recorded host again, if it could be taken at all or what is on it is this machine's: whoever took the
@@ -158,11 +151,8 @@ fn claim_recorded(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) 
     let request = HostRequest::new(&pass.snapshot.metal3_machine, machine, reuse);
     match host::judge(&request, host) {
         Standing::Rejected(rejection) => {
-            let name = host.metadata.name_str();
-            hold(
-                pass,
-                format!("host {name}, which this machine has recorded, cannot be claimed: {rejection}"),
-            )
+            let host = host.metadata.name_str().to_owned();
+            hold(pass, Wait::RecordedHost { host, rejection: Box::new(rejection) })
         }
         _ => write_claim(pass, host, machine),
     }
@@ -186,15 +176,10 @@ pub(super) fn release_surplus(pass: &mut Pass<'_>) {
 }
 
 fn missing(pass: &mut Pass<'_>, name: Option<&str>) -> End {
-    let message = match name {
-        Some(name) => format!("BareMetalHost {name} of this machine is not there"),
-        None => "the BareMetalHost of this machine is not known: no host names the machine, and neither annotation \
-                 metal3.io/BareMetalHost nor spec.providerID names a host"
-            .to_owned(),
-    };
+    let wait = Wait::HostMissing(name.map(str::to_owned));
     let reason = if pass.is_provisioned() { reason::UPDATE_ERROR } else { reason::CREATE_ERROR };
-    pass.status().meta_data_fails(reason, &message);
-    host_lost(pass, reason::HOST_MISSING, message)
+    pass.status().meta_data_fails(reason, &wait);
+    host_lost(pass, wait)
 }
 
 /// A pause takes the condition back by which the machine knows that it has its host. If the record is lost meanwhile, the
@@ -239,7 +224,7 @@ fn unseen_machine_set(snapshot: &Snapshot, machine: &Machine) -> Option<Question
 
 fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     if let Some(question) = unseen_machine_set(pass.snapshot, machine)
-        && let Err(end) = pass.prove(question, |status, why| status.host_failed(why))
+        && let Err(end) = pass.prove(question, |status, wait| status.host_failed(wait))
     {
         return end;
     }
@@ -254,9 +239,9 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     };
     let chosen = match &choice.outcome {
         HostOutcome::Chosen(chosen) => chosen,
-        HostOutcome::None => return none_available(pass, &choice),
-        HostOutcome::Wait(booked) => return wait_for_booked(pass, booked),
-        HostOutcome::Err(error) => return hold(pass, error.to_string()),
+        HostOutcome::None => return pass.wait(Wait::NoHost(choice.counts())),
+        HostOutcome::Wait(reserved) => return pass.wait(Wait::ReservedHost(reserved.clone())),
+        HostOutcome::Err(error) => return hold(pass, Wait::HostSelector(error.clone())),
     };
     let name = chosen.host.as_str();
     let host = pass.snapshot.candidates.iter().find(|h| h.metadata.name_str() == name).cloned();
@@ -275,28 +260,12 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     write_claim(pass, &host, machine)
 }
 
-fn none_available(pass: &mut Pass<'_>, choice: &HostChoice) -> End {
-    let message = format!("no host is available: {}", choice.counts());
-    pass.status().no_host(&message);
-    End::WaitFor(message)
-}
-
-/// The states are left out of the condition: they would cost a write for each step of the operator.
-fn wait_for_booked(pass: &mut Pass<'_>, booked: &[(String, String)]) -> End {
-    let listed =
-        |words: Vec<String>| format!("waiting for a host reserved for this owner: {}", words.join(", "));
-    let names = listed(booked.iter().map(|(host, _)| host.clone()).collect());
-    pass.status().host_failed(&names);
-    End::WaitFor(listed(booked.iter().map(|(host, state)| format!("{host} ({})", or_new(state))).collect()))
-}
-
-/// Takes nothing and says why.
-fn hold(pass: &mut Pass<'_>, message: String) -> End {
-    if pass.status().said_of_host() != message {
-        pass.event_with_status(true, event::HOST_REFUSED, message.clone());
+/// Takes nothing and reports why.
+fn hold(pass: &mut Pass<'_>, wait: Wait) -> End {
+    if pass.status().is_new_of_host(&wait) {
+        pass.event_with_status(true, event::HOST_REFUSED, wait.to_string());
     }
-    pass.status().host_refused(&message);
-    End::WaitFor(message)
+    pass.wait(wait)
 }
 
 /// The claim is a compare-and-swap on the version of the host that was looked at: of two machines one wins, the
@@ -317,69 +286,45 @@ pub(super) fn provision_host(pass: &mut Pass<'_>) -> Step {
 }
 
 /// Says that there is no host to rely on, and warns once if a node ran there.
-fn host_lost(pass: &mut Pass<'_>, reason: &str, message: String) -> End {
+fn host_lost(pass: &mut Pass<'_>, wait: Wait) -> End {
     let ran = is_true(&pass.snapshot.metal3_machine.status.conditions, condition::HOST_PROVISIONED);
     if ran && pass.is_provisioned() {
-        pass.event_with_status(
-            true,
-            event::HOST_LOST,
-            format!("{message}; the node of this machine ran on it"),
-        );
+        pass.event_with_status(true, event::HOST_LOST, format!("{wait}; the node of this machine ran on it"));
     }
-    pass.status().host_provisioned(reason, &message);
-    End::WaitFor(message)
+    pass.wait(wait)
 }
 
 /// Why a host goes that should stay, if it does.
-fn leaving(host: &BareMetalHost) -> Option<(&'static str, String)> {
-    let (reason, what) = if host.metadata.is_deleting() {
-        (reason::HOST_DELETING, "deleted")
-    } else if host.state() == host_state::DEPROVISIONING {
-        (reason::DEPROVISIONING, "deprovisioned")
-    } else {
+fn leaving(host: &BareMetalHost) -> Option<Wait> {
+    let is_deleted = host.metadata.is_deleting();
+    if !is_deleted && host.state() != host_state::DEPROVISIONING {
         return None;
-    };
+    }
     let problem = host.status.error_message.as_deref().filter(|problem| !problem.is_empty());
-    let problem = problem.map(|problem| format!(": {problem}")).unwrap_or_default();
-    Some((reason, format!("host {} is being {what}{problem}", host.metadata.name_str())))
+    let problem = problem.map(str::to_owned);
+    Some(Wait::HostLeaving { host: host.metadata.name_str().to_owned(), is_deleted, problem })
 }
 
 fn judge_provisioning(pass: &mut Pass<'_>, host: &BareMetalHost) -> Step {
-    if let Some((reason, message)) = leaving(host) {
-        return Err(host_lost(pass, reason, message));
+    if let Some(wait) = leaving(host) {
+        return Err(host_lost(pass, wait));
     }
-    let (name, state) = (host.metadata.name_str(), host.state());
-    if state == host_state::PROVISIONED {
-        pass.status().host_provisioned(reason::HOST_PROVISIONED, "");
+    if host.state() == host_state::PROVISIONED {
+        pass.status().host_provisioned();
         return Ok(());
     }
-    if let Some((reason, message)) = hindered(pass.snapshot, host) {
-        pass.status().host_provisioned(reason, &message);
-        return Err(End::WaitFor(message));
-    }
-    pass.status().host_provisioned(reason::HOST_PROVISIONING, &format!("host {name} is being provisioned"));
-    Err(End::WaitFor(format!("host {name} to be provisioned; it is {}", or_new(state))))
+    let (name, state) = (host.metadata.name_str().to_owned(), host.state().to_owned());
+    Err(pass.wait(match hindered(pass.snapshot, host) {
+        Some(by) => Wait::HostBlocked { host: name, state, by },
+        None => Wait::Provisioning { host: name, state },
+    }))
 }
 
 /// Why nothing is put on a host, if its operator cannot do it. The end of our own pause is written in this very look.
-fn hindered(snapshot: &Snapshot, host: &BareMetalHost) -> Option<(&'static str, String)> {
-    let name = host.metadata.name_str();
-    let hindrance = host::hindrance(host)?;
+fn hindered(snapshot: &Snapshot, host: &BareMetalHost) -> Option<Hindrance> {
     let cluster = snapshot.cluster.as_ref().map(|cluster| cluster.metadata.name_str()).unwrap_or_default();
-    let reason = match &hindrance {
-        Hindrance::Error(problem) => {
-            return Some((reason::HOST_ERROR, format!("host {name} is {}: {problem}", or_new(host.state()))));
-        }
-        Hindrance::Paused if unpause(host, cluster).is_some() => return None,
-        Hindrance::Paused => reason::HOST_PAUSED,
-        Hindrance::Detached => reason::HOST_DETACHED,
-        Hindrance::ExternallyProvisioned => reason::HOST_EXTERNALLY_PROVISIONED,
-    };
-    Some((reason, format!("host {name} is not being provisioned: {hindrance}")))
-}
-
-fn or_new(state: &str) -> &str {
-    if state.is_empty() { "new" } else { state }
+    let is_over = |by: &Hindrance| *by == Hindrance::Paused && unpause(host, cluster).is_some();
+    host::hindrance(host).filter(|by| !is_over(by))
 }
 
 /// A field that the machine fills and that the server would drop; on a host that has its image it is too late to ask.
@@ -402,12 +347,7 @@ pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
         return Ok(());
     }
     if let Some(field) = dropped(pass, &host) {
-        let message = format!(
-            "the installed CRD of BareMetalHost has no field spec.{field}, which this machine needs; install a newer \
-             host operator"
-        );
-        pass.status().meta_data_fails(reason::CREATE_ERROR, &message);
-        return Err(End::WaitFor(message));
+        return Err(pass.wait(Wait::HostField(field)));
     }
     match host_spec::provision_patch(&host, &pass.new) {
         // What is put on a host on its way out would only be taken off again.
@@ -420,11 +360,7 @@ pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
             version: host.metadata.resource_version.clone(),
             patch,
         }),
-        Err(error) => {
-            let message = error.to_string();
-            pass.status().meta_data_fails(reason::CREATE_ERROR, &message);
-            return Err(End::WaitFor(message));
-        }
+        Err(error) => return Err(pass.wait(Wait::HostSpec(Text::new(error)))),
     }
     let domain = host.metadata.label(label::FAILURE_DOMAIN).map(str::to_owned);
     pass.new.status.failure_domain = domain.or_else(|| pass.new.spec.failure_domain.clone());

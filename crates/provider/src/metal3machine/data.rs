@@ -1,5 +1,6 @@
 //! Metadata and network data of a machine: the claim, and the wait for what is rendered for it.
 
+use crate::plan::End;
 use capm3_api::{
     conditions::{Condition, find, is_true},
     metadata::MetadataExt,
@@ -10,8 +11,8 @@ use capm3_api::{
 use capm3_domain::{
     data_template::{correction, machine_template_name},
     host::has_image,
+    wait::{Text, Wait},
 };
-use capm3_engine::End;
 use kube::core::ObjectMeta;
 
 use super::{
@@ -56,7 +57,7 @@ fn confirm_that_there_is_no_mapping(pass: &mut Pass<'_>) -> Step {
     let name = machine_template_name(&pass.new).filter(|_| is_open && snapshot.template.is_none());
     match name.map(|name| Question::Template(name.to_owned())) {
         Some(question) => {
-            pass.prove(question, |status, why| status.meta_data_fails(reason::META_DATA_FAILED, why))
+            pass.prove(question, |status, wait| status.meta_data_fails(reason::META_DATA_FAILED, wait))
         }
         None => Ok(()),
     }
@@ -86,9 +87,8 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
         return Ok(());
     }
     if let Some(foreign) = pass.snapshot.claim.clone() {
-        let what = wait_for_foreign_claim(pass, &foreign);
-        pass.status().meta_data_fails(reason::META_DATA_FAILED, &format!("waiting for {what}"));
-        return Err(End::WaitFor(what));
+        let wait = wait_for_foreign_claim(pass, &foreign);
+        return Err(pass.wait(wait));
     }
     let claim = new_claim(pass, template);
     pass.others.create(&claim);
@@ -99,22 +99,16 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
 /// The claim of an earlier machine of this name is let go if the end of that machine was seen and no host of it is left:
 /// until then its addresses are in use. Any other claim of this name stays: it may be the machine's own from before a
 /// restore, which gives new uids.
-fn wait_for_foreign_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> String {
+fn wait_for_foreign_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> Wait {
     let snapshot = pass.snapshot;
-    let name = claim.metadata.name_str();
+    let name = claim.metadata.name_str().to_owned();
     if snapshot.claim_is_of_former_machine {
         if snapshot.surplus.is_empty() && snapshot.held.is_empty() {
             super::left_behind::release_claim(&mut pass.others, claim);
         }
-        return format!(
-            "Metal3DataClaim {name}, which belongs to an earlier machine of this name, to be gone"
-        );
+        return Wait::FormerClaim(name);
     }
-    let uid = snapshot.metal3_machine.metadata.uid_str();
-    format!(
-        "Metal3DataClaim {name}, whose owner has another uid than this machine. If it is the claim of this machine, set \
-         uid of its owner reference to {uid}; if not, delete it"
-    )
+    Wait::ClaimOfOtherUid { claim: name, uid: snapshot.metal3_machine.metadata.uid_str().to_owned() }
 }
 
 /// A claim that was deleted before it was served is let go, so that a new one can be made.
@@ -122,9 +116,7 @@ fn let_claim_go(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
     let mut released = claim.clone();
     remove_finalizer(&mut released.metadata, finalizer::MACHINE);
     pass.others.update_object(claim, &released);
-    let what = format!("the deleted Metal3DataClaim {} to be gone", claim.metadata.name_str());
-    pass.status().meta_data_fails(reason::META_DATA_FAILED, &format!("waiting for {what}"));
-    End::WaitFor(what)
+    pass.wait(Wait::DeletedClaim(claim.metadata.name_str().to_owned()))
 }
 
 /// A template without a namespace is one of the machine's own; that is said in the claim, while the machine's spec holds
@@ -159,11 +151,8 @@ fn take_user_secrets(pass: &mut Pass<'_>) -> Step {
         let Some(given) = given else { continue };
         let namespace = given.namespace.as_deref().filter(|n| !n.is_empty()).unwrap_or(&home);
         if namespace != home {
-            let message = format!(
-                "cross-namespace secret reference is not allowed for {field} (namespace {namespace:?} does not match {home:?})"
-            );
-            pass.status().meta_data_fails(reason::META_DATA_FAILED, &message);
-            return Err(End::WaitFor(format!("spec.{field} to name a Secret of this namespace")));
+            let found = namespace.to_owned();
+            return Err(pass.wait(Wait::SecretNamespace { field, found, expected: home }));
         }
         let slot = match field {
             "metaData" => &mut pass.new.status.meta_data,
@@ -176,12 +165,10 @@ fn take_user_secrets(pass: &mut Pass<'_>) -> Step {
 
 /// Waits until the user's Secrets are there and the data is rendered, then takes its Secrets into the status.
 pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
-    let missing = pass.snapshot.missing_secrets.iter();
-    let missing: Vec<String> =
-        missing.map(|(field, name)| format!("Secret {name}, which spec.{field} names")).collect();
+    let missing = &pass.snapshot.missing_secrets;
     // A host that was told what to run has read them.
     if !missing.is_empty() && !pass.snapshot.host.as_deref().is_some_and(has_image) {
-        return not_yet(pass, missing.join(" and "));
+        return Err(pass.wait(Wait::Secrets(missing.clone())));
     }
     let Some(template) = pass.new.spec.data_template.clone() else {
         if pass.new.status.rendered_data.is_none() {
@@ -198,16 +185,11 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
     }
     if pass.new.status.rendered_data.is_none() {
         let status = claim.map(|claim| &claim.status);
-        let problem = status.and_then(|status| why(status.error_message.as_deref(), &status.conditions));
-        let problem = problem.map(|p| format!(" ({p})")).unwrap_or_default();
+        let report = status.and_then(|status| report(status.error_message.as_deref(), &status.conditions));
         let missing = pass.snapshot.missing_data_template.as_ref();
-        let missing =
-            missing.map(|key| format!(": there is none of this name in namespace {}", key.namespace));
-        let problem = missing.unwrap_or(problem);
-        return not_yet(
-            pass,
-            format!("Metal3DataTemplate {} to serve the claim{problem}", template.name_str()),
-        );
+        let missing_in = missing.map(|key| key.namespace.clone());
+        let template = template.name_str().to_owned();
+        return Err(pass.wait(Wait::DataTemplate { template, missing_in, report }));
     }
     take_data(pass, template.name_str())
 }
@@ -215,12 +197,11 @@ pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
 fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
     let name = pass.new.status.rendered_data.as_ref().map(|r| r.name_str().to_owned()).unwrap_or_default();
     let Some(data) = pass.snapshot.data.clone() else {
-        return not_yet(pass, format!("Metal3Data {name} of template {template}"));
+        return Err(pass.wait(Wait::Data { data: name, template: template.to_owned() }));
     };
     if data.status.ready != Some(true) {
-        let problem = why(data.status.error_message.as_deref(), &data.status.conditions);
-        let problem = problem.map(|problem| format!(": {problem}")).unwrap_or_default();
-        return not_yet(pass, format!("Metal3Data {name} to be rendered{problem}"));
+        let report = report(data.status.error_message.as_deref(), &data.status.conditions);
+        return Err(pass.wait(Wait::Rendering { data: name, report }));
     }
     if !is_true(&pass.new.status.conditions, condition::DATA_READY) {
         pass.event_with_status(false, event::DATA_READY, format!("Metal3Data {name} is rendered"));
@@ -237,14 +218,11 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
     Ok(())
 }
 
-/// What data or claim say of why they are not ready. They speak of failures at once and of waits that last, so that this
-/// costs the machine no write for what is over within a moment.
-fn why<'a>(error_message: Option<&'a str>, conditions: &'a [Condition]) -> Option<&'a str> {
-    let waits = || {
-        let ready = find(conditions, condition::READY).filter(|ready| ready.status == "False")?;
-        ready.message.strip_prefix("waiting for ")
-    };
-    error_message.or_else(waits)
+/// What data or claim report of why they are not ready: failures at once, and waits that last, so that this costs the
+/// machine no write for what is over within a moment.
+fn report(error_message: Option<&str>, conditions: &[Condition]) -> Option<Text> {
+    let waits = || find(conditions, condition::READY).filter(|ready| ready.status == "False");
+    error_message.map(Text::new).or_else(|| waits().map(|ready| Text::new(&ready.message)))
 }
 
 /// Says once, when the machine takes them into use, which Secrets of the user a move would leave behind.
@@ -265,9 +243,4 @@ fn warn_of_stranded_secrets(pass: &mut Pass<'_>) {
 fn secret_of(data: &Metal3Data, secret: Option<&SecretRef>) -> Option<SecretRef> {
     let name = secret?.name.as_deref().filter(|n| !n.is_empty())?;
     Some(SecretRef::new(data.metadata.namespace_str(), name))
-}
-
-fn not_yet(pass: &mut Pass<'_>, what: String) -> Step {
-    pass.status().data_waits(&format!("waiting for {what}"));
-    Err(End::WaitFor(what))
 }

@@ -1,14 +1,16 @@
 //! What to do with a Metal3Machine that is not being deleted: wait for what must come first, then host, data, image,
 //! Node, in this order. Each step either passes or ends the look with what it waits for.
 
+use crate::plan::{End, Plan};
 use capm3_api::{
     conditions::LegacyCondition,
     metadata::MetadataExt,
     neighbours::{Cluster, Machine},
     v1beta2::{Initialization, Metal3Machine},
-    vocabulary::{finalizer, reason},
+    vocabulary::finalizer,
 };
-use capm3_engine::{End, EventNote, ObjectKey, Plan};
+use capm3_domain::wait::{Text, Wait};
+use capm3_engine::{EventNote, ObjectKey};
 
 use super::{
     Snapshot, Stage, associate, data, delete, live::Question, node, pause, refusal, silence::silence,
@@ -168,39 +170,38 @@ impl<'a> Pass<'a> {
         is_provisioned(&self.new)
     }
 
+    /// Ends the pass with a wait, which the conditions show.
+    pub(super) fn wait(&mut self, wait: Wait) -> End {
+        self.status().show(&wait);
+        End::WaitFor(wait)
+    }
+
     /// Ends the look with a question to the server.
     pub(super) fn ask(&mut self, question: Question) -> End {
         self.ask = Some(question);
         End::Done
     }
 
-    /// Passes once an absence is proven, or the server has shown the object. What cannot be proven is said by `say`, and
-    /// asked again later.
-    pub(super) fn prove(&mut self, question: Question, say: fn(&mut Status<'_>, &str)) -> Step {
+    /// Passes once an absence is proven, or the server has shown the object. What cannot be proven is put into a
+    /// condition by `show`, and asked again later.
+    pub(super) fn prove(&mut self, question: Question, show: fn(&mut Status<'_>, &Wait)) -> Step {
         let live = &self.snapshot.live;
         if !live.has_answered(&question) {
             return Err(self.ask(question));
         }
         let Some(doubt) = live.doubt(&question) else { return Ok(()) };
-        let message = format!("it is not proven that {question} is gone: {doubt}");
-        say(&mut self.status(), &message);
-        Err(End::After(doubt.retry_after()))
+        let wait = Wait::Unproven { subject: Text::new(&question), doubt: Text::new(doubt) };
+        let retry_after = doubt.retry_after();
+        show(&mut self.status(), &wait);
+        Err(End::Retry(wait, retry_after))
     }
 
     /// Owner Machine and Cluster must be there.
     fn owners(&mut self) -> Step<(&'a Machine, &'a Cluster)> {
         let snapshot = self.snapshot;
         let Some(machine) = snapshot.machine.as_deref() else {
-            let what = match &snapshot.owner {
-                Some(owner) => format!("Machine {owner}, which the owner reference names"),
-                None => "the Machine controller to set an owner reference to the Machine".to_owned(),
-            };
-            self.status().host_waits(
-                reason::WAITING_FOR_OWNER,
-                reason::LEGACY_WAITING_FOR_OWNER,
-                &format!("waiting for {what}"),
-            );
-            return Err(End::WaitFor(what));
+            let owner = snapshot.owner.clone();
+            return Err(self.wait(owner.map_or(Wait::OwnerReference, Wait::Machine)));
         };
         // From a machine that is provisioned Cluster API copies the domain the other way. If both copied, two values that
         // differ would change places for ever.
@@ -209,33 +210,21 @@ impl<'a> Pass<'a> {
         }
         self.stage = Stage::Cluster;
         let Some(cluster) = snapshot.cluster.as_deref() else {
-            return Err(self.waits_for_infrastructure(format!("Cluster {}", machine.spec.cluster_name)));
+            return Err(self.wait(Wait::Cluster(machine.spec.cluster_name.clone())));
         };
         Ok((machine, cluster))
     }
 
     /// The Cluster's infrastructure must be ready and the Metal3Cluster there.
     fn infrastructure(&mut self, cluster: &Cluster) -> Step {
-        let name = cluster.metadata.name_str();
+        let name = || cluster.metadata.name_str().to_owned();
         if !cluster.infrastructure_is_ready() {
-            return Err(
-                self.waits_for_infrastructure(format!("the infrastructure of Cluster {name} to be ready"))
-            );
+            return Err(self.wait(Wait::Infrastructure(name())));
         }
         if self.snapshot.metal3_cluster.is_none() {
-            let what = format!("the Metal3Cluster of Cluster {name}");
-            let reason = reason::WAITING_FOR_METAL3_CLUSTER;
-            self.status().host_waits(reason, reason, &format!("waiting for {what}"));
-            return Err(End::WaitFor(what));
+            return Err(self.wait(Wait::Metal3Cluster(name())));
         }
         Ok(())
-    }
-
-    fn waits_for_infrastructure(&mut self, what: String) -> End {
-        let (reason, legacy) =
-            (reason::WAITING_FOR_INFRASTRUCTURE, reason::LEGACY_WAITING_FOR_INFRASTRUCTURE);
-        self.status().host_waits(reason, legacy, &format!("waiting for {what}"));
-        End::WaitFor(what)
     }
 
     /// The finalizer is stored before anything is taken, so that nothing taken can be forgotten.
@@ -251,13 +240,7 @@ impl<'a> Pass<'a> {
         if associate::user_data_is_there(&self.new, machine) {
             return Ok(());
         }
-        let what = format!("the bootstrap data of Machine {}", machine.metadata.name_str());
-        self.status().host_waits(
-            reason::WAITING_FOR_BOOTSTRAP,
-            reason::LEGACY_WAITING_FOR_BOOTSTRAP,
-            &format!("waiting for {what}"),
-        );
-        Err(End::WaitFor(what))
+        Err(self.wait(Wait::Bootstrap(machine.metadata.name_str().to_owned())))
     }
 
     /// Puts the writes in order: the machine's spec, the other objects, the machine's status. At the end of its life
@@ -265,8 +248,8 @@ impl<'a> Pass<'a> {
     fn finish(mut self, end: End) -> Decision {
         let old = self.snapshot.metal3_machine.as_ref();
         let mut plan = Plan::done();
-        if let Some(sentence) = &self.snapshot.refused {
-            return refusal::tell(self, sentence);
+        if let Some(refusal) = &self.snapshot.refused {
+            return refusal::report(self, refusal);
         }
         if self.ask.is_some() {
             return Decision { ask: self.ask, ..Decision::default() };

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::{BareMetalHost, CAPI_GROUP, Cluster},
@@ -15,8 +16,10 @@ use capm3_domain::{
         Ownership, consumer_ref, has_user_data_of, is_left_of, is_on_its_way_back, known_host, reuse_label,
     },
     release::{Booking, ReleaseRequest, ReleaseStep, booking, is_booking_lost, release_step},
+    wait::Wait,
 };
-use capm3_engine::{End, Object, Plan, ResourceKind, Write};
+use capm3_engine::{Object, ResourceKind, Write};
+
 use serde_json::{Value, json};
 
 use super::{
@@ -83,12 +86,10 @@ fn confirm_that_the_kind_stays(pass: &mut Pass<'_>) -> Step {
     if pass.snapshot.live.doubt(&question).is_none() {
         return Ok(());
     }
-    let message = "the CustomResourceDefinition of Metal3Machine is being deleted, and this machine with it; its host is left \
-                   as it is. Back up the Metal3Machines, remove their finalizers, install the definition again and \
-                   restore them";
-    pass.event_with_status(true, event::HOST_REFUSED, message.to_owned());
-    pass.status().deleting(reason::DELETION_FAILED, message);
-    Err(End::WaitFor(message.to_owned()))
+    let wait = Wait::DefinitionDeleting;
+    pass.event_with_status(true, event::HOST_REFUSED, wait.to_string());
+    pass.status().deleting(reason::DELETION_FAILED, &wait);
+    Err(End::WaitFor(wait))
 }
 
 /// Whoever would keep the host for the next machine and is not seen must be proven to be gone before the host is given to
@@ -180,11 +181,9 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
     match waits {
         _ if again => Err(End::Again),
         Some(wait) => {
-            // The state is left out of the condition: it would cost a write for each step of the operator.
-            let hindrance = wait.hindrance.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
-            let said = format!("waiting for host {} to be deprovisioned{hindrance}", wait.host);
-            pass.status().deleting(reason::DEPROVISIONING, &said);
-            Err(End::WaitFor(wait.to_string()))
+            let wait = Wait::Deprovisioning(wait);
+            pass.status().deleting(reason::DEPROVISIONING, &wait);
+            Err(End::WaitFor(wait))
         }
         None => {
             if let Some(lost) = lost {

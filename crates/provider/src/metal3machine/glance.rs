@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use crate::plan::End;
 use capm3_api::{
     conditions::find,
     metadata::MetadataExt,
     v1beta2::Metal3Machine,
-    vocabulary::{condition, finalizer, reason},
+    vocabulary::{condition, finalizer},
 };
-use capm3_engine::{End, ObjectKey, Reader, Write};
+use capm3_domain::wait::{Actor, Code, Facts, Text, Wait};
+use capm3_engine::{ObjectKey, Reader, Write};
 
 use super::{Decision, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
-use crate::{finalizers::add_finalizer, workload::Workload};
+use crate::{finalizers::add_finalizer, metal3data, workload::Workload};
 
 /// What was seen and what follows from it.
 #[derive(Debug, Clone)]
@@ -36,37 +38,77 @@ pub fn glance(reader: &impl Reader, key: &ObjectKey) -> Option<Glance> {
     Some(Glance { snapshot, decision })
 }
 
-impl Glance {
-    /// What the machine waits for, as the controller says it; `None` if it does not wait.
-    pub fn waits_for(&self) -> Option<&str> {
-        if let Some(refused) = self.refused() {
-            return Some(refused);
-        }
-        let End::WaitFor(words) = &self.decision.plan.end else { return None };
-        // The Nodes are not looked at here, so of them the controller's own last word counts.
-        let is_silent =
-            self.decision.stage == Stage::Node && matches!(self.snapshot.nodes, Nodes::NotConnected);
-        let said = said_of_node(&self.snapshot.metal3_machine).filter(|_| is_silent);
-        Some(said.unwrap_or(words))
-    }
+/// Why a machine does not get on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    /// The stable code.
+    pub code: Code,
+    /// Who must act.
+    pub actor: Actor,
+    /// For people.
+    pub text: Text,
+}
 
-    /// What the controller wants to write and the server refuses, as the controller said it.
-    pub fn refused(&self) -> Option<&str> {
-        let is_status = |write: &Write| matches!(write, Write::Patch { subresource: Some(_), .. });
-        let is_open = !self.decision.plan.writes.iter().all(is_status);
-        refusal::said(&self.snapshot.metal3_machine).filter(|_| is_open)
+impl Reported {
+    fn of(wait: &Wait) -> Self {
+        let facts = wait.facts();
+        Self { code: facts.code, actor: facts.actor, text: Text::new(wait) }
     }
 }
 
-/// What the controller said last of the Node that it waits for, or of those among which it cannot tell.
-fn said_of_node(machine: &Metal3Machine) -> Option<&str> {
-    let said = find(&machine.status.conditions, condition::ASSOCIATE_META_DATA)?;
-    let is_of_node = matches!(said.reason.as_str(), reason::WAITING_FOR_NODE | reason::CREATE_ERROR);
-    (is_of_node && said.status == "False").then_some(said.message.as_str())
+impl Glance {
+    /// What the controller would wait for now; `None` if it does not wait.
+    pub fn wait(&self) -> Option<&Wait> {
+        match &self.decision.plan.end {
+            End::WaitFor(wait) | End::Retry(wait, _) => Some(wait),
+            End::Done | End::Again | End::After(_) => None,
+        }
+    }
+
+    /// What the machine waits for, as people and programs are told; `None` if it does not wait. A refusal goes first: it
+    /// keeps the controller from everything else.
+    pub fn reported(&self, reader: &impl Reader) -> Option<Reported> {
+        if let Some(refused) = self.refused() {
+            let facts = Facts::of_refusal();
+            return Some(Reported { code: facts.code, actor: facts.actor, text: refused });
+        }
+        let wait = self.wait()?;
+        // The Nodes are not listed here, so what the controller last reported of them counts.
+        let is_blind =
+            self.decision.stage == Stage::Node && matches!(self.snapshot.nodes, Nodes::NotConnected);
+        let of_node = shown_of_node(&self.snapshot.metal3_machine).filter(|_| is_blind);
+        Some(of_node.or_else(|| self.of_data(reader)).unwrap_or_else(|| Reported::of(wait)))
+    }
+
+    /// What the data of the machine waits for, where the machine waits for its data: the decision of the data's own
+    /// controller.
+    fn of_data(&self, reader: &impl Reader) -> Option<Reported> {
+        let Some(Wait::Rendering { data, .. }) = self.wait() else { return None };
+        let key = ObjectKey::new(self.snapshot.metal3_machine.metadata.namespace_str(), data);
+        let wait = metal3data::waits_for(reader, &key)?;
+        let text = Wait::Rendering { data: data.clone(), report: Some(Text::new(&wait)) };
+        Some(Reported { text: Text::new(text), ..Reported::of(&wait) })
+    }
+
+    /// What the controller wants to write and the server refuses, as the controller reported it.
+    pub fn refused(&self) -> Option<Text> {
+        let is_status = |write: &Write| matches!(write, Write::Patch { subresource: Some(_), .. });
+        let is_open = !self.decision.plan.writes.iter().all(is_status);
+        let shown = refusal::shown(&self.snapshot.metal3_machine).filter(|_| is_open)?;
+        Some(Text::new(&shown.message))
+    }
+}
+
+/// What the controller reported last of the Node that it waits for, or of those among which it cannot tell.
+fn shown_of_node(machine: &Metal3Machine) -> Option<Reported> {
+    let shown = find(&machine.status.conditions, condition::ASSOCIATE_META_DATA)?;
+    let facts = Facts::of_node(&shown.reason).filter(|_| shown.status == "False")?;
+    Some(Reported { code: facts.code, actor: facts.actor, text: Text::new(&shown.message) })
 }
 
 #[cfg(test)]
 mod tests {
+    use capm3_api::vocabulary::reason;
     use serde_json::json;
 
     use super::*;
@@ -77,16 +119,23 @@ mod tests {
             let machine: Metal3Machine = serde_json::from_value(json!({"status": {"conditions": [
                 {"type": type_, "status": status, "reason": reason, "message": "words", "lastTransitionTime": "t"}]}}))
             .unwrap();
-            said_of_node(&machine).map(str::to_owned)
+            shown_of_node(&machine).map(|shown| shown.code.to_string())
         };
-        for (type_, status, reason, is_said) in [
-            (condition::ASSOCIATE_META_DATA, "False", reason::WAITING_FOR_NODE, true),
-            (condition::ASSOCIATE_META_DATA, "False", reason::CREATE_ERROR, true),
-            (condition::ASSOCIATE_META_DATA, "False", reason::META_DATA_FAILED, false),
-            (condition::ASSOCIATE_META_DATA, "True", reason::META_DATA_SUCCESS, false),
-            (condition::ASSOCIATE_HOST, "False", reason::CREATE_ERROR, false),
+        for (type_, status, reason, code) in [
+            (condition::ASSOCIATE_META_DATA, "False", reason::WAITING_FOR_NODE, Some("CAPM3-W052")),
+            (condition::ASSOCIATE_META_DATA, "False", reason::CREATE_ERROR, Some("CAPM3-W054")),
+            (condition::ASSOCIATE_META_DATA, "False", reason::AMBIGUOUS_NODE, Some("CAPM3-W053")),
+            (
+                condition::ASSOCIATE_META_DATA,
+                "False",
+                reason::WORKLOAD_CLUSTER_UNREACHABLE,
+                Some("CAPM3-W051"),
+            ),
+            (condition::ASSOCIATE_META_DATA, "False", reason::META_DATA_FAILED, None),
+            (condition::ASSOCIATE_META_DATA, "True", reason::META_DATA_SUCCESS, None),
+            (condition::ASSOCIATE_HOST, "False", reason::CREATE_ERROR, None),
         ] {
-            assert_eq!(said(type_, status, reason).is_some(), is_said, "{type_} {status} {reason}");
+            assert_eq!(said(type_, status, reason).as_deref(), code, "{type_} {status} {reason}");
         }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Its hosts are looked after by the controller of hosts; the claim, which keeps index and addresses, goes after them.
 
+use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt,
     v1beta2::{Metal3DataClaim, Metal3Machine},
     vocabulary::finalizer,
 };
-use capm3_engine::{ObjectKey, Outcome, Plan, Reader};
+use capm3_engine::{ObjectKey, Outcome, Reader};
 
 use crate::{
     belonging::of_another_than, context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER,

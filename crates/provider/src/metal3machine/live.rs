@@ -120,7 +120,7 @@ pub(super) async fn ask(
     live: &mut Live,
 ) -> Result<(), ActError> {
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
-    let failed = |source: ApiError| ActError { what: question.aim(&key.namespace), source };
+    let failed = |source: ApiError| ActError::reading(question.aim(&key.namespace), source);
     let verdict = match &question {
         Question::WholeHost(name) => {
             let host = context.read_live::<BareMetalHost>(&here(name)).await.map_err(failed)?;

@@ -27,16 +27,17 @@ mod watch;
 
 use std::{sync::Arc, time::Duration};
 
+use crate::plan::Plan;
 pub use associate::choose_host;
 use capm3_api::{
     neighbours::{Node, SecretMetadata},
     v1beta2::Metal3Machine,
 };
-use capm3_engine::{
-    ActError, ApiError, Controller, ObjectKey, Outcome, Plan, Queue, Reader, ResourceKind, drive,
-};
+use capm3_domain::wait::Refusal;
+use capm3_engine::{ActError, ApiError, Controller, ObjectKey, Outcome, Queue, Reader, ResourceKind, drive};
+
 pub use decide::{Awaits, Decision, NodeWrite, decide};
-pub use glance::{Glance, glance};
+pub use glance::{Glance, Reported, glance};
 pub use host_spec::{claim as claim_host, host_annotation};
 pub use live::{Live, Question};
 pub use observe::{Nodes, Snapshot, observe};
@@ -86,11 +87,11 @@ async fn reconcile(context: &Context, key: &ObjectKey, awaits: &mut Awaits) -> O
     };
     let outcome = look_and_act(context, key, awaits, &mut live, &lacks).await;
     if let Outcome::Failed(failure) = &outcome
-        && let Some(sentence) = refusal::sentence(failure)
+        && let Some(refusal) = refusal::of(failure)
     {
-        let told = look(context, key, &live, &lacks, Some(sentence));
-        if let Err(error) = context.executor.act(&told.plan).await {
-            debug!(%key, %error, cause = %error.source, "a refusal could not be told");
+        let reported = look(context, key, &live, &lacks, Some(refusal));
+        if let Err(error) = context.executor.act(&reported.plan).await {
+            debug!(%key, %error, cause = %error.source, "the refusal cannot be reported");
         }
     }
     match outcome {
@@ -116,7 +117,7 @@ async fn look_and_act(
                     "set the provider ID of Node {} of workload cluster {}",
                     write.name, write.cluster
                 );
-                return Outcome::Failed(ActError { what, source });
+                return Outcome::Failed(ActError { what, kind: Some(ResourceKind::of::<Node>()), source });
             }
         }
         // What belongs to a host that is given back cannot be done once the machine is gone.
@@ -167,7 +168,7 @@ fn look(
     key: &ObjectKey,
     live: &Live,
     host_lacks: &[&'static str],
-    refused: Option<String>,
+    refused: Option<Refusal>,
 ) -> Decision {
     let workload = |cluster: &ObjectKey| context.workloads.get(cluster);
     let Some(mut snapshot) = observe::observe_to_act(&*context.caches, workload, key) else {

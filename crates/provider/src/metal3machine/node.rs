@@ -1,12 +1,11 @@
 //! Provider ID and Node: who the machine is in its workload cluster.
 
-use capm3_api::{
-    metadata::MetadataExt,
-    v1beta2::Initialization,
-    vocabulary::{event, reason},
+use capm3_api::{metadata::MetadataExt, v1beta2::Initialization, vocabulary::event};
+use capm3_domain::{
+    provider_id::{self, NodeDecision, NodeQuestion, decide_node, expected_id},
+    wait::{Text, Wait},
 };
-use capm3_domain::provider_id::{self, NodeDecision, NodeQuestion, decide_node, expected_id};
-use capm3_engine::{End, ObjectKey};
+use capm3_engine::ObjectKey;
 
 use super::{
     decide::{NodeWrite, Pass, Step},
@@ -22,11 +21,11 @@ pub(super) fn find(pass: &mut Pass<'_>) -> Step {
         Nodes::NotNeeded => Ok(()),
         Nodes::NotConnected | Nodes::Connecting => {
             pass.connect = Some(cluster.clone());
-            waits(pass, format!("waiting for the Nodes of workload cluster {} to be known", cluster.name))
+            Err(pass.wait(Wait::Nodes(cluster.name)))
         }
         Nodes::Unreachable(cause) => {
-            let message = format!("waiting for workload cluster {} to be reachable: {cause}", cluster.name);
-            waits(pass, message)
+            let cause = Text::new(cause);
+            Err(pass.wait(Wait::WorkloadCluster { cluster: cluster.name, cause }))
         }
         Nodes::Known(candidates) => judge(pass, cluster, candidates),
     }
@@ -65,14 +64,10 @@ fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -
         }
         NodeDecision::ProvisionedWithoutNode { provider_id, wait } => {
             found(pass, provider_id);
-            waits(pass, wait.to_string())
+            Err(pass.wait(Wait::Node(wait)))
         }
-        NodeDecision::Wait(wait) => waits(pass, wait.to_string()),
-        NodeDecision::Conflict(conflict) => {
-            let message = conflict.to_string();
-            pass.status().meta_data_fails(reason::CREATE_ERROR, &message);
-            Err(End::WaitFor(message))
-        }
+        NodeDecision::Wait(wait) => Err(pass.wait(Wait::Node(wait))),
+        NodeDecision::Conflict(conflict) => Err(pass.wait(Wait::NodeConflict(conflict))),
     }
 }
 
@@ -87,9 +82,4 @@ fn found(pass: &mut Pass<'_>, provider_id: String) {
     }
     pass.new.status.initialization = Some(Initialization { provisioned: Some(true) });
     pass.status().node_found();
-}
-
-fn waits(pass: &mut Pass<'_>, message: String) -> Step {
-    pass.status().meta_data_fails(reason::WAITING_FOR_NODE, &message);
-    Err(End::WaitFor(message))
 }

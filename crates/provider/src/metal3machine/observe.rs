@@ -17,6 +17,7 @@ use capm3_api::{
     },
     vocabulary::{finalizer, label},
 };
+use capm3_domain::wait::Refusal;
 use capm3_domain::{
     data_template::machine_template_name,
     host::{
@@ -89,7 +90,7 @@ pub struct Snapshot {
     /// Fields of a host's spec that the installed CRD does not have.
     pub host_lacks: Vec<&'static str>,
     /// What the server has just refused to do for this machine.
-    pub refused: Option<String>,
+    pub refused: Option<Refusal>,
     /// Whether released hosts stay powered on for faster provisioning.
     pub fast_track: bool,
     /// What was read from the server itself during this look.

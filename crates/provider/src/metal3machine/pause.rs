@@ -1,17 +1,19 @@
 //! Pause: the machine is left alone, and while its Cluster is paused its host is, so that both can be moved.
 
+use crate::plan::End;
 use capm3_api::{
     conditions::find,
     metadata::MetadataExt,
     neighbours::{BareMetalHost, Cluster},
-    v1beta2::Metal3Machine,
     vocabulary::{annotation, condition, reason},
 };
 use capm3_domain::{
     host::{Ownership, annotated_host},
     pause::{pause, unpause},
+    wait::{Pause, Wait},
 };
-use capm3_engine::{End, Object, ResourceKind, Write};
+use capm3_engine::{Object, ResourceKind, Write};
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -22,14 +24,15 @@ use super::{
 
 /// Passes unless machine or Cluster are paused; brings the host in line with the Cluster either way.
 pub(super) fn run(pass: &mut Pass<'_>, cluster: Option<&Cluster>) -> Step {
-    let cause = cause(&pass.new, cluster);
     let cluster_rests = cluster.is_some_and(Cluster::is_paused);
+    let is_annotated = pass.new.metadata.annotation(annotation::PAUSED).is_some();
+    let pause = Pause::of("Metal3Machine", is_annotated && !cluster_rests, cluster_rests);
     if let Err(error) = annotated_host(&pass.snapshot.metal3_machine) {
-        let message = error.to_string();
-        pass.status().pause_failed(cluster_rests, &message);
-        return Err(End::WaitFor(message));
+        let wait = Wait::HostRecord(error);
+        pass.status().pause_failed(cluster_rests, &wait);
+        return Err(End::WaitFor(wait));
     }
-    if cause.is_some() && own_host(pass).is_some() {
+    if pause.is_some() && own_host(pass).is_some() {
         associate::remember_user_data(pass);
     }
     if cluster_rests {
@@ -37,11 +40,8 @@ pub(super) fn run(pass: &mut Pass<'_>, cluster: Option<&Cluster>) -> Step {
     } else if let Some(cluster) = cluster {
         wake_host(pass, cluster.metadata.name_str());
     }
-    pass.status().paused(cause);
-    match cause {
-        Some(_) => Err(End::WaitFor("the end of the pause".to_owned())),
-        None => Ok(()),
-    }
+    pass.status().paused(pause.as_ref());
+    pause.map_or(Ok(()), |pause| Err(End::WaitFor(Wait::Paused(pause))))
 }
 
 /// The conditions of a machine that goes must not tell of a pause that has ended.
@@ -53,17 +53,6 @@ pub(super) fn say_that_it_is_over(pass: &mut Pass<'_>) {
     pass.status().paused(None);
     if own_host(pass).is_some() {
         pass.status().host_taken();
-    }
-}
-
-/// Why the machine must be left alone, if it must.
-fn cause(machine: &Metal3Machine, cluster: Option<&Cluster>) -> Option<&'static str> {
-    if cluster.is_some_and(Cluster::is_paused) {
-        Some("Cluster spec.paused is set to true")
-    } else if machine.metadata.annotation(annotation::PAUSED).is_some() {
-        Some("Metal3Machine has the cluster.x-k8s.io/paused annotation")
-    } else {
-        None
     }
 }
 

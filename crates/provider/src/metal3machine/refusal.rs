@@ -1,73 +1,78 @@
-//! What a machine says when the server refuses what its look wanted to write: the condition of the step it was at. Nothing
-//! else is written then; the next look tries again.
+//! What a machine reports when the server refuses a write: a condition with a reason of its own, of the stage where the
+//! pass was. Nothing else is written then; the next pass tries again.
 
 use capm3_api::{
-    conditions::find,
-    neighbours::BareMetalHost,
-    v1beta2::Metal3Machine,
-    vocabulary::{condition, reason},
+    conditions::Condition, neighbours::BareMetalHost, v1beta2::Metal3Machine, vocabulary::reason,
 };
-use capm3_engine::{ActError, End, Plan};
-
-use super::{
-    Decision, Stage,
-    decide::{Pass, is_provisioned},
+use capm3_domain::{
+    host::annotated_host,
+    wait::{Refusal, Text},
 };
-use crate::{batch::refusal, patience::still_patient};
+use capm3_engine::ActError;
 
-/// How every such sentence begins.
-const REFUSED: &str = "the API server refuses to ";
+use super::{Decision, Stage, decide::Pass, status::RefusedAt};
+use crate::{
+    batch,
+    patience::still_patient,
+    plan::{End, Plan},
+};
 
-/// The sentence for a failure, if it is one that no other try will overcome by itself.
-pub(super) fn sentence(failure: &ActError) -> Option<String> {
-    refusal(failure).map(|words| format!("{REFUSED}{}: {words}", failure.what))
+/// The refusal in a failure, if it is one that no other try overcomes by itself.
+pub(super) fn of(failure: &ActError) -> Option<Refusal> {
+    let cause = batch::refusal(failure)?;
+    let is_of_host = failure.kind.as_ref().is_some_and(|kind| kind.kind == BareMetalHost::API.kind);
+    Some(Refusal { write: Text::new(&failure.what), is_of_host, cause: Text::new(cause) })
 }
 
-/// What the server refused to the machine, as the controller said it last.
-pub(super) fn said(machine: &Metal3Machine) -> Option<&str> {
-    let types = [condition::PAUSED, condition::ASSOCIATE_HOST, condition::ASSOCIATE_META_DATA];
-    let mut said = types.iter().filter_map(|type_| find(&machine.status.conditions, type_));
-    said.find(|said| said.message.starts_with(REFUSED)).map(|said| said.message.as_str())
+/// Reasons of conditions that show a refusal. A pause that cannot be written has reasons of its own, which users of the Go
+/// provider know; a record of the host that cannot be read shares them.
+const SHOWN_AS: [&str; 3] = [reason::WRITE_REFUSED, reason::HOST_PAUSE_FAILED, reason::HOST_UNPAUSE_FAILED];
+/// The same in older conditions.
+const LEGACY_SHOWN_AS: [&str; 3] =
+    [reason::WRITE_REFUSED, reason::LEGACY_HOST_PAUSE_FAILED, reason::LEGACY_HOST_UNPAUSE_FAILED];
+
+/// The refusal that the conditions show.
+pub(super) fn shown(machine: &Metal3Machine) -> Option<&Condition> {
+    let mut shown = machine.status.conditions.iter();
+    shown.find(|shown| SHOWN_AS.contains(&shown.reason.as_str())).filter(|_| annotated_host(machine).is_ok())
 }
 
-/// Takes off what was said of a refusal: if it stands in the way still, it is said again.
+/// Takes a refusal out of the conditions: if it still stands in the way, it is shown again.
 pub(super) fn forget(machine: &mut Metal3Machine) {
-    machine.status.conditions.retain(|said| !said.message.starts_with(REFUSED));
+    machine.status.conditions.retain(|shown| !SHOWN_AS.contains(&shown.reason.as_str()));
     let v1beta1 = machine.status.deprecated.as_mut().and_then(|deprecated| deprecated.v1beta1.as_mut());
     if let Some(v1beta1) = v1beta1 {
-        v1beta1.conditions.retain(|said| !said.message.as_deref().unwrap_or_default().starts_with(REFUSED));
+        let is_refusal = |reason: &str| LEGACY_SHOWN_AS.contains(&reason);
+        v1beta1.conditions.retain(|shown| !shown.reason.as_deref().is_some_and(is_refusal));
     }
 }
 
-/// The words that are there already, where they tell of the same write and are new: a server that has others each time
-/// must not cost a write each time.
-fn steady<'a>(old: &'a Metal3Machine, sentence: &'a str, now: &str) -> &'a str {
-    let aim = |sentence: &'a str| sentence.split_once(": ").map(|(aim, _)| aim);
-    let before = said(old).filter(|said| aim(said) == aim(sentence));
+/// The text that is shown already while it is new: a server that has other words each time must not cost a write each
+/// time.
+fn text(old: &Metal3Machine, refusal: &Refusal, now: &str) -> Text {
     let is_new = still_patient(&old.metadata, old.status.last_updated.as_deref(), now).is_some();
-    before.filter(|_| is_new).unwrap_or(sentence)
+    let shown = shown(old).filter(|_| is_new);
+    shown.map_or_else(|| Text::new(refusal), |shown| Text::new(&shown.message))
 }
 
-/// Ends a look whose writes were refused with a word about that.
-pub(super) fn tell(mut pass: Pass<'_>, sentence: &str) -> Decision {
+/// Ends a pass whose write was refused with a report of that.
+pub(super) fn report(mut pass: Pass<'_>, refusal: &Refusal) -> Decision {
     let old = pass.snapshot.metal3_machine.as_ref();
-    let sentence = steady(old, sentence, pass.now);
     let judged = std::mem::replace(&mut pass.new, old.clone()).status;
     // What was seen is true; what was to come of it is not.
     pass.new.status.conditions = judged.conditions;
     pass.new.status.deprecated = judged.deprecated;
     pass.new.status.user_data = judged.user_data;
-    let (stage, wakes) = (pass.stage, pass.wakes_host);
-    let is_of_host = sentence.starts_with(&format!("{REFUSED}patch {} ", BareMetalHost::API.kind));
-    let failed = if is_provisioned(old) { reason::UPDATE_ERROR } else { reason::CREATE_ERROR };
-    let mut status = pass.status();
-    match stage {
-        Stage::Deletion => status.deleting(reason::DELETION_FAILED, sentence),
-        _ if wakes && is_of_host => status.pause_failed(false, sentence),
-        Stage::Pause if is_of_host => status.pause_failed(true, sentence),
-        stage if stage <= Stage::Host => status.host_refused(sentence),
-        _ => status.meta_data_fails(failed, sentence),
-    }
+    let stage = pass.stage;
+    let at = match stage {
+        Stage::Deletion => RefusedAt::Deletion,
+        _ if pass.wakes_host && refusal.is_of_host => RefusedAt::Unpause,
+        Stage::Pause if refusal.is_of_host => RefusedAt::Pause,
+        stage if stage <= Stage::Host => RefusedAt::Host,
+        _ => RefusedAt::MetaData,
+    };
+    let text = text(old, refusal, pass.now);
+    pass.status().refused(at, &text);
     pass.say_now = true;
     pass.with_status.clear();
     let mut plan = Plan::done();

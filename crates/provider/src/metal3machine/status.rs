@@ -1,12 +1,26 @@
 //! The conditions of a Metal3Machine in both generations, under one name each.
 
+use std::fmt;
+
 use capm3_api::{
-    conditions::{find, is_true},
+    conditions::{Severity, find, is_true},
     v1beta2::Metal3Machine,
     vocabulary::{condition, reason},
 };
 
-use crate::conditions::{self, Severity, Stamp};
+use capm3_domain::wait::{Pause, Shown, Text, Wait};
+
+use crate::conditions::{self, Stamp};
+
+/// Where a refused write is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RefusedAt {
+    Pause,
+    Unpause,
+    Host,
+    MetaData,
+    Deletion,
+}
 
 /// Writes conditions of one machine at one time.
 #[derive(Debug)]
@@ -34,35 +48,56 @@ impl Status<'_> {
         conditions::set_legacy_true(conditions::legacy(&mut self.machine.status.deprecated), self.now, type_);
     }
 
+    /// Shows a wait in the conditions that the table of waits names for it.
+    pub(super) fn show(&mut self, wait: &Wait) {
+        let Some(shown) = wait.facts().shown else { return };
+        let message = wait.message().to_string();
+        let said =
+            find(&self.machine.status.conditions, shown.condition).filter(|said| said.status == "False");
+        let message = match (wait, said) {
+            (Wait::NoHost(_), Some(said)) => conditions::keep_counts(&said.message, message),
+            _ => message,
+        };
+        self.show_as(shown, &message);
+    }
+
+    fn show_as(&mut self, shown: Shown, message: &str) {
+        self.set(shown.condition, false, shown.reason, message);
+        if let Some((type_, reason, severity)) = shown.legacy {
+            self.legacy_false(type_, severity, reason, message);
+        }
+    }
+
     /// No host yet: something must come first.
-    pub(super) fn host_waits(&mut self, reason: &str, legacy_reason: &str, message: &str) {
+    fn host_waits(&mut self, reason: &str, legacy_reason: &str, message: &str) {
         self.set(condition::ASSOCIATE_HOST, false, reason, message);
         self.legacy_false(condition::LEGACY_ASSOCIATE_BMH, Severity::Info, legacy_reason, message);
     }
 
-    /// No host is free. Counts in the message are those of the moment the waiting began or its reasons changed: a
-    /// count alone is not worth a write.
-    pub(super) fn no_host(&mut self, message: &str) {
-        let words = |text: &str| text.replace("hosts", "host").replace(|c: char| c.is_ascii_digit(), "");
-        let said = self.machine.status.conditions.iter().find(|c| c.type_ == condition::ASSOCIATE_HOST);
-        let said = said.map(|c| c.message.clone()).filter(|said| words(said) == words(message));
-        self.host_failed(&said.unwrap_or_else(|| message.to_owned()));
-    }
-
-    /// No host could be taken yet: that others have them all is no error.
-    pub(super) fn host_failed(&mut self, message: &str) {
-        self.no_host_because(Severity::Warning, message);
-    }
-
-    /// No host can be taken before somebody corrects something.
-    pub(super) fn host_refused(&mut self, message: &str) {
-        self.no_host_because(Severity::Error, message);
-    }
-
-    fn no_host_because(&mut self, severity: Severity, message: &str) {
-        self.set(condition::ASSOCIATE_HOST, false, reason::ASSOCIATE_HOST_FAILED, message);
+    /// No host could be taken yet: that is no error.
+    pub(super) fn host_failed(&mut self, wait: &Wait) {
+        let message = wait.message().to_string();
+        self.set(condition::ASSOCIATE_HOST, false, reason::ASSOCIATE_HOST_FAILED, &message);
         let (type_, reason) = (condition::LEGACY_ASSOCIATE_BMH, reason::LEGACY_ASSOCIATE_BMH_FAILED);
-        self.legacy_false(type_, severity, reason, message);
+        self.legacy_false(type_, Severity::Warning, reason, &message);
+    }
+
+    /// The API server refuses what the machine writes at this stage.
+    pub(super) fn refused(&mut self, at: RefusedAt, message: &Text) {
+        let (message, reason) = (message.to_string(), reason::WRITE_REFUSED);
+        match at {
+            RefusedAt::Pause => self.pause_failed(true, &message),
+            RefusedAt::Unpause => self.pause_failed(false, &message),
+            RefusedAt::Host => {
+                self.set(condition::ASSOCIATE_HOST, false, reason, &message);
+                self.legacy_false(condition::LEGACY_ASSOCIATE_BMH, Severity::Error, reason, &message);
+            }
+            RefusedAt::MetaData => {
+                self.set(condition::ASSOCIATE_META_DATA, false, reason, &message);
+                self.legacy_false(condition::LEGACY_NODE_READY, Severity::Warning, reason, &message);
+            }
+            RefusedAt::Deletion => self.deletion(reason, Severity::Warning, &message),
+        }
     }
 
     /// A host that was booked for this machine's owner was taken.
@@ -71,10 +106,10 @@ impl Status<'_> {
         self.legacy_true(condition::LEGACY_ASSOCIATE_BMH);
     }
 
-    /// What the condition about the host says now.
-    pub(super) fn said_of_host(&self) -> &str {
-        let said = self.machine.status.conditions.iter().find(|c| c.type_ == condition::ASSOCIATE_HOST);
-        said.map(|c| c.message.as_str()).unwrap_or_default()
+    /// Whether the condition about the host does not show this wait yet.
+    pub(super) fn is_new_of_host(&self, wait: &Wait) -> bool {
+        let shown = find(&self.machine.status.conditions, condition::ASSOCIATE_HOST);
+        shown.is_none_or(|shown| shown.message != wait.message().to_string())
     }
 
     /// A host was taken; how it was found stays as first said.
@@ -87,24 +122,26 @@ impl Status<'_> {
     }
 
     /// Whether the cluster or the machine is paused.
-    pub(super) fn paused(&mut self, cause: Option<&str>) {
-        match cause {
-            Some(cause) => {
-                self.set(condition::PAUSED, true, reason::PAUSED, cause);
-                self.host_waits(reason::PAUSED, reason::LEGACY_MACHINE_PAUSED, cause);
+    pub(super) fn paused(&mut self, pause: Option<&Pause>) {
+        match pause {
+            Some(pause) => {
+                let cause = pause.to_string();
+                self.set(condition::PAUSED, true, reason::PAUSED, &cause);
+                self.host_waits(reason::PAUSED, reason::LEGACY_MACHINE_PAUSED, &cause);
             }
             None => self.set(condition::PAUSED, false, reason::NOT_PAUSED, ""),
         }
     }
 
     /// The host could not be paused, or not be woken.
-    pub(super) fn pause_failed(&mut self, pausing: bool, message: &str) {
+    pub(super) fn pause_failed(&mut self, pausing: bool, cause: &dyn fmt::Display) {
         let (reason, legacy) = match pausing {
             true => (reason::HOST_PAUSE_FAILED, reason::LEGACY_HOST_PAUSE_FAILED),
             false => (reason::HOST_UNPAUSE_FAILED, reason::LEGACY_HOST_UNPAUSE_FAILED),
         };
-        self.set(condition::PAUSED, false, reason, message);
-        self.host_waits(reason, legacy, message);
+        let message = cause.to_string();
+        self.set(condition::PAUSED, false, reason, &message);
+        self.host_waits(reason, legacy, &message);
     }
 
     /// The claim is there or not needed, and nothing stands in the way.
@@ -115,29 +152,16 @@ impl Status<'_> {
         legacy.retain(|c| c.type_ != condition::LEGACY_NODE_READY || c.status == "True");
     }
 
-    /// The claim cannot be made or the host cannot be kept in line.
-    pub(super) fn meta_data_fails(&mut self, reason: &str, message: &str) {
-        self.set(condition::ASSOCIATE_META_DATA, false, reason, message);
-        self.node_fails(reason, message);
-    }
-
-    /// The older conditions have none about host and claim: what is wrong with them is told of the Node.
-    fn node_fails(&mut self, reason: &str, message: &str) {
+    /// The claim cannot be made or the host cannot be kept in line, for this reason. The older conditions have none
+    /// about host and claim: they tell it of the Node.
+    pub(super) fn meta_data_fails(&mut self, reason: &'static str, wait: &Wait) {
         let legacy = match reason {
             reason::META_DATA_FAILED => reason::LEGACY_META_DATA_FAILED,
             other => other,
         };
-        let severity = match reason {
-            reason::WAITING_FOR_NODE | reason::HOST_PROVISIONING => Severity::Info,
-            _ => Severity::Warning,
-        };
-        self.legacy_false(condition::LEGACY_NODE_READY, severity, legacy, message);
-    }
-
-    /// The data is not rendered yet.
-    pub(super) fn data_waits(&mut self, message: &str) {
-        self.set(condition::DATA_READY, false, reason::WAITING_FOR_DATA, message);
-        self.legacy_false(condition::DATA_READY, Severity::Info, reason::WAITING_FOR_DATA, message);
+        let legacy = Some((condition::LEGACY_NODE_READY, legacy, Severity::Warning));
+        let shown = Shown { condition: condition::ASSOCIATE_META_DATA, reason, legacy };
+        self.show_as(shown, &wait.message().to_string());
     }
 
     /// The data is there, or none is needed.
@@ -146,20 +170,20 @@ impl Status<'_> {
         self.legacy_true(condition::DATA_READY);
     }
 
-    /// Whether the image is on the disk.
-    pub(super) fn host_provisioned(&mut self, reason: &str, message: &str) {
-        let is_provisioned = reason == reason::HOST_PROVISIONED;
-        self.set(condition::HOST_PROVISIONED, is_provisioned, reason, message);
-        if !is_provisioned {
-            self.node_fails(reason, message);
-        }
+    /// The image is on the disk.
+    pub(super) fn host_provisioned(&mut self) {
+        self.set(condition::HOST_PROVISIONED, true, reason::HOST_PROVISIONED, "");
     }
 
-    /// Deletion goes on.
-    pub(super) fn deleting(&mut self, reason: &str, message: &str) {
+    /// Deletion waits, for this reason.
+    pub(super) fn deleting(&mut self, reason: &str, wait: &Wait) {
+        let severity = if reason == reason::DELETION_FAILED { Severity::Warning } else { Severity::Info };
+        self.deletion(reason, severity, &wait.message().to_string());
+    }
+
+    fn deletion(&mut self, reason: &str, severity: Severity, message: &str) {
         self.set(condition::ASSOCIATE_META_DATA, false, reason, message);
         self.set(condition::HOST_PROVISIONED, false, reason, message);
-        let severity = if reason == reason::DELETION_FAILED { Severity::Warning } else { Severity::Info };
         self.legacy_false(condition::LEGACY_NODE_READY, severity, reason, message);
     }
 

@@ -7,13 +7,15 @@
 
 use std::sync::Arc;
 
+use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3MachineTemplate, vocabulary::annotation,
 };
 use capm3_domain::capacity::{Candidates, may_change, of_host, said, say};
 use capm3_engine::{
-    ActError, ApiError, Controller, Object, ObjectKey, Outcome, Plan, Queue, Reader, drive, informer::Change,
+    ActError, ApiError, Controller, Object, ObjectKey, Outcome, Queue, Reader, drive, informer::Change,
 };
+
 use tracing::warn;
 
 use crate::{

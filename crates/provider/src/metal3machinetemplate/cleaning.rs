@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
+use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt,
     v1beta2::{Metal3Machine, Metal3MachineTemplate},
     vocabulary::annotation,
 };
 use capm3_domain::data_template::machine_template_name;
-use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Queue, Reader};
+use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
 
 use crate::{
     context::{Context, boxed},

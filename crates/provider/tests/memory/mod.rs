@@ -56,12 +56,12 @@ impl Memory {
     }
 
     /// Carries out a plan; stops at the first write that meets an outdated view.
-    pub fn act(&mut self, plan: &Plan) -> Result<(), Outdated> {
+    pub fn act<W>(&mut self, plan: &Plan<W>) -> Result<(), Outdated> {
         self.act_until_crash(plan, usize::MAX)
     }
 
     /// Carries out the first writes of a plan, then nothing, as if the process had died.
-    pub fn act_until_crash(&mut self, plan: &Plan, writes: usize) -> Result<(), Outdated> {
+    pub fn act_until_crash<W>(&mut self, plan: &Plan<W>, writes: usize) -> Result<(), Outdated> {
         let mut own: BTreeMap<Place, String> = BTreeMap::new();
         for write in plan.writes.iter().take(writes) {
             self.write(write, &mut own)?;
@@ -71,7 +71,7 @@ impl Memory {
     }
 
     /// Plans and acts as a controller does: at once again while the view is outdated or the plan says so.
-    pub fn drive(&mut self, mut plan: impl FnMut(&Self) -> Option<Plan>) -> End {
+    pub fn drive<W: PartialEq>(&mut self, mut plan: impl FnMut(&Self) -> Option<Plan<W>>) -> End<W> {
         for _ in 0..8 {
             let Some(plan) = plan(self) else { return End::Done };
             match self.act(&plan) {

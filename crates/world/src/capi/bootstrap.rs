@@ -158,8 +158,8 @@ mod tests {
     #[test]
     fn only_the_first_control_plane_machine_goes_before_the_control_plane() {
         let rows = [
-            ((false, false, true), "wait for the Cluster's infrastructure"),
-            ((true, false, false), "wait for the control plane"),
+            ((false, false, true), "waits: the Cluster's infrastructure"),
+            ((true, false, false), "waits: the control plane"),
             ((true, false, true), "create Secret metal3/m"),
             ((true, true, false), "create Secret metal3/m"),
         ];

@@ -237,7 +237,7 @@ fn delete(s: &Snapshot) -> Plan {
     for set in s.sets.iter().filter(|set| !set.metadata.is_deleting()) {
         plan.delete(&**set);
     }
-    plan.ending(End::WaitFor("the MachineSets to go".to_owned()))
+    plan.ending(End::WaitFor("the MachineSets to go".into()))
 }
 
 #[cfg(test)]

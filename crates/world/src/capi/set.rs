@@ -141,11 +141,11 @@ fn adopt_templates(plan: &mut Plan, s: &Snapshot, cluster: &Cluster) {
 
 fn grow(mut plan: Plan, s: &Snapshot, missing: usize, rng: &Rng) -> Plan {
     let Some(template) = &s.template else {
-        return plan.ending(End::WaitFor("its Metal3MachineTemplate".to_owned()));
+        return plan.ending(End::WaitFor("its Metal3MachineTemplate".into()));
     };
     let wants_config = s.set.spec.template.spec.bootstrap.config_ref.is_some();
     if wants_config && s.config_template.is_none() {
-        return plan.ending(End::WaitFor("its KubeadmConfigTemplate".to_owned()));
+        return plan.ending(End::WaitFor("its KubeadmConfigTemplate".into()));
     }
     for at in 0..missing {
         let fresh = || Begun { name: make::name(s.set.metadata.name_str(), rng), ..Begun::default() };
@@ -220,7 +220,7 @@ fn delete(s: &Snapshot) -> Plan {
     for machine in s.machines.iter().filter(|m| !m.metadata.is_deleting()) {
         plan.delete(&**machine);
     }
-    plan.ending(End::WaitFor("the Machines to go".to_owned()))
+    plan.ending(End::WaitFor("the Machines to go".into()))
 }
 
 #[cfg(test)]

@@ -87,9 +87,9 @@ fn all_missing_machines_are_made_at_once_bootstrap_first() {
 fn without_its_templates_a_set_waits() {
     let mut s = snapshot(1, "Random", Vec::new());
     s.config_template = None;
-    assert!(decide(&s, &Rng::seeded(1)).to_string().ends_with("wait for its KubeadmConfigTemplate"));
+    assert!(decide(&s, &Rng::seeded(1)).to_string().ends_with("waits: its KubeadmConfigTemplate"));
     s.template = None;
-    assert!(decide(&s, &Rng::seeded(1)).to_string().ends_with("wait for its Metal3MachineTemplate"));
+    assert!(decide(&s, &Rng::seeded(1)).to_string().ends_with("waits: its Metal3MachineTemplate"));
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn enter(
 fn fail(host: &BareMetalHost, status: &HostStatus, type_: &str, problem: &str, now: &str) -> Plan {
     let mut status = status.clone();
     status.fail(type_, problem, now);
-    change_status(host, status).ending(End::WaitFor(problem.to_owned()))
+    change_status(host, status).ending(End::WaitFor(problem.to_owned().into()))
 }
 
 fn change_status(host: &BareMetalHost, status: HostStatus) -> Plan {

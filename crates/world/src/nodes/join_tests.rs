@@ -37,10 +37,10 @@ fn data() -> NodeData {
 fn a_node_joins_when_the_control_plane_is_up_or_it_is_the_control_plane() {
     let data = data();
     let rows = [
-        ((false, false, true), "wait for the control plane"),
-        ((false, true, true), "create Node node-1\nlook again"),
-        ((true, false, true), "create Node node-1\nlook again"),
-        ((true, false, false), "wait for the host's power"),
+        ((false, false, true), "waits: the control plane"),
+        ((false, true, true), "create Node node-1\ncontinues at once"),
+        ((true, false, true), "create Node node-1\ncontinues at once"),
+        ((true, false, false), "waits: the host's power"),
     ];
     for ((initialized, leads, powered), expected) in rows {
         let plan = decide(&snapshot(&data, initialized, leads, powered), || Duration::ZERO);

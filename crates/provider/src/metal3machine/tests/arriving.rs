@@ -1,6 +1,7 @@
 //! The Node, and the rest that follows.
 
 use super::*;
+use crate::plan::waits_for;
 
 /// What an earlier provider said of a failure that is over is taken back, and only then is anything written for it.
 #[test]
@@ -28,8 +29,8 @@ fn a_host_that_its_operator_cannot_work_on_is_told_as_what_it_is() {
     let note = |key: &str, value: &str| json!({"metadata": {"annotations": {key: value}}});
     let state = |state: &str| json!({"status": {"provisioning": {"state": state}}});
     for (host, reason, words) in [
-        (state("provisioning"), "Provisioning", "host h to be provisioned; it is provisioning"),
-        (state(""), "Provisioning", "host h to be provisioned; it is new"),
+        (state("provisioning"), "Provisioning", "waiting for host h to be provisioned; it is provisioning"),
+        (state(""), "Provisioning", "waiting for host h to be provisioned; it is new"),
         (json!({"status": {"errorMessage": "boom"}}), "HostError", "host h is available: boom"),
         (
             note(annotation::HOST_PAUSED, "mine"),
@@ -39,7 +40,7 @@ fn a_host_that_its_operator_cannot_work_on_is_told_as_what_it_is() {
         (
             note(annotation::HOST_PAUSED, annotation::HOST_PAUSED_BY_US),
             "Provisioning",
-            "host h to be provisioned; it is available",
+            "waiting for host h to be provisioned; it is available",
         ),
         (
             note(annotation::HOST_DETACHED, ""),
@@ -53,7 +54,7 @@ fn a_host_that_its_operator_cannot_work_on_is_told_as_what_it_is() {
         ),
     ] {
         let decision = decide(&with_host(host.clone()), "t");
-        assert_eq!(decision.plan.end, End::WaitFor(words.to_owned()), "{host}");
+        assert_eq!(waits_for(&decision.plan), words, "{host}");
         assert_eq!(
             condition_of(&decision, condition::HOST_PROVISIONED),
             ("False".into(), reason.into()),
@@ -157,6 +158,7 @@ fn a_running_machine_whose_host_is_gone_or_taken_says_so() {
         (running(Some(host("h", consumed_by("other")))), "consumed by Metal3Machine metal3/other"),
     ] {
         let End::WaitFor(what) = decide(&snapshot, "t").plan.end else { panic!("waits") };
+        let what = what.to_string();
         assert!(what.contains(words), "{what}");
     }
     let image =

@@ -59,6 +59,7 @@ fn without_a_usable_host_the_condition_counts_the_reasons() {
     let snapshot = Snapshot { candidates: vec![read(paused)], ..ready_to_choose() };
     let decision = decide(&snapshot, "t");
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    let what = what.to_string();
     assert_eq!(what, "no host is available: 1 host: 1 paused");
     assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).1, "AssociateBareMetalHostFailed");
     assert_eq!(
@@ -86,6 +87,7 @@ fn a_host_of_somebody_else_is_never_taken_away() {
     let decision = decide(&with_machine(snapshot, recorded), "t");
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    let what = what.to_string();
     assert!(what.contains("consumed by Metal3Machine metal3/other"), "{what}");
     assert_eq!(older_condition_of(&decision, "AssociateBMH"), ("AssociateBMHFailed".into(), "Error".into()));
 }
@@ -100,5 +102,6 @@ fn a_host_whose_kind_cannot_hold_the_data_is_not_provisioned_without_it() {
     let decision = decide(&snapshot, "t");
     assert!(!kinds(&decision).contains(&"patch BareMetalHost h".to_owned()));
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
+    let what = what.to_string();
     assert!(what.contains("has no field spec.networkData"), "{what}");
 }

@@ -89,6 +89,7 @@ fn a_host_that_somebody_else_has_or_filled_is_never_taken_back() {
         let holds = decide(&around(running(None), host.clone()).snapshot(), "t");
         assert!(!kinds(&holds).iter().any(|write| write.contains("BareMetalHost")), "{what}");
         let End::WaitFor(said) = &holds.plan.end else { panic!("{what} waits") };
+        let said = said.to_string();
         assert!(said.contains(words), "{what}: {said}");
         let leaves = decide(&around(going(running(None)), host).snapshot(), "t");
         assert_eq!(kinds(&leaves), ["patch Metal3Machine m"], "{what}: the machine goes without it");
@@ -101,10 +102,12 @@ fn a_machine_whose_host_is_not_to_be_found_says_what_it_looked_for() {
     machine["spec"]["providerID"] = json!("metal3://metal3/lost/m");
     let decision = decide(&around(machine.clone(), json!({})).snapshot(), "t");
     let End::WaitFor(said) = decision.plan.end else { panic!("waits") };
+    let said = said.to_string();
     assert_eq!(said, "BareMetalHost lost of this machine is not there");
     machine["spec"]["providerID"] = json!("cloud://n");
     let decision = decide(&around(machine, json!({})).snapshot(), "t");
     let End::WaitFor(said) = decision.plan.end else { panic!("waits") };
+    let said = said.to_string();
     assert!(
         said.contains("neither annotation metal3.io/BareMetalHost nor spec.providerID names a host"),
         "{said}"
@@ -209,6 +212,7 @@ fn a_host_that_goes_under_a_running_machine_is_told_truly() {
         );
         assert_eq!(condition_of(&decision, condition::READY).0, "False", "{what}");
         let End::WaitFor(said) = &decision.plan.end else { panic!("{what} waits") };
+        let said = said.to_string();
         assert_eq!(said, words, "{what}");
         let warned: Vec<_> = decision.plan.events.iter().filter(|event| event.warning).collect();
         assert_eq!(warned.len(), 1, "{what}");
@@ -252,6 +256,7 @@ fn the_host_of_another_machine_is_neither_taken_nor_wiped_whomever_it_names() {
             // Machines may share their user data: that on the host makes no difference.
             assert!(!kinds(&looks).iter().any(|write| write.contains("BareMetalHost")), "{}", looks.plan);
             let End::WaitFor(said) = &looks.plan.end else { panic!("waits") };
+            let said = said.to_string();
             assert_eq!(said, "no host is available: 1 host: 1 consumed");
             let leaves = decide(&shelf(going(json!({}))).snapshot(), "t");
             assert_eq!(kinds(&leaves), ["patch Metal3Machine m"]);

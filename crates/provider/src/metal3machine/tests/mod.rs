@@ -16,11 +16,13 @@ mod waiting;
 
 use std::sync::Arc;
 
+use crate::plan::End;
 use capm3_api::{
     v1beta2::{Metal3Machine, Metal3MachineTemplate},
     vocabulary::{annotation, condition, finalizer},
 };
-use capm3_engine::{End, Write};
+use capm3_engine::Write;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Capabilities of the reference that a machine has too, one test each, decided from a snapshot.
 
+use crate::plan::Plan;
 use capm3_api::vocabulary::label;
 use capm3_domain::validation::review;
-use capm3_engine::Plan;
 
 use super::*;
 
@@ -277,6 +277,7 @@ fn ma26_secrets_of_another_namespace_are_refused() {
         let decision = decide(&named("other"), "t");
         assert!(!writes_host(&decision.plan, field), "{}", decision.plan);
         let End::WaitFor(what) = &decision.plan.end else { panic!("{field} waits") };
+        let what = what.to_string();
         assert!(what.contains(field) && what.contains("namespace"), "{what}");
         assert!(writes_host(&decide(&named("metal3"), "t").plan, field), "one of its own namespace is used");
     }

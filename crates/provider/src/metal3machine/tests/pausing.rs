@@ -1,6 +1,6 @@
 //! Pause and move.
 
-use super::*;
+use super::{refusing::refused_write, *};
 
 fn with_cluster(mut snapshot: Snapshot, paused: bool) -> Snapshot {
     snapshot.cluster =
@@ -90,7 +90,7 @@ fn pa64_a_host_whose_annotation_is_refused_is_told() {
         let live = answered_with(whole_host());
         let snapshot = Snapshot { live, ..with_cluster(with_host(host), paused) };
         assert!(kinds(&decide(&snapshot, "t")).contains(&"patch BareMetalHost h".to_owned()));
-        let refused = Some("the API server refuses to patch BareMetalHost metal3/h: servicing".to_owned());
+        let refused = refused_write("patch BareMetalHost metal3/h", "servicing");
         let decision = decide(&Snapshot { refused, ..snapshot }, "t");
         assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
         tells_that_the_pause_failed(&decision, paused);

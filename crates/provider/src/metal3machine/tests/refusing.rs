@@ -1,6 +1,13 @@
 //! What is said when the server refuses a write.
 
+use capm3_domain::wait::{Refusal, Text};
+
 use super::*;
+
+pub(super) fn refused_write(write: &str, cause: &str) -> Option<Refusal> {
+    let is_of_host = write.contains("BareMetalHost");
+    Some(Refusal { write: Text::new(write), is_of_host, cause: Text::new(cause) })
+}
 
 /// One look whose writes are refused tells nothing but that, where it belongs; the same words again cost no write.
 #[test]
@@ -28,24 +35,35 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
         json!({"metadata": {"annotations": {annotation::HOST_PAUSED: annotation::HOST_PAUSED_BY_US}}});
     let (host, data) = (condition::ASSOCIATE_HOST, condition::ASSOCIATE_META_DATA);
     let table = [
-        (ready_to_choose(), host, "AssociateBareMetalHostFailed"),
-        (with_host(json!({})), data, "CreateError"),
-        (running(), data, "UpdateError"),
+        ("no host", ready_to_choose(), host, "WriteRefused"),
+        ("a host", with_host(json!({})), data, "WriteRefused"),
+        ("a Node", running(), data, "WriteRefused"),
         (
+            "a pause",
             Snapshot { live: whole(), ..paused(with_host(json!({})), true) },
             host,
             "BareMetalHostPauseAnnotationSetFailed",
         ),
-        (paused(with_host(woken), false), host, "BareMetalHostPauseAnnotationRemoveFailed"),
-        (deleting(with_host(json!({}))), data, "DeletionFailed"),
-        // A question to the server, which it does not answer.
-        (Snapshot { live: Live::default(), ..deleting(ready_to_choose()) }, data, "DeletionFailed"),
+        (
+            "the end of a pause",
+            paused(with_host(woken), false),
+            host,
+            "BareMetalHostPauseAnnotationRemoveFailed",
+        ),
+        ("deletion", deleting(with_host(json!({}))), data, "WriteRefused"),
+        (
+            "a question that the server does not answer",
+            Snapshot { live: Live::default(), ..deleting(ready_to_choose()) },
+            data,
+            "WriteRefused",
+        ),
     ];
-    for (snapshot, type_, reason) in table {
-        let refused = Snapshot { refused: Some(words.to_owned()), ..snapshot };
+    for (what, snapshot, type_, reason) in table {
+        let refused =
+            Snapshot { refused: refused_write("patch BareMetalHost metal3/h", "not allowed"), ..snapshot };
         let decision = decide(&refused, "t");
         assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"], "{reason}");
-        assert_eq!(condition_of(&decision, type_), ("False".into(), reason.into()));
+        assert_eq!(condition_of(&decision, type_), ("False".into(), reason.into()), "{what}");
         assert_eq!(condition_of(&decision, condition::READY).0, "False", "{reason}");
         assert!(decision.plan.to_string().contains(words), "{reason}");
         assert!(decision.plan.events.is_empty(), "{reason}: nothing has happened");
@@ -57,8 +75,7 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
 /// Once the server takes the write, the words are gone.
 #[test]
 fn what_was_refused_is_not_said_any_more_once_it_is_taken() {
-    let refused =
-        Snapshot { refused: Some("the API server refuses to do so".into()), ..with_host(json!({})) };
+    let refused = Snapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
     let said = applied(&refused, &decide(&refused, "t"));
     assert!(said.to_string().contains("refuses"));
     let next = Snapshot { metal3_machine: read(said), refused: None, ..refused };
@@ -70,17 +87,17 @@ fn what_was_refused_is_not_said_any_more_once_it_is_taken() {
 #[test]
 fn words_that_change_from_try_to_try_are_not_written_each_time() {
     let (first, second) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:02Z");
-    let refused = |words: &str, snapshot: Snapshot| Snapshot { refused: Some(words.to_owned()), ..snapshot };
-    let before =
-        refused("the API server refuses to patch BareMetalHost metal3/h: request 1", with_host(json!({})));
+    let refused = |cause: &str, snapshot: Snapshot| Snapshot {
+        refused: refused_write("patch BareMetalHost metal3/h", cause),
+        ..snapshot
+    };
+    let before = refused("request 1", with_host(json!({})));
     let said = applied(&before, &decide(&before, first));
     let next =
         |words: &str| refused(words, Snapshot { metal3_machine: read(said.clone()), ..with_host(json!({})) });
-    let again = next("the API server refuses to patch BareMetalHost metal3/h: request 2");
-    assert!(decide(&again, second).plan.is_quiet(), "the same write");
+    let again = next("request 2");
+    assert!(decide(&again, second).plan.is_quiet(), "two seconds later");
     assert!(!decide(&again, "2026-01-01T00:01:00Z").plan.is_quiet(), "a minute later");
-    let other = next("the API server refuses to create Metal3DataClaim metal3/m: request 2");
-    assert!(!decide(&other, second).plan.is_quiet(), "another write");
 }
 
 /// While the end of a pause is refused, the machine does not tell of a pause that cannot be set, nor of the machine's own
@@ -94,20 +111,20 @@ fn only_a_refused_patch_of_the_host_is_told_of_its_pause() {
         "status": {"initialization": {"infrastructureProvisioned": true}}});
     for (what, reason) in [
         ("patch BareMetalHost metal3/h", "BareMetalHostPauseAnnotationRemoveFailed"),
-        ("patch Metal3Machine metal3/m", "AssociateBareMetalHostFailed"),
+        ("patch Metal3Machine metal3/m", "WriteRefused"),
     ] {
-        let refused = Some(format!("the API server refuses to {what}: no"));
+        let refused = refused_write(what, "no");
         let machine = with_machine(with_host(woken.clone()), paused.clone());
         let decision = decide(&Snapshot { refused, cluster: Some(read(cluster.clone())), ..machine }, "t");
-        assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST), ("False".into(), reason.into()));
+        let refused = ("False".to_owned(), reason.to_owned());
+        assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST), refused, "{what}");
     }
 }
 
 /// A pause that comes while something is refused is not told together with that: nothing is tried then.
 #[test]
 fn a_refusal_is_not_told_while_nothing_is_tried() {
-    let refused =
-        Snapshot { refused: Some("the API server refuses to do so: no".into()), ..with_host(json!({})) };
+    let refused = Snapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
     let said = applied(&refused, &decide(&refused, "t"));
     let paused = json!({"metadata": {"annotations": {annotation::PAUSED: ""}}});
     let next = with_machine(Snapshot { metal3_machine: read(said), refused: None, ..refused }, paused);

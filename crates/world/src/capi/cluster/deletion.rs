@@ -45,7 +45,7 @@ pub(super) fn decide(s: &Snapshot) -> Plan {
         return plan;
     };
     plan.update(&*s.cluster, &new);
-    plan.ending(End::WaitFor(waiting.to_owned()))
+    plan.ending(End::WaitFor(waiting.to_owned().into()))
 }
 
 /// Deletes an object that is not going already.

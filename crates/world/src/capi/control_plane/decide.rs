@@ -67,13 +67,13 @@ pub(super) fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     plan.update(&**old, &new);
     release_one(&mut plan, s);
     if !cluster.infrastructure_is_provisioned() || !cluster.has_endpoint() {
-        return plan.ending(End::WaitFor("the Cluster's infrastructure and endpoint".to_owned()));
+        return plan.ending(End::WaitFor("the Cluster's infrastructure and endpoint".into()));
     }
     if !s.has_kubeconfig {
         kubeconfig::create(&mut plan, old, cluster.metadata.name_str(), &s.kubeconfig);
     }
     let Some(template) = &s.template else {
-        return plan.ending(End::WaitFor("its Metal3MachineTemplate".to_owned()));
+        return plan.ending(End::WaitFor("its Metal3MachineTemplate".into()));
     };
     adopt(&mut plan, template, cluster);
     operate(plan, s, cluster, template, rng)
@@ -99,7 +99,7 @@ fn operate(
     let room = if outdated { wanted + max_surge(&s.control_plane) } else { wanted };
     let machines = s.machines.len();
     if s.machines.iter().any(|m| m.metadata.is_deleting()) {
-        return plan.ending(End::WaitFor("a machine to go".to_owned()));
+        return plan.ending(End::WaitFor("a machine to go".into()));
     }
     if let Some(machine) = s.machines.iter().find(|m| m.is_given_up()) {
         plan.delete(&**machine);
@@ -107,7 +107,7 @@ fn operate(
         make_one(&mut plan, s, cluster, template, begun.clone());
     } else if machines < room {
         if s.machines.iter().any(|m| m.node_name().is_none()) {
-            return plan.ending(End::WaitFor("the last machine's node".to_owned()));
+            return plan.ending(End::WaitFor("the last machine's node".into()));
         }
         let name = make::name(s.control_plane.metadata.name_str(), rng);
         make_one(&mut plan, s, cluster, template, Begun { name, ..Begun::default() });
@@ -123,7 +123,7 @@ fn shrink(mut plan: Plan, s: &Snapshot, cluster: &Cluster, up_to_date: &[bool]) 
     };
     let others = |m: &&Arc<Machine>| m.metadata.name_str() != name;
     if s.machines.iter().filter(others).any(|m| m.node_name().is_none()) {
-        return plan.ending(End::WaitFor("the other machines' nodes".to_owned()));
+        return plan.ending(End::WaitFor("the other machines' nodes".into()));
     }
     if let Some(machine) = s.machines.iter().find(|m| m.metadata.name_str() == name) {
         plan.delete(&**machine);
@@ -270,7 +270,7 @@ fn delete(s: &Snapshot) -> Plan {
     let mut new = KubeadmControlPlane::clone(&s.control_plane);
     new.status = Some(status::of(s));
     plan.update(&*s.control_plane, &new);
-    plan.ending(End::WaitFor("the machines to go".to_owned()))
+    plan.ending(End::WaitFor("the machines to go".into()))
 }
 
 #[cfg(test)]

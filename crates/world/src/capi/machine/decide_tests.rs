@@ -125,14 +125,14 @@ fn a_machine_goes_step_by_step() {
     let ends = |s: &Snapshot| {
         (decide(s).to_string().lines().last().unwrap().to_owned(), node::decide(s).to_string())
     };
-    assert_eq!(ends(&s).0, "wait for WaitingForPreTerminateHook");
+    assert_eq!(ends(&s).0, "waits: WaitingForPreTerminateHook");
     machine.metadata.annotations = None;
     s.machine = Arc::new(machine);
     assert!(decide(&s).to_string().contains("delete Metal3Machine metal3/m"));
     s.infrastructure = None;
     assert!(decide(&s).to_string().contains("delete KubeadmConfig metal3/m"));
     s.config = None;
-    assert_eq!(ends(&s), ("wait for DeletingNode".to_owned(), "delete Node n\ndone".to_owned()));
+    assert_eq!(ends(&s), ("waits: DeletingNode".to_owned(), "delete Node n\ndone".to_owned()));
     s.node = None;
     assert!(decide(&s).to_string().contains("\"finalizers\":[]"));
 }

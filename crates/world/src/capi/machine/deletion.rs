@@ -65,5 +65,5 @@ pub(super) fn decide(s: &Snapshot) -> Plan {
         }
         _ => {}
     }
-    plan.ending(End::WaitFor(reason.to_owned()))
+    plan.ending(End::WaitFor(reason.to_owned().into()))
 }

@@ -1,0 +1,257 @@
+//! The sentences of waits.
+
+use std::fmt::{self, Display as _};
+
+use super::{Pause, Refusal, Wait};
+use crate::host::Hindrance;
+
+/// Text for people, such as the words of another controller. It prints; nothing else can be done with it.
+///
+/// ```compile_fail
+/// let text = capm3_domain::wait::Text::new("waiting for a host");
+/// let _: bool = text.starts_with("waiting");
+/// ```
+///
+/// ```compile_fail
+/// let text = capm3_domain::wait::Text::new("waiting for a host");
+/// let _: &str = text.as_ref();
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text(String);
+
+impl Text {
+    /// What something prints.
+    pub fn new(source: impl fmt::Display) -> Self {
+        Self(source.to_string())
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A wait as a condition says it: without what changes with every step of others, which would cost a write each time.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a>(pub(super) &'a Wait);
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Wait::ReservedHost(hosts) => reserved(f, hosts.iter().map(|(host, _)| host.clone())),
+            Wait::Provisioning { host, .. } => write!(f, "host {host} is being provisioned"),
+            Wait::Deprovisioning(wait) => {
+                write!(f, "waiting for host {} to be deprovisioned", wait.host)?;
+                wait.hindrance.as_ref().map_or(Ok(()), |hindrance| write!(f, "; {hindrance}"))
+            }
+            Wait::Addresses(waits) => write!(f, "waiting for {waits}"),
+            Wait::MachinesOfCluster(_) => f.write_str("waiting for the Machines of the Cluster to be gone"),
+            other => other.write_sentence(f),
+        }
+    }
+}
+
+/// The alternate form, as in logs, begins with the code.
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            write!(f, "{} ", self.code())?;
+        }
+        self.write_sentence(f)
+    }
+}
+
+impl Wait {
+    #[expect(clippy::too_many_lines, reason = "a table: one sentence for each wait")]
+    fn write_sentence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Paused(pause) => pause.fmt(f),
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Unproven { subject, doubt } => {
+                write!(f, "it is not proven that {subject} is gone: {doubt}")
+            }
+            Self::OwnerReference => f.write_str(
+                "waiting for the Machine controller to set an owner reference to the Machine",
+            ),
+            Self::Machine(name) => {
+                write!(f, "waiting for Machine {name}, which the owner reference names")
+            }
+            Self::Cluster(name) | Self::ClusterOfPool(name) => write!(f, "waiting for Cluster {name}"),
+            Self::Infrastructure(cluster) => {
+                write!(f, "waiting for the infrastructure of Cluster {cluster} to be ready")
+            }
+            Self::Metal3Cluster(cluster) => {
+                write!(f, "waiting for the Metal3Cluster of Cluster {cluster}")
+            }
+            Self::Bootstrap(machine) => {
+                write!(f, "waiting for the bootstrap data of Machine {machine}")
+            }
+            Self::NoHost(counts) => write!(f, "no host is available: {counts}"),
+            Self::ReservedHost(hosts) => {
+                reserved(f, hosts.iter().map(|(host, state)| format!("{host} ({})", or_new(state))))
+            }
+            Self::HostSelector(error) => error.fmt(f),
+            Self::HostRecord(error) => error.fmt(f),
+            Self::UnrecordedHost { namespace, host } => write!(
+                f,
+                "host {host} names this machine and is in use, but this machine has no record of it; the host is left \
+                 as it is. To keep it, set annotation metal3.io/BareMetalHost of this Metal3Machine to \
+                 {namespace}/{host}; to release it, delete the Machine"
+            ),
+            Self::LostHost { claim } => write!(
+                f,
+                "Metal3DataClaim {claim} shows that this machine had a host, but no host names the machine; the machine \
+                 waits for its host. To take another host, delete the Machine"
+            ),
+            Self::HostConsumed { host, consumer } => {
+                write!(f, "host {host} is consumed by {consumer}; it is never taken away")
+            }
+            Self::RecordedHost { host, rejection } => {
+                write!(f, "host {host}, which this machine has recorded, cannot be claimed: {rejection}")
+            }
+            Self::HostMissing(Some(host)) => {
+                write!(f, "BareMetalHost {host} of this machine is not there")
+            }
+            Self::HostMissing(None) => f.write_str(
+                "the BareMetalHost of this machine is not known: no host names the machine, and neither annotation \
+                 metal3.io/BareMetalHost nor spec.providerID names a host",
+            ),
+            Self::HostLeaving { host, is_deleted, problem } => {
+                let what = if *is_deleted { "deleted" } else { "deprovisioned" };
+                write!(f, "host {host} is being {what}")?;
+                problem.as_ref().map_or(Ok(()), |problem| write!(f, ": {problem}"))
+            }
+            Self::Secrets(secrets) => {
+                let named =
+                    |(field, name): &(&str, String)| format!("Secret {name}, which spec.{field} names");
+                let named: Vec<String> = secrets.iter().map(named).collect();
+                write!(f, "waiting for {}", named.join(" and "))
+            }
+            Self::SecretNamespace { field, found, expected } => write!(
+                f,
+                "cross-namespace secret reference is not allowed for {field} (namespace {found:?} does not match \
+                 {expected:?})"
+            ),
+            Self::FormerClaim(claim) => write!(
+                f,
+                "waiting for Metal3DataClaim {claim}, which belongs to an earlier machine of this name, to be gone"
+            ),
+            Self::ClaimOfOtherUid { claim, uid } => write!(
+                f,
+                "waiting for Metal3DataClaim {claim}, whose owner has another uid than this machine. If it is the claim \
+                 of this machine, set uid of its owner reference to {uid}; if not, delete it"
+            ),
+            Self::DeletedClaim(claim) => {
+                write!(f, "waiting for the deleted Metal3DataClaim {claim} to be gone")
+            }
+            Self::DataTemplate { template, missing_in: Some(namespace), .. } => write!(
+                f,
+                "waiting for Metal3DataTemplate {template}, which does not exist in namespace {namespace}"
+            ),
+            Self::DataTemplate { template, report: Some(report), .. } => {
+                write!(f, "Metal3DataTemplate {template} does not serve the Metal3DataClaim: {report}")
+            }
+            Self::DataTemplate { template, .. } => {
+                write!(f, "waiting for Metal3DataTemplate {template} to serve the Metal3DataClaim")
+            }
+            Self::Data { data, template } => {
+                write!(f, "waiting for Metal3Data {data} of Metal3DataTemplate {template}")
+            }
+            Self::Rendering { data, report: Some(report) } => {
+                write!(f, "Metal3Data {data} is not rendered: {report}")
+            }
+            Self::Rendering { data, .. } => write!(f, "waiting for Metal3Data {data} to be rendered"),
+            Self::Provisioning { host, state } => {
+                write!(f, "waiting for host {host} to be provisioned; it is {}", or_new(state))
+            }
+            Self::HostBlocked { host, state, by: Hindrance::Error(problem) } => {
+                write!(f, "host {host} is {}: {problem}", or_new(state))
+            }
+            Self::HostBlocked { host, by, .. } => {
+                write!(f, "host {host} is not being provisioned: {by}")
+            }
+            Self::HostField(field) => write!(
+                f,
+                "the installed CRD of BareMetalHost has no field spec.{field}, which this machine needs; install a \
+                 newer host operator"
+            ),
+            Self::HostSpec(error) => error.fmt(f),
+            Self::Nodes(cluster) => {
+                write!(f, "waiting for the Nodes of workload cluster {cluster} to be known")
+            }
+            Self::WorkloadCluster { cluster, cause } => {
+                write!(f, "waiting for workload cluster {cluster} to be reachable: {cause}")
+            }
+            Self::Node(wait) => wait.fmt(f),
+            Self::NodeConflict(conflict) => conflict.fmt(f),
+            Self::Deprovisioning(wait) => wait.fmt(f),
+            Self::DefinitionDeleting => f.write_str(
+                "the CustomResourceDefinition of Metal3Machine is being deleted, and this machine with it; its host is \
+                 left as it is. Back up the Metal3Machines, remove their finalizers, install the definition again and \
+                 restore them",
+            ),
+            Self::DataCluster => f.write_str("waiting for the Cluster that the label names"),
+            Self::TemplateOfData(template) => write!(f, "waiting for Metal3DataTemplate {template}"),
+            Self::ClaimOfData => f.write_str("waiting for the Metal3DataClaim"),
+            Self::MachineOfData => f.write_str("waiting for the Metal3Machine that owns the claim"),
+            Self::OwnerOfData => f.write_str("waiting for the Machine that owns the Metal3Machine"),
+            Self::HostOfData => f.write_str("waiting for BareMetalHost of the Metal3Machine"),
+            Self::Addresses(waits) => write!(f, "waiting for {waits:#}"),
+            Self::OldSecret(name) => write!(f, "waiting for the old Secret {name} to be gone"),
+            Self::AbandonedData => {
+                f.write_str("waiting for the template's controller to delete this data with its claim")
+            }
+            Self::ClaimOfDeletedData(claim) => write!(f, "waiting for Metal3DataClaim {claim} to be gone"),
+            Self::AddressesOfDeletedData(claims) => {
+                write!(f, "waiting for the address of IPClaim {} to be released", claims.join(", "))
+            }
+            Self::DataError(error) => error.fmt(f),
+            Self::OwnerClusterReference => f.write_str("waiting for an owner reference to a Cluster"),
+            Self::OwnerCluster(name) => {
+                write!(f, "Cluster {name}, which the owner reference names, is not there")
+            }
+            Self::Endpoint(missing) => write!(
+                f,
+                "Invalid Metal3Cluster provided: missing fields from Spec: [{}]",
+                missing.join(" ")
+            ),
+            Self::MachinesOfCluster(count) => write!(f, "waiting for {count} Machines to be gone"),
+            Self::AddressesOfPool => f.write_str("waiting for the addresses of the pool to be released"),
+            Self::ClaimsOfTemplate => {
+                f.write_str("waiting for the claims and the data of the template to be gone")
+            }
+        }
+    }
+}
+
+fn reserved(f: &mut fmt::Formatter<'_>, hosts: impl Iterator<Item = String>) -> fmt::Result {
+    let hosts: Vec<String> = hosts.collect();
+    write!(f, "waiting for a host reserved for this owner: {}", hosts.join(", "))
+}
+
+fn or_new(state: &str) -> &str {
+    if state.is_empty() { "new" } else { state }
+}
+
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cluster = self.by_cluster.then(|| "Cluster spec.paused is set to true".to_owned());
+        let annotation =
+            self.by_annotation_of.map(|kind| format!("{kind} has the cluster.x-k8s.io/paused annotation"));
+        let causes: Vec<String> = cluster.into_iter().chain(annotation).collect();
+        f.write_str(&causes.join(", "))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the API server refuses to {}: {}", self.write, self.cause)
+    }
+}
