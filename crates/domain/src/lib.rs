@@ -13,5 +13,6 @@ pub mod pause;
 pub mod provider_id;
 pub mod release;
 pub mod render;
+pub mod user_data;
 pub mod validation;
 pub mod wait;

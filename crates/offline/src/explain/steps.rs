@@ -4,7 +4,10 @@ use capm3_api::{
     metadata::MetadataExt,
     vocabulary::{annotation, finalizer, host_state, label},
 };
-use capm3_domain::host::Ownership;
+use capm3_domain::{
+    host::Ownership,
+    user_data::{has_user_data, user_data_secret},
+};
 use capm3_provider::metal3machine::{Snapshot, Stage};
 use serde::Serialize;
 
@@ -100,9 +103,10 @@ fn infrastructure(snapshot: &Snapshot) -> Option<String> {
 }
 
 fn bootstrap(snapshot: &Snapshot) -> Option<String> {
-    let machine = snapshot.machine.as_ref().filter(|machine| machine.bootstrap_is_ready())?;
-    let secret = machine.spec.bootstrap.data_secret_name.as_ref();
-    Some(secret.map(|name| format!("Secret {name}")).unwrap_or_default())
+    let own = &snapshot.metal3_machine;
+    let machine = snapshot.machine.as_ref().filter(|machine| has_user_data(own, machine))?;
+    let secret = user_data_secret(own, machine);
+    Some(secret.map(|secret| format!("Secret {}", secret.name_str())).unwrap_or_default())
 }
 
 fn host(snapshot: &Snapshot) -> Option<String> {

@@ -5,8 +5,6 @@ use capm3_api::{
     conditions::is_true,
     metadata::MetadataExt,
     neighbours::{BareMetalHost, CAPI_GROUP, Machine},
-    reference::SecretRef,
-    v1beta2::Metal3Machine,
     vocabulary::{condition, event, host_state, label, reason},
 };
 use capm3_domain::{
@@ -17,6 +15,7 @@ use capm3_domain::{
     pause::unpause,
     provider_id,
     release::ReleaseStep,
+    user_data::{has_user_data, user_data_secret},
     wait::{Text, Wait},
 };
 use capm3_engine::{EventNote, Object, ObjectKey, ResourceKind, Write};
@@ -186,32 +185,14 @@ fn missing(pass: &mut Pass<'_>, name: Option<&str>) -> End {
 /// user data on the host is all that tells it from that of an earlier machine of this name.
 pub(super) fn remember_user_data(pass: &mut Pass<'_>) {
     let machine = pass.snapshot.machine.clone().filter(|_| pass.snapshot.host.is_some());
-    if let Some(machine) = machine.filter(|machine| user_data_is_there(&pass.new, machine)) {
+    if let Some(machine) = machine.filter(|machine| has_user_data(&pass.new, machine)) {
         take_user_data(pass, &machine);
     }
 }
 
 fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
     if pass.new.status.user_data.is_none() {
-        pass.new.status.user_data = user_data_of(&pass.new, machine);
-    }
-}
-
-/// Whether the machine knows its user data: the Machine has it, or will never have any and the machine has its own.
-pub(super) fn user_data_is_there(metal3_machine: &Metal3Machine, machine: &Machine) -> bool {
-    let has_none = !machine.spec.bootstrap.names_any();
-    let own = metal3_machine.spec.user_data.as_ref();
-    machine.bootstrap_is_ready() || has_none && own.is_some_and(|own| !own.name_str().is_empty())
-}
-
-/// User data comes from the Machine; the machine's own field is used only where the Machine has none.
-pub(super) fn user_data_of(metal3_machine: &Metal3Machine, machine: &Machine) -> Option<SecretRef> {
-    let bootstrap = &machine.spec.bootstrap;
-    let of_config = || bootstrap.config_ref.as_ref().and_then(|config| config.name.clone());
-    let name = bootstrap.data_secret_name.clone().or_else(of_config);
-    match name {
-        Some(name) => Some(SecretRef::new(machine.metadata.namespace_str(), name)),
-        None => metal3_machine.spec.user_data.clone(),
+        pass.new.status.user_data = user_data_secret(&pass.new, machine);
     }
 }
 

@@ -9,7 +9,10 @@ use capm3_api::{
     v1beta2::{Initialization, Metal3Machine},
     vocabulary::finalizer,
 };
-use capm3_domain::wait::{Text, Wait};
+use capm3_domain::{
+    user_data::has_user_data,
+    wait::{Text, Wait},
+};
 use capm3_engine::{EventNote, ObjectKey};
 
 use super::{
@@ -237,7 +240,7 @@ impl<'a> Pass<'a> {
     }
 
     fn bootstrap(&mut self, machine: &Machine) -> Step {
-        if associate::user_data_is_there(&self.new, machine) {
+        if has_user_data(&self.new, machine) {
             return Ok(());
         }
         Err(self.wait(Wait::Bootstrap(machine.metadata.name_str().to_owned())))

@@ -16,6 +16,7 @@ use capm3_domain::{
         Ownership, consumer_ref, has_user_data_of, is_left_of, is_on_its_way_back, known_host, reuse_label,
     },
     release::{Booking, ReleaseRequest, ReleaseStep, booking, is_booking_lost, release_step},
+    user_data::user_data_secret,
     wait::Wait,
 };
 use capm3_engine::{Object, ResourceKind, Write};
@@ -23,7 +24,7 @@ use capm3_engine::{Object, ResourceKind, Write};
 use serde_json::{Value, json};
 
 use super::{
-    Snapshot, Stage, associate,
+    Snapshot, Stage,
     decide::{Pass, Step},
     left_behind,
     live::Question,
@@ -249,7 +250,7 @@ fn is_left_behind(snapshot: &Snapshot, host: &BareMetalHost) -> bool {
 fn with_user_data(snapshot: &Snapshot) -> Metal3Machine {
     let mut machine = snapshot.metal3_machine.as_ref().clone();
     if let (None, Some(capi)) = (&machine.status.user_data, snapshot.machine.as_deref()) {
-        machine.status.user_data = associate::user_data_of(&machine, capi);
+        machine.status.user_data = user_data_secret(&machine, capi);
     }
     machine
 }

@@ -7,7 +7,10 @@ use capm3_api::{
     neighbours::{BareMetalHost, CAPI_GROUP, Machine, MachineSet},
     v1beta2::Metal3Machine,
 };
-use capm3_domain::host::{HostRequest, Standing, judge, order_of_line, reuse_label, waits_for_booked};
+use capm3_domain::{
+    host::{HostRequest, Standing, judge, order_of_line, reuse_label, waits_for_booked},
+    user_data::has_user_data,
+};
 use capm3_engine::{Object, ObjectKey, Reader};
 
 use crate::indexes::{BOOKED_HOSTS_BY_LABEL, HOSTS_BY_CONSUMER, MACHINES_WITHOUT_HOST};
@@ -70,7 +73,7 @@ fn owner_to_be(reader: &impl Reader, machine: &Metal3Machine, booking: &str) -> 
         || machine.spec.provider_id.as_ref().is_some_and(|id| !id.is_empty())
         || reader.count(&HOSTS_BY_CONSUMER, &key.to_string()) > 0;
     let owner = machine.metadata.owner(CAPI_GROUP, "Machine").filter(|_| !is_out)?;
-    let capi = reader.get::<Machine>(&here(&owner.name)).filter(|capi| capi.bootstrap_is_ready())?;
+    let capi = reader.get::<Machine>(&here(&owner.name)).filter(|capi| has_user_data(machine, capi))?;
     let set = capi.metadata.owner(CAPI_GROUP, "MachineSet");
     let set = set.and_then(|owner| reader.get::<MachineSet>(&here(&owner.name)));
     (reuse_label(&capi, set.as_deref()).as_deref() == Some(booking)).then_some(capi)

@@ -17,7 +17,6 @@ use capm3_api::{
     },
     vocabulary::{finalizer, label},
 };
-use capm3_domain::wait::Refusal;
 use capm3_domain::{
     data_template::machine_template_name,
     host::{
@@ -25,6 +24,7 @@ use capm3_domain::{
         known_host_uid, ownership, reuse_label,
     },
 };
+use capm3_domain::{user_data::has_user_data, wait::Refusal};
 use capm3_engine::{Object, ObjectKey, Reader};
 
 use super::{line, live::Live};
@@ -172,7 +172,7 @@ pub(super) fn observe_to_act(
     let takes_a_host = snapshot.host.is_none()
         && !snapshot.metal3_machine.metadata.is_deleting()
         && snapshot.metal3_machine.metadata.has_finalizer(finalizer::MACHINE)
-        && snapshot.machine.as_ref().is_some_and(|machine| machine.bootstrap_is_ready());
+        && snapshot.machine.as_ref().is_some_and(|machine| has_user_data(&snapshot.metal3_machine, machine));
     if takes_a_host {
         match the_host_to_take(reader, &snapshot, key) {
             Some(host) => snapshot.candidates = vec![host],

@@ -61,3 +61,27 @@ fn a_deletion_is_held_up_by_a_paused_cluster_also_when_the_machine_is_gone() {
     let machine = json!({"metadata": {"namespace": "metal3", "name": "m"}});
     assert!(shelf.with("Machine", machine).snapshot().cluster.is_none());
 }
+
+/// Whether the user data is there is one rule for who looks and for who decides.
+#[test]
+fn a_machine_with_user_data_of_its_own_takes_a_host_although_the_machine_names_none() {
+    let mut machine = owned();
+    machine["spec"]["userData"] = json!({"name": "own", "namespace": "metal3"});
+    let capi = json!({"metadata": {"namespace": "metal3", "name": "m", "labels": {"cluster.x-k8s.io/cluster-name": "c"}},
+        "spec": {"clusterName": "c", "bootstrap": {}}});
+    let cluster = json!({"metadata": {"namespace": "metal3", "name": "c"},
+        "spec": {"infrastructureRef": {"name": "c"}},
+        "status": {"initialization": {"infrastructureProvisioned": true}}});
+    let shelf = Shelf::default()
+        .with("Metal3Machine", machine)
+        .with("Machine", capi)
+        .with("Cluster", cluster)
+        .with("Metal3Cluster", json!({"metadata": {"namespace": "metal3", "name": "c"}}))
+        .with("Secret", json!({"metadata": {"namespace": "metal3", "name": "own"}}))
+        .with("BareMetalHost", host("h", json!({})));
+    let key = ObjectKey::new("metal3", "m");
+    let mut snapshot = super::super::observe::observe_to_act(&shelf, |_| Workload::Unknown, &key).unwrap();
+    snapshot.live = Live::trusting_the_reader();
+    let decision = decide(&snapshot, "t");
+    assert_eq!(kinds(&decision), ["patch BareMetalHost h"], "{}", decision.plan);
+}
