@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     finalizers::{add_finalizer, remove_finalizer},
-    owners::controlled_by,
+    owners::{controlled_by, owned_by},
     patience::still_patient,
 };
 
@@ -162,7 +162,7 @@ impl Pass<'_> {
     }
 
     /// The finalizer and the names of the Secrets are stored before anything hangs on them. Data of older releases had
-    /// the template as controlling owner: now it is the claim, so that the data hangs in the Cluster's tree.
+    /// the template as controlling owner: now it is the claim, beside the machine, so that the data is in the Cluster's tree.
     fn hold_on(&mut self, spec: &Metal3DataTemplateSpec, machine: &Metal3Machine) {
         add_finalizer(&mut self.new.metadata, finalizer::DATA);
         let namespace = self.new.metadata.namespace_str().to_owned();
@@ -180,6 +180,9 @@ impl Pass<'_> {
         if let (true, Some(claim)) = (before != owners.len(), &self.snapshot.claim) {
             owners.retain(|owner| owner.uid != claim.metadata.uid_str());
             owners.insert(0, controlled_by(claim.as_ref()));
+            if owners.iter().all(|owner| owner.uid != machine.metadata.uid_str()) {
+                owners.push(owned_by(machine));
+            }
         }
     }
 

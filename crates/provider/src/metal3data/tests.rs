@@ -399,3 +399,16 @@ fn data_whose_claim_uses_other_data_asks_for_nothing() {
     let plan = decide(&Snapshot { claim: Some(other), ..complete() });
     assert!(plan.is_quiet(), "{plan}");
 }
+
+#[test]
+fn s160_data_that_its_template_owns_is_given_to_its_claim_and_its_machine() {
+    let owner = |kind: &str, name: &str, uid: &str| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind, "name": name, "uid": uid});
+    let mut old = data();
+    old["metadata"]["ownerReferences"] = json!([owner("Metal3DataTemplate", "dt", "uid-t")]);
+    let plan = decide(&Snapshot { data: read(old), ..complete() });
+    let Some(Write::Patch { patch, .. }) = plan.writes.first() else { panic!("a patch") };
+    let owners = patch["metadata"]["ownerReferences"].as_array().unwrap();
+    let told: Vec<_> =
+        owners.iter().map(|o| (o["kind"].as_str().unwrap(), o["controller"] == json!(true))).collect();
+    assert_eq!(told, [("Metal3DataClaim", true), ("Metal3Machine", false)]);
+}
