@@ -21,7 +21,7 @@ use capm3_api::{
     neighbours::{CapiIpAddress, IpAddressClaim},
 };
 use capm3_domain::address::ClaimKind;
-use capm3_engine::{Controller, ObjectKey, Outcome, Queue, Reader};
+use capm3_engine::{ActError, Controller, ObjectKey, Outcome, Queue, Reader};
 pub(crate) use decide::is_at_work;
 pub use decide::{decide, decide_in_parts};
 pub use kinds::{Claim, Given};
@@ -56,12 +56,14 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     let outcome = serve(context, || {
         let snapshot = observe(&*context.caches, key)?;
         unproven = snapshot.unproven();
-        Some(snapshot)
+        // They are served below, once the server itself has shown them.
+        Some(Snapshot { bereaved: Vec::new(), ..snapshot })
     })
     .await;
+    let is_empty = unproven.is_empty;
     match (prove(context, key, unproven).await, outcome) {
         (Ok(true), Outcome::Settled) => {
-            serve(context, || Some(Snapshot { is_proven_empty: true, ..observe(&*context.caches, key)? }))
+            serve(context, || Some(Snapshot { is_proven_empty: is_empty, ..observe(&*context.caches, key)? }))
                 .await
         }
         (Err(unproven), Outcome::Settled) => unproven,
@@ -71,7 +73,19 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
 
 /// Proves what the pool cannot go on without; gives whether anything was proven.
 async fn prove(context: &Context, pool: &ObjectKey, unproven: Unproven) -> Result<bool, Outcome> {
-    let is_any = !unproven.claims.is_empty() || !unproven.addresses.is_empty() || unproven.is_empty;
+    let is_any = !unproven.claims.is_empty()
+        || !unproven.addresses.is_empty()
+        || !unproven.bereaved.is_empty()
+        || unproven.is_empty;
+    for claim in unproven.bereaved {
+        let key = ObjectKey::new(&pool.namespace, &claim.name);
+        let read = match claim.kind {
+            ClaimKind::IpClaim => context.read_live::<IpClaim>(&key).await,
+            ClaimKind::IpAddressClaim => context.read_live::<IpAddressClaim>(&key).await,
+        };
+        let what = || format!("read the claim {key}, whose address is missing");
+        read.map_err(|source| Outcome::Failed(ActError::reading(what(), source)))?;
+    }
     for claim in unproven.claims {
         let key = ObjectKey::new(&pool.namespace, &claim.name);
         match claim.kind {

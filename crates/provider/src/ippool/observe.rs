@@ -67,6 +67,9 @@ pub(super) struct Unproven {
     pub(super) claims: BTreeSet<ClaimKey>,
     /// Addresses of deleted claims that are not seen.
     pub(super) addresses: BTreeSet<Place>,
+    /// Claims whose address is missing. It is created again only for a claim that the server itself shows: a list may be
+    /// older than the end of the claim.
+    pub(super) bereaved: BTreeSet<ClaimKey>,
     /// Whether the pool, which is being deleted, has no addresses.
     pub(super) is_empty: bool,
 }
@@ -79,6 +82,7 @@ impl Snapshot {
         Unproven {
             claims: self.unseen_claims.clone(),
             addresses: self.unseen_addresses.values().cloned().collect(),
+            bereaved: self.bereaved.iter().map(|(claim, _)| claim.key()).collect(),
             is_empty: is_last && self.addresses.is_empty() && !self.is_proven_empty,
         }
     }

@@ -13,7 +13,7 @@ use capm3_api::{
 };
 use capm3_domain::capacity::{Candidates, may_change, of_host, said, say};
 use capm3_engine::{
-    ActError, ApiError, Controller, Object, ObjectKey, Outcome, Queue, Reader, drive, informer::Change,
+    ActError, Controller, Object, ObjectKey, Outcome, Queue, Reader, ResourceKind, drive, informer::Change,
 };
 
 use tracing::warn;
@@ -69,10 +69,11 @@ pub(crate) fn controller(context: &Context) -> Controller {
 }
 
 async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
+    let kind = ResourceKind::of::<Metal3MachineTemplate>();
     let plan = || observe(&*context.caches, key).map(|snapshot| decide(&snapshot)).unwrap_or_default();
     match drive(&context.executor, plan).await {
         // The template is there, but the installed CRD is one without a status: trying on would help nobody.
-        Outcome::Failed(ActError { source: ApiError::NotFound { .. }, .. }) => {
+        Outcome::Failed(ActError { source, .. }) if source.is_absence_of(&kind, key) => {
             warn!(template = %key, "Metal3MachineTemplates have no status to write capacity to; install the CRDs of this version");
             Outcome::Settled
         }
