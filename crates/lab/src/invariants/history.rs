@@ -17,8 +17,21 @@ const WATCHED: [(&str, &str); 4] = [
 
 /// Mix-ups in everything that happened on a server.
 pub fn mix_ups(server: &ApiServer) -> Vec<String> {
+    mix_ups_among(server, SecondHost::Forbidden)
+}
+
+/// Whether a machine may consume a second host for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SecondHost {
+    Forbidden,
+    /// If the host has no image yet: the provider could not know of the first one.
+    WithoutImage,
+}
+
+/// The same where a machine may consume a second host for a while.
+pub(crate) fn mix_ups_among(server: &ApiServer, second: SecondHost) -> Vec<String> {
     match everything(server, &WATCHED) {
-        Ok(history) => judge(&history),
+        Ok(history) => judge_among(&history, second),
         Err(forgotten) => vec![forgotten],
     }
 }
@@ -38,7 +51,11 @@ pub(super) fn everything(server: &ApiServer, of: &[(&str, &str)]) -> Result<Vec<
 
 /// Mix-ups in a history, in the order of revisions.
 pub fn judge(history: &[Revision]) -> Vec<String> {
-    let mut books = Books::default();
+    judge_among(history, SecondHost::Forbidden)
+}
+
+fn judge_among(history: &[Revision], second: SecondHost) -> Vec<String> {
+    let mut books = Books { allows_second_host: second == SecondHost::WithoutImage, ..Books::default() };
     for revision in history {
         books.enter(revision);
     }
@@ -48,6 +65,7 @@ pub fn judge(history: &[Revision]) -> Vec<String> {
 /// Who holds what at the present revision.
 #[derive(Default)]
 struct Books {
+    allows_second_host: bool,
     /// Consumer of each host.
     consumers: BTreeMap<String, String>,
     machines_of_hosts: Holders,
@@ -96,7 +114,9 @@ impl Books {
         match text(&revision.object, "/kind") {
             "BareMetalHost" => {
                 let consumer = object.and_then(consuming_machine);
-                report("a machine consumes two hosts", self.hosts_of_machines.set(&name, consumer.clone()));
+                let has_image = object.is_some_and(|host| host.pointer("/spec/image/url").is_some());
+                let holds = consumer.clone().filter(|_| has_image || !self.allows_second_host);
+                report("a machine consumes two hosts", self.hosts_of_machines.set(&name, holds));
                 report("a host changed hands without being free", self.pass_on(&name, consumer));
             }
             "Metal3Machine" => {

@@ -89,6 +89,9 @@ impl<'a> Books<'a> {
 
     fn taken_from_host(&self, before: &Value, after: Option<&Value>) -> Option<String> {
         let machine = consuming_machine(before).filter(|machine| self.is_live(machine))?;
+        if self.is_surplus(before, &machine) {
+            return None;
+        }
         let name = key(before);
         let Some(after) = after else {
             return Some(format!("host {name} of live machine {machine} is deleted"));
@@ -105,6 +108,15 @@ impl<'a> Books<'a> {
             lost.push("consumerRef");
         }
         (!lost.is_empty()).then(|| format!("host {name} of live machine {machine} loses {}", lost.join(", ")))
+    }
+
+    /// Whether a host has nothing on it and its machine consumes another one: it may be given back.
+    fn is_surplus(&self, host: &Value, machine: &str) -> bool {
+        let has = |field: &str| host.pointer(&format!("/spec/{field}")).is_some_and(|v| !v.is_null());
+        let mut others =
+            self.objects.iter().filter(|((kind, name), _)| *kind == "BareMetalHost" && *name != key(host));
+        !BOOTED_WITH.into_iter().any(has)
+            && others.any(|(_, other)| consuming_machine(other).as_deref() == Some(machine))
     }
 
     /// The live machine that runs with a Secret, by its own word or by its host's.

@@ -8,6 +8,7 @@ mod losses;
 
 use serde_json::Value;
 
+pub(crate) use history::{SecondHost, mix_ups_among};
 pub use history::{judge, mix_ups};
 pub use leaks::leaks;
 pub use losses::{judge as judge_losses, losses};

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use super::{EndState, Outcome, ScenarioError, Sweep, kept::Kept, racks};
+use super::{EndState, Outcome, ScenarioError, Sweep, kept::Kept, racks, scenario::Keeps};
 use crate::{
     Lab, Options, Settled,
     faults::Faults,
-    invariants::{leaks, losses, mix_ups},
+    invariants::{SecondHost, leaks, losses, mix_ups_among},
 };
 
 /// Longest virtual time that a step may take, beside the trouble itself.
@@ -33,6 +33,12 @@ pub(super) trait Trouble {
 
     /// Waits until it is over, and does what people do meanwhile.
     async fn pass(&self, lab: &mut Lab);
+
+    /// Whether a provider that starts anew cannot see who holds a host, however it asks: a machine may take another host
+    /// then, and gives back the one that has no image.
+    fn hides_claims(&self) -> bool {
+        false
+    }
 
     /// The story has come to rest: trouble that waits for this happens now. Says whether it does.
     fn at_rest(&self) -> bool {
@@ -62,9 +68,12 @@ impl Sweep {
             violations.extend(rest(&mut lab, trouble).await);
         }
         violations.extend(self.scenario.missing(&lab));
-        violations.extend(before.lost(&Kept::of(&lab), self.scenario.keeps()));
+        let second = if trouble.hides_claims() { SecondHost::WithoutImage } else { SecondHost::Forbidden };
+        if second == SecondHost::Forbidden || self.scenario.keeps() != Keeps::Hosts {
+            violations.extend(before.lost(&Kept::of(&lab), self.scenario.keeps()));
+        }
         violations.extend(noise(&lab).await);
-        violations.extend(mix_ups(lab.server()));
+        violations.extend(mix_ups_among(lab.server(), second));
         violations.extend(losses(lab.server()));
         let given: BTreeSet<String> =
             manifests.iter().filter(|m| m.kind() == "Secret").map(|m| m.key().name).collect();
