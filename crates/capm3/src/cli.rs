@@ -68,7 +68,9 @@ impl Cli {
 fn start_logs(level: &str, format: LogFormat) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CAPM3_LOG");
     let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    // What cannot be written is dropped: the subscriber would report it with `eprintln!`, which panics then.
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let logs = logs.log_internal_errors(false);
     match format {
         LogFormat::Text => logs.init(),
         LogFormat::Json => logs.json().init(),

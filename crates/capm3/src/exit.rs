@@ -1,6 +1,7 @@
 //! How a command ends.
 
 use std::{
+    fmt::Display,
     io::{ErrorKind, Write},
     process::ExitCode,
 };
@@ -46,7 +47,8 @@ impl From<ReadError> for Failure {
     }
 }
 
-/// Writes data to stdout. A reader that has seen enough, such as `head`, is no failure.
+/// Writes data to stdout. A reader that has seen enough, such as `head`, closes the pipe: the output ends, and the exit code
+/// is that of the work. ripgrep does the same; kubectl dies of SIGPIPE (141), which would hide whether the work went well.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -57,6 +59,18 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes one JSON document to stdout.
+pub fn print_json(text: serde_json::Result<String>) -> Result<(), Failure> {
+    print(&format!("{}\n", text.map_err(|error| Failure::CouldNotRun(error.to_string()))?))
+}
+
+/// Writes a line to stderr. Nobody may be there to read it: then it is dropped, and the work goes on. `eprintln!` would
+/// panic.
+pub fn say(line: impl Display) {
+    let line = format!("{line}\n");
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
 /// Prints the failure, if any, and gives the exit code.
 pub fn report(result: Result<(), Failure>) -> ExitCode {
     match result {
@@ -64,7 +78,7 @@ pub fn report(result: Result<(), Failure>) -> ExitCode {
         Err(failure) => {
             let text = failure.to_string();
             if !text.is_empty() {
-                eprintln!("error: {text}");
+                say(format_args!("error: {text}"));
             }
             ExitCode::from(failure.code())
         }

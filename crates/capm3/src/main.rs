@@ -1,4 +1,12 @@
 //! The `capm3` binary: argument parsing and presentation only.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::print_stdout,
+        clippy::print_stderr,
+        reason = "both panic when nobody reads: use exit::print and exit::say"
+    )
+)]
 
 mod cli;
 mod columns;

@@ -89,7 +89,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     };
     remarks.extend(left_out(&site.problems));
     for remark in &remarks {
-        eprintln!("{remark}");
+        exit::say(remark);
     }
     let key = found(&site, &args.target, namespace.as_deref())?;
     exit::print(&answer(args, &site, &key, clock.map(|clock| clock.now()))?)
@@ -161,7 +161,7 @@ fn judge(documents: &[Document], remarks: &mut Vec<String>) -> Result<(), Failur
     refused.sort();
     if !refused.is_empty() {
         for line in problems::lines(&refused) {
-            eprintln!("error: {line}");
+            exit::say(format_args!("error: {line}"));
         }
         return Err(Failure::Problems);
     }

@@ -2,16 +2,13 @@
 
 mod report;
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use capm3_engine::manifests;
 use capm3_offline::migrate::{self, Migration, Options};
 use clap::{Args, ValueEnum};
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// What `migrate` takes.
 #[derive(Debug, Args)]
@@ -46,20 +43,18 @@ enum Output {
 pub fn run(args: &MigrateArgs) -> Result<(), Failure> {
     let texts = manifests::texts(&args.filename)?;
     let migration = migrate::migrate_texts(&texts, Options { prune: args.prune, portable: args.portable });
-    print(&migration, args.output).map_err(|error| Failure::CouldNotRun(format!("cannot write: {error}")))?;
+    print(&migration, args.output)?;
     if migration.has_errors() { Err(Failure::Problems) } else { Ok(()) }
 }
 
-fn print(migration: &Migration, output: Output) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+fn print(migration: &Migration, output: Output) -> Result<(), Failure> {
     match output {
-        Output::Json => {
-            serde_json::to_writer_pretty(&mut stdout, migration)?;
-            writeln!(stdout)
-        }
+        Output::Json => exit::print_json(serde_json::to_string_pretty(migration)),
         Output::Yaml => {
-            stdout.write_all(migrate::to_yaml(&migration.documents).as_bytes())?;
-            io::stderr().lock().write_all(report::text(migration).as_bytes())
+            exit::print(&migrate::to_yaml(&migration.documents))?;
+            let report = report::text(migration);
+            report.lines().for_each(exit::say);
+            Ok(())
         }
     }
 }

@@ -76,8 +76,8 @@ impl Steps<'_> {
             }
             if !is_suspected && first == last && started.elapsed() >= REACTION {
                 is_suspected = true;
-                eprintln!(
-                    "no manager has reacted; is `capm3 manager` running? Its log tells why it does not go on"
+                exit::say(
+                    "no manager has reacted; is `capm3 manager` running? Its log tells why it does not go on",
                 );
             }
             sleep(POLL).await;
@@ -146,7 +146,7 @@ impl Steps<'_> {
             return Err(Failure::CouldNotRun(text));
         }
         if trouble.is_empty() {
-            eprintln!("cannot read BareMetalHost {}, tries again: {text}", self.host);
+            exit::say(format_args!("cannot read BareMetalHost {}, tries again: {text}", self.host));
             *trouble = text;
         }
         Ok(())

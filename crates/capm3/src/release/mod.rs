@@ -142,7 +142,7 @@ fn judge(args: &ReleaseArgs, remote: &Remote, namespace: &str) -> Result<(Object
     let site = live::of_hosts(remote, namespace, &args.host, &mut remarks)?;
     remarks.extend(site.problems.iter().map(|problem| format!("left out: {problem}")));
     for remark in &remarks {
-        eprintln!("{remark}");
+        exit::say(remark);
     }
     let key = found(&site, &args.host, Some(namespace))?;
     let judged = releasable(&site, &key);

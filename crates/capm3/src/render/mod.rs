@@ -3,17 +3,14 @@
 mod live;
 mod text;
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use capm3_engine::manifests::{self, Document, Reading};
 use capm3_offline::render::{self, Options, Rendering};
 use clap::{Args, ValueEnum};
 
 use crate::{
-    exit::Failure,
+    exit::{self, Failure},
     problems::{self, refusals},
 };
 
@@ -131,22 +128,12 @@ fn check(args: &RenderArgs, rendering: &Rendering) -> Result<(), Failure> {
 }
 
 fn print(args: &RenderArgs, rendering: &Rendering, text: &str) -> Result<(), Failure> {
-    let written = write(args, rendering, text);
-    written.map_err(|error| Failure::CouldNotRun(format!("cannot write: {error}")))
-}
-
-fn write(args: &RenderArgs, rendering: &Rendering, text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
     match args.output {
-        Output::Json => {
-            serde_json::to_writer_pretty(&mut stdout, rendering)?;
-            writeln!(stdout)?;
-        }
-        Output::Yaml => stdout.write_all(text.as_bytes())?,
+        Output::Json => exit::print_json(serde_json::to_string_pretty(rendering))?,
+        Output::Yaml => exit::print(text)?,
     }
-    let mut stderr = io::stderr().lock();
     for line in problems::lines(&rendering.problems) {
-        writeln!(stderr, "error: {line}")?;
+        exit::say(format_args!("error: {line}"));
     }
     Ok(())
 }

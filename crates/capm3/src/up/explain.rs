@@ -6,33 +6,33 @@ use capm3_lab::{
     stuck::{self, StuckMachine},
 };
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// Ends well when every control plane and deployment has its machines; otherwise explains on stderr.
 pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> {
     let twice = report.duplicates();
     for mark in &twice {
-        eprintln!("error: {mark} is used twice");
+        exit::say(format_args!("error: {mark} is used twice"));
     }
     let short = stuck::short_owners(lab);
     let stuck = stuck::stuck_machines(lab);
     if is_quiet && short.is_empty() && stuck.is_empty() && twice.is_empty() {
         let ready = report.machines.iter().filter(|m| m.ready).count();
-        eprintln!(
+        exit::say(format_args!(
             "{ready} of {} machines are ready after {}",
             report.machines.len(),
             time(report.elapsed_ms)
-        );
+        ));
         return Ok(());
     }
-    eprintln!();
+    exit::say("");
     if !is_quiet {
-        eprintln!("gave up: something is still being tried again and again; CAPM3_LOG=warn shows it");
+        exit::say("gave up: something is still being tried again and again; CAPM3_LOG=warn shows it");
     }
     for owner in &short {
-        eprintln!("{}: {} of {} machines are ready", owner.owner, owner.ready, owner.wanted);
+        exit::say(format_args!("{}: {} of {} machines are ready", owner.owner, owner.ready, owner.wanted));
         for missing in &owner.missing {
-            eprintln!("  {missing}");
+            exit::say(format_args!("  {missing}"));
         }
     }
     for machine in &stuck {
@@ -50,8 +50,10 @@ fn time(milliseconds: u128) -> String {
 }
 
 fn explain(machine: &StuckMachine) {
-    eprintln!("\nmachine {} ({}): {}", machine.name, machine.reported.code, machine.reported.text);
+    let (code, text) = (machine.reported.code, &machine.reported.text);
+    exit::say(format_args!("
+machine {} ({code}): {text}", machine.name));
     for host in &machine.hosts {
-        eprintln!("  {host}");
+        exit::say(format_args!("  {host}"));
     }
 }

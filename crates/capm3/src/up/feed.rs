@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use capm3_lab::Progress;
 
 use super::live::{Live, Step};
+use crate::exit;
 
 /// Real time between two pictures when nothing happens, so that the clock moves.
 const TICK: std::time::Duration = std::time::Duration::from_millis(200);
@@ -58,7 +59,7 @@ impl Feed {
                 live.push(step);
                 live.draw_if_due(self.started.elapsed());
             }
-            Mode::Printed => eprintln!("{:>8.1}s  {}", step.at.as_secs_f64(), step.line),
+            Mode::Printed => exit::say(format_args!("{:>8.1}s  {}", step.at.as_secs_f64(), step.line)),
         }
     }
 

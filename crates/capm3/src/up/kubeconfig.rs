@@ -9,6 +9,8 @@ use std::{
 
 use capm3_engine::rng::unguessable;
 
+use crate::exit;
+
 /// A kubeconfig on disk; dropping it removes it.
 pub struct KubeconfigFile {
     folder: PathBuf,
@@ -72,7 +74,7 @@ fn remove_left_behind(parent: &Path, port: u16) {
 impl Drop for KubeconfigFile {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.folder) {
-            eprintln!("cannot remove {}: {error}", self.folder.display());
+            exit::say(format_args!("cannot remove {}: {error}", self.folder.display()));
         }
     }
 }

@@ -160,17 +160,14 @@ async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
         return Ok(());
     }
     problems.sort();
-    eprintln!("{}", problems::lines(&problems).join("\n"));
+    exit::say(problems::lines(&problems).join("\n"));
     Err(Failure::Invalid(problems::summary(&problems)))
 }
 
 fn print(output: Output, report: &Report) -> Result<(), Failure> {
     match output {
         Output::Table => exit::print(&format!("{}\n", table::table(report, live::width_of_stdout()))),
-        Output::Json => {
-            let text = serde_json::to_string_pretty(report);
-            exit::print(&format!("{}\n", text.map_err(|e| Failure::CouldNotRun(e.to_string()))?))
-        }
+        Output::Json => exit::print_json(serde_json::to_string_pretty(report)),
     }
 }
 

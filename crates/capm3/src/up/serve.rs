@@ -7,7 +7,10 @@ use capm3_engine::{clock::Stopwatch, manifests::Reading};
 use capm3_lab::{Lab, Settled, report::report};
 
 use super::{UpArgs, explain, invite, kubeconfig::KubeconfigFile, live::Live, print, put, start};
-use crate::{exit::Failure, stop::stop_signal};
+use crate::{
+    exit::{self, Failure},
+    stop::stop_signal,
+};
 
 /// How long the first result is waited for before the table is printed anyway.
 const FIRST_RESULT: Duration = Duration::from_secs(3600);
@@ -34,7 +37,7 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
     let export = file.export();
     let live = Live::if_terminal(lab.server(), export.clone());
     if live.is_none() {
-        eprintln!("{export}");
+        exit::say(&export);
     }
     let showing = feed.show(live);
     let settled = tokio::select! {
@@ -49,11 +52,11 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
         print(args.output, &report)?;
         // What is stuck may be put right with kubectl, so this is no reason to end.
         let is_stuck = explain::judge(&lab, &report, settled == Settled::Quiet).is_err();
-        eprintln!("{}", invite::invitation(&lab.server().objects(None), &export, is_stuck));
+        exit::say(invite::invitation(&lab.server().objects(None), &export, is_stuck));
         stop.await;
     }
     listener.stop().await;
-    eprintln!("stopped");
+    exit::say("stopped");
     Ok(())
 }
 
