@@ -1,11 +1,12 @@
 //! The command line.
 
 use clap::{Parser, Subcommand};
+use tracing::info;
 
 use crate::{
     crds,
     exit::{self, Failure},
-    explain,
+    explain, logs,
     manager::{self, LogFormat},
     migrate, release, render, up,
 };
@@ -20,7 +21,8 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 ok, 1 found problems, 2 wrong usage, 3 could not run.\n\
-Data goes to stdout, everything else to stderr. Set CAPM3_LOG=info or debug for logs.";
+Data goes to stdout, everything else to stderr. For logs set CAPM3_LOG to a level\n\
+(off, error, warn, info, debug, trace) or a list such as warn,capm3_engine=debug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -45,15 +47,15 @@ enum Command {
 impl Cli {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
+        let (usual, format) = match &self.command {
+            Command::Manager(args) => ("info", args.logging_format()),
+            _ => ("error", LogFormat::Text),
+        };
+        logs::start(usual, format)?;
+        info!(version = env!("CARGO_PKG_VERSION"), "capm3 {} starts", self.command.name());
         match self.command {
-            Command::Up(args) => {
-                start_logs("error", LogFormat::Text);
-                up::run(&args)
-            }
-            Command::Manager(args) => {
-                start_logs("info", args.logging_format());
-                manager::run(&args)
-            }
+            Command::Up(args) => up::run(&args),
+            Command::Manager(args) => manager::run(&args),
             Command::Crds(args) => crds::run(&args),
             Command::Migrate(args) => migrate::run(&args),
             Command::Render(args) => render::run(&args),
@@ -64,16 +66,18 @@ impl Cli {
     }
 }
 
-/// Logs go to stderr, at the level that CAPM3_LOG says, else at `level`.
-fn start_logs(level: &str, format: LogFormat) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("CAPM3_LOG");
-    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
-    // What cannot be written is dropped: the subscriber would report it with `eprintln!`, which panics then.
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let logs = logs.log_internal_errors(false);
-    match format {
-        LogFormat::Text => logs.init(),
-        LogFormat::Json => logs.json().init(),
+impl Command {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Up(_) => "up",
+            Self::Manager(_) => "manager",
+            Self::Crds(_) => "crds",
+            Self::Migrate(_) => "migrate",
+            Self::Render(_) => "render",
+            Self::Explain(_) => "explain",
+            Self::Release(_) => "release",
+            Self::Version => "version",
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod columns;
 mod crds;
 mod exit;
 mod explain;
+mod logs;
 mod manager;
 mod migrate;
 mod paint;

@@ -13,6 +13,7 @@ use capm3_engine::{
 use capm3_offline::explain::{Site, Target, explain, explain_host, find, has_a_say};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
+use tracing::info;
 
 use crate::{
     exit::{self, Failure},
@@ -135,6 +136,7 @@ fn json(text: serde_json::Result<String>) -> Result<String, Failure> {
 /// The objects of the files. Files without any Secret say nothing about Secrets.
 fn files(args: &ExplainArgs, remarks: &mut Vec<String>) -> Result<Site, Failure> {
     let reading = manifests::read(&args.filename)?;
+    info!(objects = reading.documents.len(), problems = reading.problems.len(), "manifests are read");
     remarks.extend(left_out(&reading.problems));
     let has = |kind: &str| reading.documents.iter().any(|document| document.kind() == kind);
     let knows_secrets = has("Secret");

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use capm3_engine::manifests;
 use capm3_offline::migrate::{self, Migration, Options};
 use clap::{Args, ValueEnum};
+use tracing::info;
 
 use crate::exit::{self, Failure};
 
@@ -42,6 +43,7 @@ enum Output {
 /// Runs `migrate`.
 pub fn run(args: &MigrateArgs) -> Result<(), Failure> {
     let texts = manifests::texts(&args.filename)?;
+    info!(files = texts.len(), "manifests are read");
     let migration = migrate::migrate_texts(&texts, Options { prune: args.prune, portable: args.portable });
     print(&migration, args.output)?;
     if migration.has_errors() { Err(Failure::Problems) } else { Ok(()) }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use capm3_engine::manifests::{self, Document, Reading};
 use capm3_offline::render::{self, Options, Rendering};
 use clap::{Args, ValueEnum};
+use tracing::info;
 
 use crate::{
     exit::{self, Failure},
@@ -77,6 +78,7 @@ enum Output {
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let Reading { mut documents, problems } = manifests::read(&args.filename)?;
     let mut problems = problems;
+    info!(objects = documents.len(), problems = problems.len(), "manifests are read");
     let judged: Vec<&Document> = documents.iter().filter(|document| render::has_a_say(document)).collect();
     problems.extend(refusals(&judged)?);
     if !problems.is_empty() {

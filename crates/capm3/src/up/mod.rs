@@ -23,6 +23,7 @@ use capm3_engine::{
 use capm3_lab::{Lab, Options, Progress, report::Report};
 use capm3_world::Profile;
 use clap::{Args, ValueEnum};
+use tracing::info;
 
 use self::feed::Feed;
 use crate::{
@@ -128,6 +129,7 @@ pub fn run(args: &UpArgs) -> Result<(), Failure> {
     }
     let stopwatch = Stopwatch::start();
     let manifests = read(args)?;
+    info!(objects = manifests.documents.len(), problems = manifests.problems.len(), "manifests are read");
     if manifests.documents.is_empty() && manifests.problems.is_empty() {
         return Err(Failure::Invalid("no object in the files: there is nothing to bring up".to_owned()));
     }
@@ -157,6 +159,7 @@ async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
     problems.extend(manifests::contradictions(&manifests.documents));
     problems.extend(lab.put_documents(&manifests.documents).await);
     if problems.is_empty() {
+        info!(objects = manifests.documents.len(), "manifests are in the API server");
         return Ok(());
     }
     problems.sort();
