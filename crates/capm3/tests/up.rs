@@ -274,6 +274,24 @@ fn a_taken_port_is_said_with_the_way_out() {
 }
 
 #[test]
+fn an_address_to_serve_at_is_refused_where_nothing_is_served() {
+    for arguments in
+        [["up", "--once", "--listen", "127.0.0.1:0"], ["up", "--listen", "127.0.0.1:0", "--once"]]
+    {
+        let output = capm3(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let message = stderr(&output);
+        assert!(
+            message.contains("'--once' cannot be used with '--listen <ADDR>'")
+                || message.contains("'--listen <ADDR>' cannot be used with '--once'"),
+            "{message}"
+        );
+    }
+    let help = stdout(&capm3(&["up", "--help"]));
+    assert!(help.contains("Not with --once"), "{help}");
+}
+
+#[test]
 fn the_version_is_told_as_a_command_and_as_a_flag() {
     let expected = format!("capm3 {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(stdout(&capm3(&["version"])), expected);

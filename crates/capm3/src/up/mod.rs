@@ -46,7 +46,8 @@ pub struct UpArgs {
     #[arg(short = 'f', long = "filename", value_name = "PATH")]
     files: Vec<PathBuf>,
 
-    /// End when everything is provisioned (0), or cannot be (1, with an explanation); time is simulated
+    /// End when everything is provisioned (0), or cannot be (1, with an explanation); time is simulated, and kubectl is not
+    /// served
     #[arg(long)]
     once: bool,
 
@@ -62,8 +63,8 @@ pub struct UpArgs {
     #[arg(long, default_value_t = 1.0, value_name = "N")]
     speed: f64,
 
-    /// Loopback address at which kubectl is served; without a port, 7443
-    #[arg(long, default_value = "127.0.0.1:7443", value_name = "ADDR", value_parser = address)]
+    /// Loopback address at which kubectl is served; without a port, 7443. Not with --once, which serves nothing
+    #[arg(long, default_value = "127.0.0.1:7443", value_name = "ADDR", value_parser = address, conflicts_with = "once")]
     listen: SocketAddr,
 
     /// Seed of names, uids and durations
