@@ -251,6 +251,7 @@ fn without_once_it_serves_the_api_until_it_is_told_to_stop() {
             kind: "Metal3Machine".into(),
             plural: "metal3machines".into(),
         };
+        assert_eq!(client.default_namespace(), "metal3", "that of the manifests");
         client.list_page::<Value>(&kind, "metal3", Detail::Whole, None).await.unwrap().items.len()
     });
     assert_eq!(machines, 6);

@@ -51,8 +51,8 @@ impl Identity {
         Ok((identity, config))
     }
 
-    /// A kubeconfig for a server at this URL.
-    pub(super) fn kubeconfig(&self, url: &str) -> String {
+    /// A kubeconfig for a server at this URL, with a namespace for those who name none.
+    pub(super) fn kubeconfig(&self, url: &str, namespace: &str) -> String {
         let encoded = |pem: &str| BASE64_STANDARD.encode(pem);
         let (authority, certificate, key) =
             (encoded(&self.authority), encoded(&self.client_certificate), encoded(&self.client_key));
@@ -60,8 +60,8 @@ impl Identity {
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: capm3\npreferences: {{}}\n\
              clusters:\n- name: capm3\n  cluster:\n    server: \"{url}\"\n    certificate-authority-data: {authority}\n\
-             contexts:\n- name: capm3\n  context:\n    cluster: capm3\n    user: capm3\n    namespace: default\n\
-             - name: capm3-token\n  context:\n    cluster: capm3\n    user: capm3-token\n    namespace: default\n\
+             contexts:\n- name: capm3\n  context:\n    cluster: capm3\n    user: capm3\n    namespace: \"{namespace}\"\n\
+             - name: capm3-token\n  context:\n    cluster: capm3\n    user: capm3-token\n    namespace: \"{namespace}\"\n\
              users:\n- name: capm3\n  user:\n    client-certificate-data: {certificate}\n    client-key-data: {key}\n\
              - name: capm3-token\n  user:\n    token: {token}\n"
         )

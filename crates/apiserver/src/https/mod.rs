@@ -189,12 +189,17 @@ impl Listener {
     /// A kubeconfig for the management API, as YAML. Its current context uses the client certificate; the context
     /// `capm3-token` uses the bearer token.
     pub fn kubeconfig(&self) -> String {
-        self.identity.kubeconfig(&format!("https://{}", self.address))
+        self.kubeconfig_in("default")
+    }
+
+    /// The same with another namespace for commands that name none.
+    pub fn kubeconfig_in(&self, namespace: &str) -> String {
+        self.identity.kubeconfig(&format!("https://{}", self.address), namespace)
     }
 
     /// The same for a workload cluster, see [`ApiServer::add_cluster`].
     pub fn kubeconfig_of_cluster(&self, id: &str) -> String {
-        self.identity.kubeconfig(&format!("https://{}/clusters/{id}", self.address))
+        self.identity.kubeconfig(&format!("https://{}/clusters/{id}", self.address), "default")
     }
 
     /// Ends when nobody listens any more and every connection is closed; does not keep the listener.

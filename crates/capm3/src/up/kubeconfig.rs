@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use capm3_engine::rng::unguessable;
+use capm3_engine::{manifests::Document, rng::unguessable};
 
 use crate::exit;
 
@@ -44,6 +44,14 @@ impl KubeconfigFile {
         }
         format!("export KUBECONFIG='{}'", path.replace('\'', r"'\''"))
     }
+}
+
+/// The namespace that its context names: that of the manifests if all share one.
+pub fn namespace(documents: &[Document]) -> String {
+    let mut namespaces =
+        documents.iter().map(|document| document.key().namespace).filter(|name| !name.is_empty());
+    let first = namespaces.next();
+    first.filter(|first| namespaces.all(|next| next == *first)).unwrap_or_else(|| "default".to_owned())
 }
 
 fn folder_prefix(port: u16) -> String {
@@ -118,6 +126,29 @@ mod tests {
         let stays =
             [&running, "capm3-up-7-mine", "capm3-up-7-99999999-mine", "capm3-up-77-99999999-0af3", "other"];
         assert_eq!(left, stays);
+    }
+
+    #[test]
+    fn the_context_names_the_namespace_that_all_manifests_share() {
+        let document = |kind: &str, namespace: Option<&str>| {
+            let metadata = serde_json::json!({"name": "x", "namespace": namespace});
+            Document::made("f", serde_json::json!({"kind": kind, "metadata": metadata}))
+        };
+        let space = document("Namespace", None);
+        let (a, b, none) =
+            (document("Secret", Some("a")), document("Cluster", Some("b")), document("Secret", None));
+        let table = [
+            (vec![], "default"),
+            (vec![&space], "default"),
+            (vec![&space, &a, &a], "a"),
+            (vec![&none], "default"),
+            (vec![&a, &space, &b], "default"),
+            (vec![&a, &none], "default"),
+        ];
+        for (documents, expected) in table {
+            let documents: Vec<Document> = documents.into_iter().cloned().collect();
+            assert_eq!(namespace(&documents), expected, "{documents:?}");
+        }
     }
 
     #[test]

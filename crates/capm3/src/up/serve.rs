@@ -6,7 +6,12 @@ use capm3_apiserver::https::{self, ListenError, ListenOptions, Listener};
 use capm3_engine::{clock::Stopwatch, manifests::Reading};
 use capm3_lab::{Lab, Settled, report::report};
 
-use super::{UpArgs, explain, invite, kubeconfig::KubeconfigFile, live::Live, print, put, start};
+use super::{
+    UpArgs, explain, invite,
+    kubeconfig::{self, KubeconfigFile},
+    live::Live,
+    print, put, start,
+};
 use crate::{
     exit::{self, Failure},
     stop::stop_signal,
@@ -32,7 +37,8 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
     let listener = listen(args, &lab)?;
     put(&lab, manifests).await?;
     let port = listener.local_addr().port();
-    let file = KubeconfigFile::write(&std::env::temp_dir(), port, &listener.kubeconfig());
+    let text = listener.kubeconfig_in(&kubeconfig::namespace(&manifests.documents));
+    let file = KubeconfigFile::write(&std::env::temp_dir(), port, &text);
     let file = file.map_err(|e| Failure::CouldNotRun(format!("cannot write the kubeconfig: {e}")))?;
     let export = file.export();
     let live = Live::if_terminal(lab.server(), export.clone());
