@@ -244,6 +244,17 @@ impl Lab {
         self.server.objects_of(&[kind])
     }
 
+    /// The object of a kind with this namespace and name.
+    pub fn object_at(&self, kind: &str, key: &ObjectKey) -> Option<Arc<Value>> {
+        let text = |o: &Value, pointer: &str| {
+            o.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let is_it = |o: &Arc<Value>| {
+            text(o, "/metadata/name") == key.name && text(o, "/metadata/namespace") == key.namespace
+        };
+        self.objects(kind).into_iter().find(is_it)
+    }
+
     /// One object of the management API.
     pub fn object(&self, kind: &str, name: &str) -> Option<Arc<Value>> {
         let is_it = |o: &Arc<Value>| o.pointer("/metadata/name").and_then(Value::as_str) == Some(name);

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine};
-use capm3_engine::Object;
+use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::annotation};
+use capm3_engine::{Object, ObjectKey};
 use capm3_provider::metal3machine::{self, Reported, Stage};
 use serde_json::Value;
 
-use crate::Lab;
+use crate::{
+    Lab,
+    expected::{KINDS, Owner, expected},
+};
 
 /// A machine that is not provisioned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,16 +23,12 @@ pub struct StuckMachine {
     pub hosts: Vec<String>,
 }
 
-/// An owner of machines that has fewer ready ones than it wants.
+/// An owner of machines that has fewer ready ones than it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShortOwner {
-    /// Kind and name.
-    pub owner: String,
-    /// Wanted replicas.
-    pub wanted: i64,
-    /// Machines that are ready.
-    pub ready: i64,
-    /// What it needs before it can make machines and is not there.
+    /// Who asks, for how many, and how many are ready.
+    pub owner: Owner,
+    /// Why it cannot have machines: a pause, and what it needs and is not there.
     pub missing: Vec<String>,
 }
 
@@ -55,52 +54,63 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
         .collect()
 }
 
-/// Control planes and deployments that have fewer ready machines than they want.
+/// Owners that have fewer ready machines than they ask for.
 pub fn short_owners(lab: &Lab) -> Vec<ShortOwner> {
-    let owners = ["KubeadmControlPlane", "MachineDeployment"];
-    let objects = owners.iter().flat_map(|kind| lab.objects(kind).into_iter().map(move |o| (*kind, o)));
-    objects
-        .filter_map(|(kind, object)| {
-            let number =
-                |pointer: &str, or: i64| object.pointer(pointer).and_then(Value::as_i64).unwrap_or(or);
-            let (wanted, ready) = (number("/spec/replicas", 1), number("/status/readyReplicas", 0));
-            let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-            let missing = || missing(lab, kind, &object);
-            let owner = format!("{kind} {name}");
-            (ready < wanted).then(|| ShortOwner { owner, wanted, ready, missing: missing() })
-        })
-        .collect()
+    let owners = expected(&lab.server().objects_of(&KINDS)).owners;
+    let short = owners.into_iter().filter(|owner| owner.ready < owner.wanted);
+    short.map(|owner| ShortOwner { missing: missing(lab, &owner), owner }).collect()
 }
 
-/// Where owners of machines name other objects: kind and name.
-const REFERENCES: [&str; 4] = [
+/// Where owners of machines name what their machines are made from.
+const TEMPLATES: [&str; 4] = [
     "/spec/machineTemplate/spec/infrastructureRef",
     "/spec/machineTemplate/infrastructureRef",
     "/spec/template/spec/infrastructureRef",
     "/spec/template/spec/bootstrap/configRef",
 ];
 
-fn missing(lab: &Lab, kind: &str, owner: &Value) -> Vec<String> {
+/// Where a Machine names its parts.
+const PARTS: [&str; 2] = ["/spec/infrastructureRef", "/spec/bootstrap/configRef"];
+
+fn missing(lab: &Lab, owner: &Owner) -> Vec<String> {
+    let Some(object) = lab.object_at(owner.kind, &owner.key) else { return Vec::new() };
     let text =
         |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let is_there = |kind: &str, name: &str| {
+        lab.object_at(kind, &ObjectKey::new(owner.key.namespace.clone(), name)).is_some()
+    };
     let mut missing = Vec::new();
-    if kind == "KubeadmControlPlane" {
-        let name = text(owner, "/metadata/name");
-        let named = |cluster: &Arc<Value>| text(cluster, "/spec/controlPlaneRef/name") == name;
-        if !lab.objects("Cluster").iter().any(named) {
-            missing.push("no Cluster names it in spec.controlPlaneRef".to_owned());
-        }
-    } else if let Some(cluster) = text(owner, "/spec/clusterName")
-        && lab.object("Cluster", &cluster).is_none()
-    {
-        missing.push(format!("Cluster {cluster} of spec.clusterName is not there"));
+    if object.pointer("/metadata/annotations").is_some_and(|all| all.get(annotation::PAUSED).is_some()) {
+        missing.push(format!("it is paused: it has the annotation {}", annotation::PAUSED));
     }
-    for reference in REFERENCES.iter().filter_map(|pointer| owner.pointer(pointer)) {
-        if let (Some(kind), Some(name)) = (text(reference, "/kind"), text(reference, "/name"))
-            && lab.object(&kind, &name).is_none()
-        {
-            missing.push(format!("{kind} {name}, from which its machines are made, is not there"));
+    match owner.kind {
+        "KubeadmControlPlane" => {
+            let names_it = |cluster: &Arc<Value>| {
+                text(cluster, "/spec/controlPlaneRef/name").as_deref() == Some(&owner.key.name)
+                    && text(cluster, "/metadata/namespace").as_deref() == Some(&owner.key.namespace)
+            };
+            if !lab.objects("Cluster").iter().any(names_it) {
+                missing.push("no Cluster names it in spec.controlPlaneRef".to_owned());
+            }
         }
+        "Metal3Machine" => missing.push("no Machine names it in spec.infrastructureRef".to_owned()),
+        _ => {
+            let cluster = text(&object, "/spec/clusterName").filter(|name| !is_there("Cluster", name));
+            missing.extend(cluster.map(|name| format!("Cluster {name} of spec.clusterName is not there")));
+        }
+    }
+    let mut look_for = |pointers: &[&str], what: &str| {
+        for reference in pointers.iter().filter_map(|pointer| object.pointer(pointer)) {
+            if let (Some(kind), Some(name)) = (text(reference, "/kind"), text(reference, "/name"))
+                && !is_there(&kind, &name)
+            {
+                missing.push(format!("{kind} {name}, {what}, is not there"));
+            }
+        }
+    };
+    match owner.kind {
+        "Machine" => look_for(&PARTS, "which it names"),
+        _ => look_for(&TEMPLATES, "from which its machines are made"),
     }
     missing
 }

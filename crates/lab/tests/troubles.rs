@@ -14,8 +14,10 @@ async fn with_too_few_hosts_each_stuck_machine_names_what_it_waits_for_and_every
     let unhealthy = json!({"metadata": {"annotations": {"capm3.metal3.io/unhealthy": ""}}});
     change(&mut manifests, "BareMetalHost", "rack1-host-4", &unhealthy);
     let lab = settled(&manifests).await;
-    let owners: Vec<String> =
-        short_owners(&lab).iter().map(|o| format!("{} {}/{}", o.owner, o.ready, o.wanted)).collect();
+    let owners: Vec<String> = short_owners(&lab)
+        .iter()
+        .map(|o| format!("{} {} {}/{}", o.owner.kind, o.owner.key.name, o.owner.ready, o.owner.wanted))
+        .collect();
     assert_eq!(owners, ["KubeadmControlPlane my-cluster-cp 1/3", "MachineDeployment my-cluster-workers 2/3"]);
     let stuck = stuck_machines(&lab);
     assert_eq!(stuck.len(), 2, "one control-plane machine and one worker: {stuck:?}");

@@ -1,26 +1,31 @@
 //! Whether everything came up and, if not, why.
 
+use capm3_engine::ObjectKey;
 use capm3_lab::{
     Lab,
+    expected::{Expected, KINDS, Owner, expected},
     report::Report,
     stuck::{self, StuckMachine},
 };
 
 use crate::exit::{self, Failure};
 
-/// Ends well when every control plane and deployment has its machines; otherwise explains on stderr.
+/// Ends well when every machine that is asked for is ready; otherwise explains on stderr. What cannot be counted is a
+/// warning.
 pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> {
     let twice = report.duplicates();
     for mark in &twice {
         exit::say(format_args!("error: {mark} is used twice"));
     }
+    let expected = expected(&lab.server().objects_of(&KINDS));
+    warnings(&expected).into_iter().for_each(exit::say);
     let short = stuck::short_owners(lab);
     let stuck = stuck::stuck_machines(lab);
     if is_quiet && short.is_empty() && stuck.is_empty() && twice.is_empty() {
-        let ready = report.machines.iter().filter(|m| m.ready).count();
         exit::say(format_args!(
-            "{ready} of {} machines are ready after {}",
-            report.machines.len(),
+            "{} of {} machines are ready after {}",
+            expected.ready(),
+            expected.wanted(),
             time(report.elapsed_ms)
         ));
         return Ok(());
@@ -30,7 +35,8 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
         exit::say("gave up: something is still being tried again and again; CAPM3_LOG=warn shows it");
     }
     for owner in &short {
-        exit::say(format_args!("{}: {} of {} machines are ready", owner.owner, owner.ready, owner.wanted));
+        let Owner { kind, key, wanted, ready } = &owner.owner;
+        exit::say(format_args!("{kind} {}: {ready} of {wanted} machines are ready", key.name));
         for missing in &owner.missing {
             exit::say(format_args!("  {missing}"));
         }
@@ -39,6 +45,23 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
         explain(machine);
     }
     Err(Failure::Problems)
+}
+
+/// What is asked for and not counted.
+fn warnings(expected: &Expected) -> Vec<String> {
+    let topology = |cluster: &ObjectKey| {
+        format!(
+            "warning: Cluster {cluster}: spec.topology is not simulated: no machine is made from it, and none is counted"
+        )
+    };
+    let mut warnings: Vec<String> = expected.uncounted.iter().map(topology).collect();
+    if expected.wanted() == 0 && !expected.clusters.is_empty() {
+        warnings.push(
+            "warning: no machine was counted: no control plane, MachineDeployment, MachineSet or Machine asks for one"
+                .to_owned(),
+        );
+    }
+    warnings
 }
 
 /// Real time as people say it.

@@ -46,8 +46,8 @@ pub struct UpArgs {
     #[arg(short = 'f', long = "filename", value_name = "PATH")]
     files: Vec<PathBuf>,
 
-    /// End when everything is provisioned (0), or cannot be (1, with an explanation); time is simulated, and kubectl is not
-    /// served
+    /// End when every machine that is asked for is ready (0), or cannot be (1, with an explanation); time is simulated, and
+    /// kubectl is not served
     #[arg(long)]
     once: bool,
 

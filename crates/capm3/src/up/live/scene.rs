@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use capm3_lab::report::{MachineRow, Report, report_of};
+use capm3_lab::{
+    expected::expected,
+    report::{MachineRow, Report, report_of},
+};
 use serde_json::Value;
 
 /// Something that happened.
@@ -56,7 +59,7 @@ impl Scene {
     /// What a server holds.
     pub fn of(objects: &[Arc<Value>], steps: &[Step], elapsed: Duration, hint: &str) -> Self {
         let report = report_of(objects, 0);
-        let wanted = wanted(objects).max(report.machines.len());
+        let wanted = expected(objects).wanted().max(report.machines.len());
         Self {
             elapsed,
             racks: racks(&report),
@@ -67,20 +70,6 @@ impl Scene {
             hint: hint.to_owned(),
         }
     }
-}
-
-/// Machines that control planes and deployments ask for.
-fn wanted(objects: &[Arc<Value>]) -> usize {
-    let is_owner = |object: &&Arc<Value>| {
-        matches!(
-            object.get("kind").and_then(Value::as_str),
-            Some("KubeadmControlPlane" | "MachineDeployment")
-        )
-    };
-    let replicas =
-        |object: &Arc<Value>| object.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
-    let sum: u64 = objects.iter().filter(is_owner).map(replicas).sum();
-    usize::try_from(sum).unwrap_or(usize::MAX)
 }
 
 /// Every machine goes the same five steps.
@@ -152,7 +141,7 @@ mod tests {
         };
         let machine = |name: &str, host: &str| {
             json!({"kind": "Metal3Machine", "spec": {}, "status": {}, "metadata": {"name": name, "namespace": "n",
-                "annotations": {"metal3.io/BareMetalHost": format!("n/{host}")}}})
+                "ownerReferences": [{"kind": "Machine", "name": name}], "annotations": {"metal3.io/BareMetalHost": format!("n/{host}")}}})
         };
         let all = [
             host("h1", Some("rack2"), "provisioned", Some("c-cp-1")),
