@@ -71,6 +71,7 @@ fn json_is_one_document_and_nothing_else_on_stdout() {
     for machine in report["machines"].as_array().unwrap() {
         let members: Vec<&String> = machine.as_object().unwrap().keys().collect();
         let expected = [
+            "namespace",
             "name",
             "host",
             "failureDomain",
@@ -83,6 +84,7 @@ fn json_is_one_document_and_nothing_else_on_stdout() {
             "ready",
         ];
         assert_eq!(members, expected);
+        assert_eq!(machine["namespace"], "metal3");
         let host = report["hosts"].as_array().unwrap().iter().find(|h| h["name"] == machine["host"]).unwrap();
         assert_eq!(host["failureDomain"], machine["failureDomain"]);
         assert_eq!(host["consumer"], machine["name"]);

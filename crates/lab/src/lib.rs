@@ -20,5 +20,5 @@ pub mod stuck;
 pub mod sweep;
 mod workload_apis;
 
-pub use progress::Progress;
+pub use progress::{Progress, Step};
 pub use running::{Lab, LabError, Options, Settled, apply, crds};

@@ -1,4 +1,4 @@
-//! What happens while a lab runs, one line a step.
+//! What happens while a lab runs, step by step.
 
 use std::sync::Arc;
 
@@ -8,13 +8,25 @@ use capm3_api::{
     v1beta2::{self, Metal3DataClaim, Metal3Machine},
     vocabulary::{annotation, host_state, label},
 };
+use capm3_engine::{Object, ObjectKey};
 
 use crate::Lab;
 
-/// Receives the lines.
+/// A step of a machine or a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it is: `machine` or `host`.
+    pub kind: &'static str,
+    /// Which one.
+    pub key: ObjectKey,
+    /// What it did, in words that follow its name.
+    pub what: String,
+}
+
+/// Receives the steps.
 pub trait Progress: Send + Sync + 'static {
     /// One step was made.
-    fn step(&self, line: &str);
+    fn step(&self, step: Step);
 }
 
 impl Lab {
@@ -25,64 +37,65 @@ impl Lab {
         if let Some(machines) = caches.store::<Metal3Machine>() {
             let to = Arc::clone(to);
             machines.subscribe(move |change| {
-                for line in machine_steps(change.old.as_deref(), change.new.as_deref()) {
-                    to.step(&line);
+                for step in machine_steps(change.old.as_deref(), change.new.as_deref()) {
+                    to.step(step);
                 }
             });
         }
         if let Some(claims) = caches.store::<Metal3DataClaim>() {
             let to = Arc::clone(to);
             claims.subscribe(move |change| {
-                if let Some(line) = claim_step(change.old.as_deref(), change.new.as_deref()) {
-                    to.step(&line);
+                if let Some(step) = claim_step(change.old.as_deref(), change.new.as_deref()) {
+                    to.step(step);
                 }
             });
         }
         if let Some(hosts) = caches.store::<BareMetalHost>() {
             let to = Arc::clone(to);
             hosts.subscribe(move |change| {
-                if let Some(line) = host_step(change.old.as_deref(), change.new.as_deref()) {
-                    to.step(&line);
+                if let Some(step) = host_step(change.old.as_deref(), change.new.as_deref()) {
+                    to.step(step);
                 }
             });
         }
     }
 }
 
-fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Vec<String> {
+fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Vec<Step> {
+    let step = |machine: &Metal3Machine, what| Step { kind: "machine", key: machine.key(), what };
     let Some(new) = new else {
-        return old.map(|old| format!("machine {} is gone", old.metadata.name_str())).into_iter().collect();
+        return old.map(|old| step(old, "is gone".to_owned())).into_iter().collect();
     };
-    let name = new.metadata.name_str();
-    let mut lines = Vec::new();
+    let mut steps = Vec::new();
     let host = |m: &Metal3Machine| m.metadata.annotation(annotation::HOST).map(str::to_owned);
     if let Some(value) = host(new).filter(|_| old.and_then(host).is_none()) {
         let host = value.split_once('/').map_or(value.as_str(), |(_, name)| name);
-        lines.push(format!("machine {name} takes host {host}"));
+        steps.push(step(new, format!("takes host {host}")));
     }
     if let Some(id) =
         new.spec.provider_id.as_ref().filter(|_| old.is_none_or(|o| o.spec.provider_id.is_none()))
     {
-        lines.push(format!("machine {name} is {id}"));
+        steps.push(step(new, format!("is {id}")));
     }
-    lines
+    steps
 }
 
 /// Told by the claim: the machine's own status repeats it later.
-fn claim_step(old: Option<&Metal3DataClaim>, new: Option<&Metal3DataClaim>) -> Option<String> {
+fn claim_step(old: Option<&Metal3DataClaim>, new: Option<&Metal3DataClaim>) -> Option<Step> {
     let data = |claim: &Metal3DataClaim| claim.status.rendered_data.as_ref().and_then(|r| r.name.clone());
     let given = data(new?).filter(|_| old.and_then(data).is_none())?;
     let machine = &new?.metadata.owner(v1beta2::GROUP, "Metal3Machine")?.name;
-    Some(format!("machine {machine} gets data {given}"))
+    let key = ObjectKey::new(new?.metadata.namespace_str(), machine);
+    Some(Step { kind: "machine", key, what: format!("gets data {given}") })
 }
 
-fn host_step(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> Option<String> {
+fn host_step(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> Option<Step> {
     let new = new?;
     let state = new.state();
     let shown = [host_state::AVAILABLE, host_state::PROVISIONED, host_state::DEPROVISIONING];
     if old.is_some_and(|old| old.state() == state) || !shown.contains(&state) {
         return None;
     }
-    let stands = new.metadata.label(label::FAILURE_DOMAIN).map(|d| format!(" in {d}")).unwrap_or_default();
-    Some(format!("host {}{stands} is {state}", new.metadata.name_str()))
+    let stands = new.metadata.label(label::FAILURE_DOMAIN).map(|d| format!("in {d} ")).unwrap_or_default();
+    Some(Step { kind: "host", key: new.key(), what: format!("{stands}is {state}") })
 }

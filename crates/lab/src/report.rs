@@ -35,6 +35,8 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineRow {
+    /// Namespace of everything in this row.
+    pub namespace: String,
     /// Name of the Metal3Machine.
     pub name: String,
     /// Its host.
@@ -62,6 +64,8 @@ pub struct MachineRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostRow {
+    /// Its namespace, and that of its consumer.
+    pub namespace: String,
     /// Name of the host.
     pub name: String,
     /// Where it stands.
@@ -128,6 +132,7 @@ fn machine_row(machine: &Metal3Machine, known: &Known<'_>) -> MachineRow {
     let network = network.and_then(|name| known.secrets.get(&(namespace, name)));
     let network = network.and_then(|secret| network_data(secret)).unwrap_or_default();
     MachineRow {
+        namespace: namespace.to_owned(),
         name: machine.metadata.name_str().to_owned(),
         host: host.map(|h| h.metadata.name_str().to_owned()),
         failure_domain: host.and_then(|h| h.metadata.label(label::FAILURE_DOMAIN)).map(str::to_owned),
@@ -146,6 +151,7 @@ fn machine_row(machine: &Metal3Machine, known: &Known<'_>) -> MachineRow {
 
 fn host_row(host: &BareMetalHost) -> HostRow {
     HostRow {
+        namespace: host.metadata.namespace_str().to_owned(),
         name: host.metadata.name_str().to_owned(),
         failure_domain: host.metadata.label(label::FAILURE_DOMAIN).map(str::to_owned),
         state: host.state().to_owned(),
@@ -165,16 +171,26 @@ fn each<'a>(document: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> 
 }
 
 impl Report {
-    /// What occurs twice and must not: hosts, provider IDs, addresses, and indexes of one template.
+    /// Namespaces of the machines and hosts.
+    pub fn namespaces(&self) -> BTreeSet<&str> {
+        let machines = self.machines.iter().map(|machine| machine.namespace.as_str());
+        machines.chain(self.hosts.iter().map(|host| host.namespace.as_str())).collect()
+    }
+
+    /// What occurs twice and must not: provider IDs, and within a namespace hosts, addresses, and indexes of one
+    /// template. Two namespaces may have equal names, and networks of their own with equal addresses.
     pub fn duplicates(&self) -> Vec<String> {
         let mut seen = BTreeSet::new();
         let mut twice = Vec::new();
+        let several = self.namespaces().len() > 1;
         for machine in &self.machines {
-            let index =
-                machine.data_template.as_ref().zip(machine.index).map(|(t, i)| format!("index {t}/{i}"));
-            let marks = machine.host.iter().map(|h| format!("host {h}"));
+            let place = if several { format!(" of namespace {}", machine.namespace) } else { String::new() };
+            let index = machine.data_template.as_ref().zip(machine.index);
+            let index = index.map(|(template, index)| format!("index {template}/{index}{place}"));
+            let marks = machine.host.iter().map(|host| format!("host {host}{place}"));
             let marks = marks.chain(machine.provider_id.iter().map(|p| format!("provider ID {p}")));
-            let marks = marks.chain(machine.addresses.iter().map(|a| format!("address {a}"))).chain(index);
+            let addresses = machine.addresses.iter().map(|address| format!("address {address}{place}"));
+            let marks = marks.chain(addresses).chain(index);
             twice.extend(marks.filter(|mark| !seen.insert(mark.clone())));
         }
         twice
@@ -211,5 +227,34 @@ mod tests {
             (Some("rack2"), Some(2), "10.0.0.2".to_owned()),
         ];
         assert_eq!(seen, expected);
+    }
+
+    fn row(namespace: &str, name: &str, host: &str) -> MachineRow {
+        MachineRow {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            host: Some(host.to_owned()),
+            failure_domain: None,
+            data_template: Some("t".to_owned()),
+            data: None,
+            index: Some(0),
+            vlans: Vec::new(),
+            addresses: vec!["10.0.0.1".to_owned()],
+            provider_id: Some(format!("metal3://{namespace}/{host}/{name}")),
+            ready: true,
+        }
+    }
+
+    #[test]
+    fn equal_names_in_two_namespaces_are_no_duplicates_and_in_one_they_are() {
+        let duplicates = |rows: &[MachineRow]| {
+            Report { machines: rows.to_vec(), hosts: Vec::new(), elapsed_ms: 0 }.duplicates()
+        };
+        assert_eq!(duplicates(&[row("a", "m", "h"), row("b", "m", "h")]), [""; 0]);
+        let one = ["host h", "address 10.0.0.1", "index t/0"];
+        assert_eq!(duplicates(&[row("a", "m", "h"), row("a", "n", "h")]), one);
+        let several =
+            ["host h of namespace b", "address 10.0.0.1 of namespace b", "index t/0 of namespace b"];
+        assert_eq!(duplicates(&[row("a", "m", "h"), row("b", "m", "h"), row("b", "n", "h")]), several);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::annotation};
+use capm3_api::{v1beta2::Metal3Machine, vocabulary::annotation};
 use capm3_engine::{Object, ObjectKey};
 use capm3_provider::metal3machine::{self, Reported, Stage};
 use serde_json::Value;
@@ -15,8 +15,8 @@ use crate::{
 /// A machine that is not provisioned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StuckMachine {
-    /// Name of the Metal3Machine.
-    pub name: String,
+    /// Namespace and name of the Metal3Machine.
+    pub key: ObjectKey,
     /// What it waits for.
     pub reported: Reported,
     /// Hosts with the reason they were not taken, where it waits for a host.
@@ -49,7 +49,7 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
                 _ => Vec::new(),
             };
             let hosts = hosts.iter().map(ToString::to_string).collect();
-            Some(StuckMachine { name: machine.metadata.name_str().to_owned(), reported, hosts })
+            Some(StuckMachine { key: machine.key(), reported, hosts })
         })
         .collect()
 }

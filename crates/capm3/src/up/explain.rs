@@ -8,6 +8,7 @@ use capm3_lab::{
     stuck::{self, StuckMachine},
 };
 
+use super::naming::Naming;
 use crate::exit::{self, Failure};
 
 /// Ends well when every machine that is asked for is ready; otherwise explains on stderr. What cannot be counted is a
@@ -18,6 +19,7 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
         exit::say(format_args!("error: {mark} is used twice"));
     }
     let expected = expected(&lab.server().objects_of(&KINDS));
+    let naming = Naming::of(report, &expected);
     warnings(&expected).into_iter().for_each(exit::say);
     let short = stuck::short_owners(lab);
     let stuck = stuck::stuck_machines(lab);
@@ -36,13 +38,13 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
     }
     for owner in &short {
         let Owner { kind, key, wanted, ready } = &owner.owner;
-        exit::say(format_args!("{kind} {}: {ready} of {wanted} machines are ready", key.name));
+        exit::say(format_args!("{kind} {}: {ready} of {wanted} machines are ready", naming.name(key)));
         for missing in &owner.missing {
             exit::say(format_args!("  {missing}"));
         }
     }
     for machine in &stuck {
-        explain(machine);
+        explain(machine, &naming);
     }
     Err(Failure::Problems)
 }
@@ -72,10 +74,9 @@ fn time(milliseconds: u128) -> String {
     }
 }
 
-fn explain(machine: &StuckMachine) {
-    let (code, text) = (machine.reported.code, &machine.reported.text);
-    exit::say(format_args!("
-machine {} ({code}): {text}", machine.name));
+fn explain(machine: &StuckMachine, naming: &Naming) {
+    let (name, code, text) = (naming.name(&machine.key), machine.reported.code, &machine.reported.text);
+    exit::say(format_args!("\nmachine {name} ({code}): {text}"));
     for host in &machine.hosts {
         exit::say(format_args!("  {host}"));
     }

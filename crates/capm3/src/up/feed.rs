@@ -1,24 +1,35 @@
 //! Where the steps of a run go: held back, drawn on a terminal, or printed as plain lines on stderr.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use capm3_lab::Progress;
 
-use super::live::{Live, Step};
+use super::{
+    live::{Live, Step},
+    naming::Naming,
+};
 use crate::exit;
 
 /// Real time between two pictures when nothing happens, so that the clock moves.
-const TICK: std::time::Duration = std::time::Duration::from_millis(200);
+const TICK: Duration = Duration::from_millis(200);
 
 /// Receives the steps.
 pub struct Feed {
     started: tokio::time::Instant,
-    mode: Mutex<Mode>,
+    state: Mutex<State>,
+}
+
+struct State {
+    mode: Mode,
+    naming: Naming,
 }
 
 enum Mode {
     /// Until it is known whether they are wanted: what happens to wrong manifests is of no interest.
-    Held(Vec<Step>),
+    Held(Vec<(Duration, capm3_lab::Step)>),
     /// On a terminal.
     Drawn(Box<Live>),
     /// For logs, pipes and terminals that cannot show more.
@@ -26,18 +37,19 @@ enum Mode {
 }
 
 impl Feed {
-    /// Holds every step back.
-    pub fn held() -> Self {
-        Self { started: tokio::time::Instant::now(), mode: Mutex::new(Mode::Held(Vec::new())) }
+    /// Holds every step back; `naming` knows the namespaces that are there from the start.
+    pub fn held(naming: Naming) -> Self {
+        let state = State { mode: Mode::Held(Vec::new()), naming };
+        Self { started: tokio::time::Instant::now(), state: Mutex::new(state) }
     }
 
     /// Shows what was held back and everything from now on: on the terminal if there is one, else as lines. The
     /// terminal is given back when the answer is dropped; lines go on.
     pub fn show(&self, live: Option<Live>) -> Showing<'_> {
         let next = live.map_or(Mode::Printed, |live| Mode::Drawn(Box::new(live)));
-        let before = std::mem::replace(&mut *self.mode(), next);
+        let before = std::mem::replace(&mut self.state().mode, next);
         if let Mode::Held(steps) = before {
-            steps.into_iter().for_each(|step| self.tell(step));
+            steps.into_iter().for_each(|(at, step)| self.tell(at, step));
         }
         Showing(self)
     }
@@ -46,31 +58,34 @@ impl Feed {
     pub async fn keep_drawing(&self) {
         loop {
             tokio::time::sleep(TICK).await;
-            if let Mode::Drawn(live) = &mut *self.mode() {
+            if let Mode::Drawn(live) = &mut self.state().mode {
                 live.draw_if_due(self.started.elapsed());
             }
         }
     }
 
-    fn tell(&self, step: Step) {
-        match &mut *self.mode() {
-            Mode::Held(steps) => steps.push(step),
+    fn tell(&self, at: Duration, step: capm3_lab::Step) {
+        let State { mode, naming } = &mut *self.state();
+        naming.learn(&step.key.namespace);
+        let line = format!("{} {} {}", step.kind, naming.name(&step.key), step.what);
+        match mode {
+            Mode::Held(steps) => steps.push((at, step)),
             Mode::Drawn(live) => {
-                live.push(step);
+                live.push(Step { at, line });
                 live.draw_if_due(self.started.elapsed());
             }
-            Mode::Printed => exit::say(format_args!("{:>8.1}s  {}", step.at.as_secs_f64(), step.line)),
+            Mode::Printed => exit::say(format_args!("{:>8.1}s  {line}", at.as_secs_f64())),
         }
     }
 
-    fn mode(&self) -> MutexGuard<'_, Mode> {
-        self.mode.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Progress for Feed {
-    fn step(&self, line: &str) {
-        self.tell(Step { at: self.started.elapsed(), line: line.to_owned() });
+    fn step(&self, step: capm3_lab::Step) {
+        self.tell(self.started.elapsed(), step);
     }
 }
 
@@ -79,6 +94,6 @@ pub struct Showing<'a>(&'a Feed);
 
 impl Drop for Showing<'_> {
     fn drop(&mut self) {
-        *self.0.mode() = Mode::Printed;
+        self.0.state().mode = Mode::Printed;
     }
 }

@@ -21,7 +21,8 @@ pub fn invitation(objects: &[Arc<Value>], export: &str, is_stuck: bool) -> Strin
 
 /// A command that makes something happen, or shows most if there is nothing to scale.
 fn change(objects: &[Arc<Value>], namespace: &str) -> String {
-    let Some(deployment) = find(objects, "MachineDeployment") else {
+    let mut deployments = objects.iter().filter(|object| text(object, "/kind") == "MachineDeployment");
+    let Some(deployment) = deployments.find(|object| text(object, "/metadata/namespace") == namespace) else {
         return format!("kubectl describe metal3machine -n {namespace}");
     };
     let replicas = deployment.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
@@ -39,7 +40,10 @@ fn why(objects: &[Arc<Value>], namespace: &str) -> String {
     };
     let mut machines = objects.iter().filter(|object| text(object, "/kind") == "Metal3Machine");
     match machines.find(|object| !is_ready(object)) {
-        Some(machine) => format!("capm3 explain machine/{} -n {namespace}", text(machine, "/metadata/name")),
+        Some(machine) => {
+            let (name, namespace) = (text(machine, "/metadata/name"), text(machine, "/metadata/namespace"));
+            format!("capm3 explain machine/{name} -n {namespace}")
+        }
         None => format!("kubectl get events -n {namespace}"),
     }
 }
@@ -87,5 +91,11 @@ mod tests {
         let stuck = [objects[0].clone(), machine("well", "True"), machine("stuck", "False")];
         let stuck = invitation(&stuck, "export KUBECONFIG=/k", true);
         assert!(stuck.contains("\n  capm3 explain machine/stuck -n site\n"), "{stuck}");
+        let mut elsewhere = objects;
+        for (object, namespace) in elsewhere.iter_mut().zip(["a", "b"]) {
+            Arc::make_mut(object)["metadata"]["namespace"] = json!(namespace);
+        }
+        let text = invitation(&elsewhere, "export KUBECONFIG=/k", false);
+        assert!(text.contains("kubectl describe metal3machine -n a\n"), "{text}");
     }
 }

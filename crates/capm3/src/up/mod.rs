@@ -6,6 +6,7 @@ mod feed;
 mod invite;
 mod kubeconfig;
 mod live;
+mod naming;
 mod once;
 mod serve;
 mod table;
@@ -25,7 +26,7 @@ use capm3_world::Profile;
 use clap::{Args, ValueEnum};
 use tracing::info;
 
-use self::feed::Feed;
+use self::{feed::Feed, naming::Naming};
 use crate::{
     exit::{self, Failure},
     problems,
@@ -146,9 +147,9 @@ fn read(args: &UpArgs) -> Result<Reading, Failure> {
 }
 
 /// A lab with nothing in it yet, and where its steps go.
-async fn start(args: &UpArgs) -> Result<(Lab, Arc<Feed>), Failure> {
+async fn start(args: &UpArgs, manifests: &Reading) -> Result<(Lab, Arc<Feed>), Failure> {
     let lab = Lab::start(&args.options()).await.map_err(|e| Failure::CouldNotRun(e.to_string()))?;
-    let feed = Arc::new(Feed::held());
+    let feed = Arc::new(Feed::held(Naming::of_manifests(&manifests.documents)));
     let progress: Arc<dyn Progress> = feed.clone();
     lab.report_progress(&progress);
     Ok((lab, feed))

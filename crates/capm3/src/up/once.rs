@@ -17,7 +17,7 @@ pub fn run(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
     runtime.block_on(async {
-        let (lab, feed) = start(args).await?;
+        let (lab, feed) = start(args, manifests).await?;
         put(&lab, manifests).await?;
         let showing = feed.show(Live::if_terminal(lab.server(), String::new()));
         let settled = lab.settle(LONGEST_RUN).await;

@@ -32,7 +32,7 @@ pub fn run(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(
 async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
     tokio::pin!(stop);
-    let (lab, feed) = start(args).await?;
+    let (lab, feed) = start(args, manifests).await?;
     // Before anything else, so that a port that is taken is told at once.
     let listener = listen(args, &lab)?;
     put(&lab, manifests).await?;

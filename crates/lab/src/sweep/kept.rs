@@ -81,6 +81,7 @@ mod tests {
 
     fn kept(machine: &str, address: &str, start: &str) -> Kept {
         let row = MachineRow {
+            namespace: "metal3".to_owned(),
             name: machine.to_owned(),
             host: Some("h".to_owned()),
             failure_domain: None,

@@ -1,6 +1,10 @@
 //! What there is to show at one moment: racks with their hosts, how far the machines are, and what happened last.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use capm3_lab::{
     expected::expected,
@@ -38,6 +42,8 @@ pub struct Scene {
 /// A failure domain and its hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rack {
+    /// Where there are several.
+    pub namespace: Option<String>,
     pub name: String,
     pub hosts: Vec<Host>,
 }
@@ -74,9 +80,13 @@ impl Scene {
 
 /// Every machine goes the same five steps.
 fn way(report: &Report, wanted: usize) -> usize {
-    let state = |host: &str| report.hosts.iter().find(|h| h.name == host).map(|h| h.state.as_str());
+    let provisioned = report.hosts.iter().filter(|host| host.state == "provisioned");
+    let provisioned: BTreeSet<(&str, &str)> =
+        provisioned.map(|host| (host.namespace.as_str(), host.name.as_str())).collect();
     let gone = |machine: &MachineRow| {
-        let is_provisioned = machine.host.as_deref().and_then(state) == Some("provisioned");
+        let host = machine.host.as_deref();
+        let is_provisioned =
+            host.is_some_and(|host| provisioned.contains(&(machine.namespace.as_str(), host)));
         let marks = [
             machine.host.is_some(),
             machine.data.is_some(),
@@ -92,22 +102,25 @@ fn way(report: &Report, wanted: usize) -> usize {
 
 fn racks(report: &Report) -> Vec<Rack> {
     let prefix = common_prefix(&report.machines);
-    let mut racks: BTreeMap<(bool, String), Vec<Host>> = BTreeMap::new();
+    let several = report.namespaces().len() > 1;
+    let mut racks: BTreeMap<(Option<String>, bool, String), Vec<Host>> = BTreeMap::new();
     for row in &report.hosts {
-        let machine = row.consumer.as_ref().and_then(|name| report.machines.iter().find(|m| m.name == *name));
+        let is_its = |m: &&MachineRow| m.namespace == row.namespace && Some(&m.name) == row.consumer.as_ref();
+        let machine = report.machines.iter().find(is_its);
         let host = Host {
             name: row.name.clone(),
             state: if row.state.is_empty() { "new".to_owned() } else { row.state.clone() },
             machine: row.consumer.as_ref().map(|name| name.strip_prefix(prefix).unwrap_or(name).to_owned()),
             address: machine.and_then(|machine| machine.addresses.first().cloned()),
         };
+        let namespace = several.then(|| row.namespace.clone());
         let key = match &row.failure_domain {
-            Some(domain) => (false, domain.clone()),
-            None => (true, NO_RACK.to_owned()),
+            Some(domain) => (namespace, false, domain.clone()),
+            None => (namespace, true, NO_RACK.to_owned()),
         };
         racks.entry(key).or_default().push(host);
     }
-    racks.into_iter().map(|((_, name), hosts)| Rack { name, hosts }).collect()
+    racks.into_iter().map(|((namespace, _, name), hosts)| Rack { namespace, name, hosts }).collect()
 }
 
 /// What all names begin with, up to a dash: the name of the cluster, which says nothing new on each line.
@@ -119,11 +132,14 @@ fn common_prefix(machines: &[MachineRow]) -> &str {
 }
 
 fn shortened(step: &Step, prefix: &str) -> Step {
-    let line = match step.line.strip_prefix("machine ").and_then(|rest| rest.strip_prefix(prefix)) {
-        Some(rest) => format!("machine {rest}"),
-        None => step.line.clone(),
+    let short = || {
+        let (name, rest) = step.line.strip_prefix("machine ")?.split_once(' ')?;
+        let (namespace, name) =
+            name.split_once('/').map_or((None, name), |(space, name)| (Some(space), name));
+        let namespace = namespace.map(|space| format!("{space}/")).unwrap_or_default();
+        Some(format!("machine {namespace}{} {rest}", name.strip_prefix(prefix)?))
     };
-    Step { at: step.at, line }
+    Step { at: step.at, line: short().unwrap_or_else(|| step.line.clone()) }
 }
 
 #[cfg(test)]
@@ -180,10 +196,46 @@ mod tests {
     #[test]
     fn steps_name_machines_as_the_hosts_do() {
         let step = |line: &str| Step { at: Duration::ZERO, line: line.to_owned() };
-        let steps = [step("machine c-cp-1 is metal3://n/h1/c-cp-1"), step("host c-x is available")];
+        let steps = [
+            step("machine c-cp-1 is metal3://n/h1/c-cp-1"),
+            step("machine n/c-cp-1 is gone"),
+            step("host c-x is available"),
+        ];
         let scene = Scene::of(&objects(), &steps, Duration::ZERO, "");
         let lines: Vec<&str> = scene.steps.iter().map(|step| step.line.as_str()).collect();
-        assert_eq!(lines, ["machine cp-1 is metal3://n/h1/c-cp-1", "host c-x is available"]);
+        let expected =
+            ["machine cp-1 is metal3://n/h1/c-cp-1", "machine n/cp-1 is gone", "host c-x is available"];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn equal_names_in_two_namespaces_are_two_racks_with_machines_of_their_own() {
+        let mut all = objects();
+        let mut others = objects();
+        for object in &mut others {
+            let object = Arc::make_mut(object);
+            if object["metadata"].is_object() {
+                object["metadata"]["namespace"] = json!("o");
+            }
+            if object["kind"] == "BareMetalHost" {
+                object["status"]["provisioning"]["state"] = json!("inspecting");
+            }
+        }
+        all.extend(others);
+        let scene = Scene::of(&all, &[], Duration::ZERO, "");
+        let told: Vec<(Option<&str>, &str, usize)> =
+            scene.racks.iter().map(|r| (r.namespace.as_deref(), r.name.as_str(), r.hosts.len())).collect();
+        let expected = [
+            (Some("n"), "rack1", 1),
+            (Some("n"), "rack2", 1),
+            (Some("n"), "no rack", 1),
+            (Some("o"), "rack1", 1),
+            (Some("o"), "rack2", 1),
+            (Some("o"), "no rack", 1),
+        ];
+        assert_eq!(told, expected);
+        // Four have a host, one of these is provisioned: five steps of forty.
+        assert_eq!((scene.wanted, scene.way), (8, 125));
     }
 
     #[test]

@@ -119,8 +119,7 @@ impl Picture<'_> {
 
     fn heading(&self, rack: &Rack) -> Line {
         let used = rack.hosts.iter().filter(|host| host.machine.is_some()).count();
-        Line::of(Paint::Bold, rack.name.clone())
-            .and(Paint::Dim, format!("  {used} of {} used", rack.hosts.len()))
+        Line::of(Paint::Bold, title(rack)).and(Paint::Dim, format!("  {used} of {} used", rack.hosts.len()))
     }
 
     /// A host with its state, and below it its machine and address, on one line if they fit.
@@ -174,9 +173,9 @@ impl Picture<'_> {
 
     /// One line a rack: a mark for each host.
     fn summary(&self) -> Vec<Line> {
-        let longest = self.scene.racks.iter().map(|rack| rack.name.len()).max().unwrap_or_default();
+        let longest = self.scene.racks.iter().map(|rack| title(rack).len()).max().unwrap_or_default();
         let line = |rack: &Rack| {
-            let line = Line::of(Paint::Bold, format!("{:<longest$}  ", rack.name));
+            let line = Line::of(Paint::Bold, format!("{:<longest$}  ", title(rack)));
             let line = rack.hosts.iter().fold(line, |line, host| line.beside(self.mark(host)));
             let used = rack.hosts.iter().filter(|host| host.machine.is_some()).count();
             line.and(Paint::Dim, format!("  {used} of {} used", rack.hosts.len()))
@@ -201,6 +200,14 @@ impl Picture<'_> {
                 .and(Paint::Plain, step.line.clone())
         };
         steps.iter().skip(steps.len().saturating_sub(height)).map(line).collect()
+    }
+}
+
+/// The name of a rack, with its namespace where there are several.
+fn title(rack: &Rack) -> String {
+    match &rack.namespace {
+        Some(namespace) => format!("{namespace}/{}", rack.name),
+        None => rack.name.clone(),
     }
 }
 

@@ -18,6 +18,7 @@ fn host(name: &str, state: &str, user: Option<(&str, Option<&str>)>) -> Host {
 /// The three-rack example half way.
 fn half_way() -> Scene {
     let rack = |number: usize, first: Host, third: Host| Rack {
+        namespace: None,
         name: format!("rack{number}"),
         hosts: vec![
             first,
@@ -59,6 +60,7 @@ fn half_way() -> Scene {
 
 fn many_racks() -> Scene {
     let rack = |number: usize| Rack {
+        namespace: None,
         name: format!("rack{number:02}"),
         hosts: (0..8).map(|n| host(&format!("rack{number:02}-host-{n}"), "available", None)).collect(),
     };
@@ -77,6 +79,19 @@ fn is_as_expected(name: &str, scene: &Scene, width: usize, height: usize, style:
         fs::write(&path, &text).unwrap();
     }
     assert_eq!(text, fs::read_to_string(&path).unwrap(), "see {}", path.display());
+}
+
+#[test]
+fn where_there_are_several_namespaces_racks_are_named_with_theirs() {
+    let mut scene = half_way();
+    scene.racks.iter_mut().for_each(|rack| rack.namespace = Some("site".to_owned()));
+    for (width, height) in [(120, 40), (80, 24), (40, 30), (40, 12)] {
+        let text = view(&scene, Size { width, height }, PLAIN).join("\n");
+        assert!(
+            ["site/rack1 ", "site/rack2 ", "site/rack3 "].iter().all(|name| text.contains(name)),
+            "{text}"
+        );
+    }
 }
 
 #[test]
