@@ -18,6 +18,7 @@ mod manager;
 mod migrate;
 mod paint;
 mod problems;
+mod quote;
 mod release;
 mod remote;
 mod render;

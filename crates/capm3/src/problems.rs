@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capm3_engine::manifests::{Document, Problem};
+use capm3_engine::manifests::{self, Document, Problem};
 
-use crate::exit::Failure;
+use crate::{exit::Failure, quote::quoted};
 
 /// So many problems of one kind are shown: whoever has seen these knows them.
 const ALIKE: usize = 12;
@@ -27,6 +27,15 @@ pub fn refusals(documents: &[&Document]) -> Result<Vec<Problem>, Failure> {
 /// Problems one a line. Of thousands that are alike a few are shown, so that the others are seen; the rest is counted.
 /// Two are alike if their words differ in numbers only, as those of machines of one template do.
 pub fn lines(problems: &[Problem]) -> Vec<String> {
+    lines_of("problem", problems)
+}
+
+/// The same for warnings.
+pub fn warnings(problems: &[Problem]) -> Vec<String> {
+    lines_of("warning", problems).into_iter().map(|line| format!("warning: {line}")).collect()
+}
+
+fn lines_of(word: &str, problems: &[Problem]) -> Vec<String> {
     let mut of_kind: BTreeMap<String, usize> = BTreeMap::new();
     let is_shown = |problem: &&Problem| {
         let kind = problem.message.replace(|c: char| c.is_ascii_digit(), "");
@@ -38,10 +47,26 @@ pub fn lines(problems: &[Problem]) -> Vec<String> {
         problems.iter().filter(is_shown).take(MOST).map(ToString::to_string).collect();
     match problems.len() - lines.len() {
         0 => {}
-        1 => lines.push("and 1 more problem".to_owned()),
-        rest => lines.push(format!("and {rest} more problems")),
+        1 => lines.push(format!("and 1 more {word}")),
+        rest => lines.push(format!("and {rest} more {word}s")),
     }
     lines
+}
+
+/// For files with objects of older versions that a server refuses: the command that brings them to the present one.
+pub fn hints(older: &BTreeSet<String>) -> Vec<String> {
+    let hint = |file: &String| {
+        let path = if file == manifests::STDIN { manifests::STANDARD_INPUT } else { file };
+        format!(
+            "hint: {file} has objects of an older version; `capm3 migrate -f {}` prints them in the present one",
+            quoted(path)
+        )
+    };
+    let mut hints: Vec<String> = older.iter().take(ALIKE).map(hint).collect();
+    if older.len() > ALIKE {
+        hints.push(format!("hint: so have {} more files", older.len() - ALIKE));
+    }
+    hints
 }
 
 /// How many problems there are in how many files.
@@ -80,6 +105,24 @@ mod tests {
         assert_eq!(lines.len(), ALIKE + 2);
         assert_eq!(lines[0], "a:1: Metal3Machine m-1: spec.colour: unknown");
         assert_eq!(lines[ALIKE..], ["b:7: IPPool p: spec.pools: not a list", "and 2988 more problems"]);
+    }
+
+    #[test]
+    fn each_file_of_an_older_version_has_its_hint_and_of_many_a_few_are_shown() {
+        let files = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+        let hints_of = |names: &[&str]| hints(&files(names));
+        let say = |file: &str, path: &str| {
+            format!(
+                "hint: {file} has objects of an older version; `capm3 migrate -f {path}` prints them in the present one"
+            )
+        };
+        let expected = [say("a/b.yaml", "a/b.yaml"), say("it's.yaml", r"'it'\''s.yaml'"), say("stdin", "-")];
+        assert_eq!(hints_of(&["stdin", "a/b.yaml", "it's.yaml"]), expected);
+        let many: Vec<String> = (0..20).map(|number| format!("{number}.yaml")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(hints_of(&many).len(), ALIKE + 1);
+        assert_eq!(hints_of(&many).last().unwrap(), "hint: so have 8 more files");
+        assert_eq!(hints_of(&[]), [""; 0]);
     }
 
     #[test]

@@ -50,6 +50,11 @@ fn kinds_and_versions_that_are_not_served_are_told_with_those_that_are() {
 }
 
 #[test]
+fn objects_of_older_versions_that_are_refused_are_told_with_the_command_that_migrates_them() {
+    prints_what_is_expected("older");
+}
+
+#[test]
 fn fields_that_no_schema_knows_are_told_with_those_that_it_knows() {
     prints_what_is_expected("fields");
 }

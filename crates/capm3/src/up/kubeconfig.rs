@@ -9,7 +9,7 @@ use std::{
 
 use capm3_engine::{manifests::Document, rng::unguessable};
 
-use crate::exit;
+use crate::{exit, quote::quoted};
 
 /// A kubeconfig on disk; dropping it removes it.
 pub struct KubeconfigFile {
@@ -37,12 +37,7 @@ impl KubeconfigFile {
 
     /// The command that makes kubectl use it.
     pub fn export(&self) -> String {
-        let path = self.path.to_string_lossy();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%".contains(c);
-        if path.chars().all(is_plain) {
-            return format!("export KUBECONFIG={path}");
-        }
-        format!("export KUBECONFIG='{}'", path.replace('\'', r"'\''"))
+        format!("export KUBECONFIG={}", quoted(&self.path.to_string_lossy()))
     }
 }
 

@@ -19,9 +19,9 @@ use std::{
 
 use capm3_engine::{
     clock::Stopwatch,
-    manifests::{self, Limits, Reading},
+    manifests::{self, Limits, Problem, Reading},
 };
-use capm3_lab::{Lab, Options, Progress, report::Report};
+use capm3_lab::{Lab, Options, Progress, manifests::Findings, report::Report};
 use capm3_world::Profile;
 use clap::{Args, ValueEnum};
 use tracing::info;
@@ -155,17 +155,29 @@ async fn start(args: &UpArgs, manifests: &Reading) -> Result<(Lab, Arc<Feed>), F
     Ok((lab, feed))
 }
 
-/// Puts the manifests into a lab, or tells every problem of them.
+/// Puts the manifests into a lab, or tells every problem of them. What the simulation does not know is left out.
 async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
-    let mut problems = manifests.problems.clone();
-    problems.extend(manifests::contradictions(&manifests.documents));
-    problems.extend(lab.put_documents(&manifests.documents).await);
+    let Findings { mut problems, mut left_out, older } = lab.put_documents(&manifests.documents).await;
+    let counts = |problem: &Problem| {
+        !left_out.iter().any(|other| (&other.file, other.line) == (&problem.file, problem.line))
+    };
+    problems.extend(manifests::contradictions(&manifests.documents).into_iter().filter(counts));
+    problems.extend(manifests.problems.iter().cloned());
+    left_out.sort();
+    problems::warnings(&left_out).into_iter().for_each(exit::say);
     if problems.is_empty() {
-        info!(objects = manifests.documents.len(), "manifests are in the API server");
+        let objects = manifests.documents.len() - left_out.len();
+        if objects == 0 {
+            return Err(Failure::Invalid(
+                "every object is left out: there is nothing to bring up".to_owned(),
+            ));
+        }
+        info!(objects, "manifests are in the API server");
         return Ok(());
     }
     problems.sort();
     exit::say(problems::lines(&problems).join("\n"));
+    problems::hints(&older).into_iter().for_each(exit::say);
     Err(Failure::Invalid(problems::summary(&problems)))
 }
 

@@ -79,7 +79,7 @@ pub(super) fn texts<P: AsRef<Path>>(paths: &[P], limits: Limits) -> Result<Vec<(
         if path.as_os_str() == STANDARD_INPUT {
             let text = Input::new(path, limits, Kind::Pipe, used).read(io::stdin().lock())?;
             used += text.len() as u64;
-            texts.push(("stdin".to_owned(), text));
+            texts.push((super::STDIN.to_owned(), text));
             continue;
         }
         for file in files(path)? {

@@ -30,6 +30,9 @@ pub const DUPLICATE_KEY: &str = text::DUPLICATE_KEY;
 /// The name of standard input among paths.
 pub const STANDARD_INPUT: &str = "-";
 
+/// The name of standard input in messages.
+pub const STDIN: &str = "stdin";
+
 /// What was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {

@@ -6,7 +6,11 @@ use capm3_admission::is_ours;
 use capm3_engine::manifests::{Document, Problem};
 use serde_json::Value;
 
-use super::{put::Putting, words::Complaint};
+use super::{
+    put::Putting,
+    served::{Cause, Unserved},
+    words::Complaint,
+};
 use crate::running::{LabError, server};
 
 /// Judges documents one by one, by schema with unknown fields refused and by the rules of admission for new objects.
@@ -31,9 +35,10 @@ pub async fn judge(documents: &[&Document]) -> Result<Vec<Problem>, LabError> {
 }
 
 async fn one(putting: &mut Putting, document: &Document) -> Vec<Complaint> {
-    if let Err(complaint) = putting.serves(document).await {
-        let is_slip = complaint.message.contains("did you mean");
-        return if is_slip { vec![complaint] } else { Vec::new() };
+    match putting.find(document).await {
+        Ok(_) => {}
+        Err(Unserved { field, message, cause: Cause::Slip }) => return vec![Complaint::new(field, message)],
+        Err(_) => return Vec::new(),
     }
     let group = document.api_version().split_once('/').map_or("", |(group, _)| group);
     let version = "resourceVersion";

@@ -16,6 +16,7 @@ use capm3_engine::{
     manifests::{self, Document, Problem, ReadError, Reading, one_a_line},
 };
 pub use judge::judge;
+pub use put::Findings;
 use serde_json::Value;
 use thiserror::Error;
 

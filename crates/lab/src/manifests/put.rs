@@ -1,13 +1,18 @@
 //! Puts a user's documents into a lab and tells every refusal with its place in the file.
 
+use std::collections::BTreeSet;
+
 use capm3_apiserver::ApiServer;
-use capm3_engine::manifests::{Document, Problem};
+use capm3_engine::{
+    ObjectKey,
+    manifests::{Document, Problem},
+};
 use http::{Method, Request};
 use kube::core::response::Status;
 use serde_json::{Value, json};
 
 use super::{
-    served::{self, Served},
+    served::{self, Cause, Served, Unserved},
     words::{self, Complaint},
 };
 use crate::Lab;
@@ -25,17 +30,44 @@ const FIRST: [&str; 2] = ["CustomResourceDefinition", "Namespace"];
 
 impl Lab {
     /// Creates what is not there and merges what is, and refuses fields that no schema knows. Gives every problem of
-    /// every document; those without a problem are in the lab then.
-    pub async fn put_documents(&self, documents: &[Document]) -> Vec<Problem> {
+    /// every document; those without a problem are in the lab then, but for kinds of which the simulation knows nothing.
+    pub async fn put_documents(&self, documents: &[Document]) -> Findings {
         let mut putting = Putting::new(self.server(), STRICT);
         let (first, then): (Vec<_>, Vec<_>) = documents.iter().partition(|d| FIRST.contains(&d.kind()));
-        let mut problems = Vec::new();
+        let mut findings = Findings::default();
         for document in first.into_iter().chain(then) {
+            if let Err(Unserved { cause: Cause::Foreign, message, .. }) = putting.find(document).await {
+                findings.left_out.push(of_foreign(document, &message));
+                continue;
+            }
             let complaints = putting.put(document).await;
-            problems.extend(complaints.into_iter().map(|c| document.problem(&c.field, c.message)));
+            let is_older = served::is_older(&putting.served, document.api_version(), document.kind());
+            if !complaints.is_empty() && is_older {
+                findings.older.insert(document.file.clone());
+            }
+            findings.problems.extend(complaints.into_iter().map(|c| document.problem(&c.field, c.message)));
         }
-        problems
+        findings
     }
+}
+
+/// What is to be said of documents that were put.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// What the server refuses.
+    pub problems: Vec<Problem>,
+    /// Documents that are not in the lab because nobody there acts on their kind.
+    pub left_out: Vec<Problem>,
+    /// Files with a refused document of an older version than the present one.
+    pub older: BTreeSet<String>,
+}
+
+/// A document of a foreign kind; whether that kind has namespaces is unknown, so its name stands as it is written.
+fn of_foreign(document: &Document, message: &str) -> Problem {
+    let text = |field: &str| document.value_at(field).and_then(Value::as_str).unwrap_or_default();
+    let key = ObjectKey::new(text("metadata.namespace"), text("metadata.name"));
+    let message = format!("{} {key}: {message}", document.kind());
+    Problem { file: document.file.clone(), line: document.line(), message }
 }
 
 pub(super) struct Putting {
@@ -64,7 +96,7 @@ impl Putting {
     pub(super) async fn put(&mut self, document: &Document) -> Vec<Complaint> {
         let served = match self.find(document).await {
             Ok(served) => served,
-            Err(complaint) => return vec![complaint],
+            Err(unserved) => return vec![Complaint::new(unserved.field, unserved.message)],
         };
         match self.write(document, &served, self.query).await {
             Ok(()) => Vec::new(),
@@ -87,11 +119,6 @@ impl Putting {
         Complaint::new("metadata.namespace", message)
     }
 
-    /// Whether the kind of a document is served in its version.
-    pub(super) async fn serves(&mut self, document: &Document) -> Result<(), Complaint> {
-        self.find(document).await.map(drop)
-    }
-
     async fn complaints(&self, document: &Document, served: &Served, status: &Status) -> Vec<Complaint> {
         let unknown = words::unknown_fields(&status.message);
         if unknown.is_empty() {
@@ -108,7 +135,7 @@ impl Putting {
     }
 
     /// The kind of a document; definitions that were put just now count.
-    async fn find(&mut self, document: &Document) -> Result<Served, Complaint> {
+    pub(super) async fn find(&mut self, document: &Document) -> Result<Served, Unserved> {
         let known =
             |served: &[Served]| served::find(served, document.api_version(), document.kind()).cloned();
         if let Ok(found) = known(&self.served) {
@@ -116,13 +143,15 @@ impl Putting {
         }
         self.served.clear();
         for root in ["/api", "/apis"] {
-            let discovery: Value = self
-                .send(Method::GET, root, &Value::Null, DISCOVERY)
-                .await
-                .map_err(|status| Complaint::new("kind", status.message))?;
+            let discovery: Value =
+                self.send(Method::GET, root, &Value::Null, DISCOVERY).await.map_err(|status| Unserved {
+                    field: "kind",
+                    message: status.message,
+                    cause: Cause::Version,
+                })?;
             self.served.extend(served::kinds(&discovery));
         }
-        known(&self.served).map_err(|unserved| Complaint::new(unserved.field, unserved.message))
+        known(&self.served)
     }
 
     async fn write(&self, document: &Document, served: &Served, query: &str) -> Result<(), Box<Status>> {

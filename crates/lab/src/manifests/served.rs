@@ -17,6 +17,18 @@ pub(super) struct Served {
 pub(super) struct Unserved {
     pub field: &'static str,
     pub message: String,
+    pub cause: Cause,
+}
+
+/// Why nothing is served by that name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The kind is misspelt.
+    Slip,
+    /// The kind is served in another version or group.
+    Version,
+    /// It is a kind of somebody else, of which the simulation knows nothing.
+    Foreign,
 }
 
 /// The kinds of an aggregated discovery document.
@@ -51,23 +63,53 @@ pub(super) fn find<'a>(served: &'a [Served], api_version: &str, kind: &str) -> R
     if let Some(found) = served.iter().find(|s| s.api_version == api_version && s.kind == kind) {
         return Ok(found);
     }
+    let foreign = Unserved { field: "kind", message: LEFT_OUT.to_owned(), cause: Cause::Foreign };
+    // Others have kinds of the same or a similar name, in groups of their own.
+    let group = group(api_version);
+    if !group.is_empty() && nearest(group, served.iter().map(|s| self::group(&s.api_version))).is_none() {
+        return Err(foreign);
+    }
     let of_kind: Vec<&str> =
         served.iter().filter(|s| s.kind == kind).map(|s| s.api_version.as_str()).collect();
     if !of_kind.is_empty() {
         let message = format!("expected {} for kind {kind}, got {api_version:?}", of_kind.join(" or "));
-        return Err(Unserved { field: "apiVersion", message });
+        return Err(Unserved { field: "apiVersion", message, cause: Cause::Version });
     }
-    let of_version = || served.iter().filter(|s| s.api_version == api_version).map(|s| s.kind.as_str());
+    let of_version = served.iter().filter(|s| s.api_version == api_version).map(|s| s.kind.as_str());
     let all = || served.iter().map(|s| s.kind.as_str());
-    let message = match nearest(kind, of_version()).or_else(|| nearest(kind, all())) {
-        Some(meant) => format!("no kind {kind:?} is served; did you mean {meant}?"),
-        None if of_version().next().is_some() => {
-            let kinds: Vec<&str> = of_version().collect();
-            format!("expected one of {}, got {kind:?}", kinds.join(", "))
+    match nearest(kind, of_version).or_else(|| nearest(kind, all())) {
+        Some(meant) => {
+            let message = format!("no kind {kind:?} is served; did you mean {meant}?");
+            Err(Unserved { field: "kind", message, cause: Cause::Slip })
         }
-        None => format!("no kind {kind:?} is served, nor anything else of apiVersion {api_version:?}"),
-    };
-    Err(Unserved { field: "kind", message })
+        None => Err(foreign),
+    }
+}
+
+/// What becomes of a kind of somebody else.
+const LEFT_OUT: &str = "is not simulated and is left out";
+
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// Whether a later version of the same kind is served.
+pub(super) fn is_older(served: &[Served], api_version: &str, kind: &str) -> bool {
+    let version = |text: &str| age(text.rsplit('/').next().unwrap_or_default());
+    let mut same = served.iter().filter(|s| s.kind == kind && group(&s.api_version) == group(api_version));
+    version(api_version).is_some_and(|own| same.any(|s| version(&s.api_version) > Some(own)))
+}
+
+/// Versions in the order in which Kubernetes sorts them: `v1alpha4` before `v1beta1` before `v1`. `None` for names of
+/// another form.
+fn age(version: &str) -> Option<(u8, u32, u32)> {
+    let rest = version.strip_prefix('v')?;
+    for (stability, word) in [(0, "alpha"), (1, "beta")] {
+        if let Some((major, minor)) = rest.split_once(word) {
+            return Some((stability, major.parse().ok()?, minor.parse().ok()?));
+        }
+    }
+    Some((2, rest.parse().ok()?, 0))
 }
 
 /// The known word that a person most likely meant.
@@ -136,18 +178,37 @@ mod tests {
                 "kind",
                 "no kind \"metal3machines\" is served; did you mean Metal3Machine?",
             ),
-            ("g/v1beta2", "Pod", "kind", "expected one of Metal3Machine, Metal3Cluster, got \"Pod\""),
-            (
-                "apps/v1",
-                "Deployment",
-                "kind",
-                "no kind \"Deployment\" is served, nor anything else of apiVersion \"apps/v1\"",
-            ),
+            ("v1", "Metal3Cluster", "apiVersion", "expected g/v1beta2 for kind Metal3Cluster, got \"v1\""),
+            ("g/v1beta2", "Pod", "kind", LEFT_OUT),
+            ("apps/v1", "Deployment", "kind", LEFT_OUT),
+            // A group of its own is no slip, whatever its kinds are called.
+            ("example.com/v1", "Metal3Machine", "kind", LEFT_OUT),
+            ("example.com/v1", "Secrets", "kind", LEFT_OUT),
         ];
         for (api_version, kind, field, message) in table {
             let unserved = find(&served(), api_version, kind).unwrap_err();
             assert_eq!((unserved.field, unserved.message.as_str()), (field, message));
+            assert_eq!(unserved.cause == Cause::Foreign, message == LEFT_OUT);
         }
+    }
+
+    #[test]
+    fn an_older_version_is_known_by_the_later_ones_that_are_served() {
+        let table = [
+            ("g/v1alpha4", "Metal3Machine", true),
+            ("g/v1beta1", "Metal3Machine", true),
+            ("g/v1beta2", "Metal3Machine", false),
+            ("g/v1", "Metal3Machine", false),
+            ("other/v1alpha4", "Metal3Machine", false),
+            ("g/v1alpha4", "Pod", false),
+            ("v1", "Secret", false),
+        ];
+        for (api_version, kind, expected) in table {
+            assert_eq!(is_older(&served(), api_version, kind), expected, "{api_version} {kind}");
+        }
+        let sorted = ["v1alpha4", "v2alpha1", "v1beta1", "v1beta10", "v1", "v2"].map(age);
+        assert!(sorted.is_sorted() && sorted.iter().all(Option::is_some), "{sorted:?}");
+        assert_eq!([age("beta"), age("v1gamma1"), age("")], [None; 3]);
     }
 
     #[test]
