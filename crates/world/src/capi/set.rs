@@ -1,5 +1,8 @@
 //! MachineSet: as many Machines as wanted, all missing ones at once, the least useful ones gone first.
 
+#[path = "set_status.rs"]
+mod status;
+
 use std::sync::Arc;
 
 use capm3_api::{metadata::MetadataExt, vocabulary::label};
@@ -12,10 +15,9 @@ use super::{
 use crate::{
     context::{self, Context},
     indexes::{AVAILABLE_BY_OWNER, GIVEN_UP_BY_OWNER, MACHINES_BY_OWNER, READY_BY_OWNER},
-    kinds::{Cluster, KubeadmConfigTemplate, Machine, MachineSet, Metal3MachineTemplate, ReplicaStatus},
+    kinds::{Cluster, KubeadmConfigTemplate, Machine, MachineSet, Metal3MachineTemplate},
     metadata::{
-        Saying, add_finalizer, add_label, add_owner, beside, controller_of, owner_reference,
-        remove_finalizer, say,
+        add_finalizer, add_label, add_owner, beside, controller_of, owner_reference, remove_finalizer,
     },
 };
 
@@ -106,7 +108,7 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     if controller_of(&old.metadata).is_none() {
         add_owner(&mut new.metadata, owner_reference(&**cluster, false));
     }
-    new.status = Some(status(s));
+    new.status = Some(status::of(s));
     plan.update(&**old, &new);
     adopt_templates(&mut plan, s, cluster);
     let given_up = |m: &&Arc<Machine>| m.is_given_up() && !m.metadata.is_deleting();
@@ -193,20 +195,6 @@ fn worth(machine: &Machine, set: &MachineSet) -> (u8, i64, String) {
         _ => 0,
     };
     (rank, age, machine.metadata.name_str().to_owned())
-}
-
-fn status(s: &Snapshot) -> ReplicaStatus {
-    let generation = s.set.metadata.generation;
-    let mut status = s.set.status.clone().unwrap_or_default();
-    status.selector = Some(format!("{SET_NAME}={}", s.set.metadata.name_str()));
-    status.replicas = Some(count(s.counts.there));
-    status.ready_replicas = Some(count(s.counts.ready));
-    status.available_replicas = Some(count(s.counts.available));
-    status.up_to_date_replicas = status.replicas;
-    status.observed_generation = generation;
-    let saying = Saying::of("MachinesReady", s.counts.ready == s.counts.there, "Ready", "NotReady");
-    say(&mut status.conditions, saying, &s.now, generation);
-    status
 }
 
 fn delete(s: &Snapshot) -> Plan {

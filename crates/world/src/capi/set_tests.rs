@@ -92,6 +92,64 @@ fn without_its_templates_a_set_waits() {
     assert!(decide(&s, &Rng::seeded(1)).to_string().ends_with("waits: its Metal3MachineTemplate"));
 }
 
+/// Status, reason and message of a condition that the set reports.
+fn says(s: &Snapshot, condition: &str) -> (String, String, String) {
+    let conditions = super::status::of(s).conditions;
+    let found = conditions.into_iter().find(|c| c.type_ == condition).unwrap();
+    (found.status, found.reason, found.message)
+}
+
+#[test]
+fn a_set_without_its_templates_says_that_it_has_no_ready_machines_and_why() {
+    let told = |replicas: i32, machines: Vec<Arc<Machine>>, has_config: bool, has_template: bool| {
+        let mut s = snapshot(replicas, "Random", machines);
+        s.config_template = s.config_template.filter(|_| has_config);
+        s.template = s.template.filter(|_| has_template);
+        let short =
+            |(status, reason, message): (String, String, String)| format!("{status} {reason} {message}");
+        [short(says(&s, "MachinesReady")), short(says(&s, "ScalingUp"))]
+    };
+    let none = Vec::new;
+    let one = || vec![machine("m", 1, "")];
+    let blocked = "True ScalingUp Scaling up from 0 to 2 replicas is blocked because:\n* ";
+    let rows = [
+        (told(0, none(), true, true), ["True NoReplicas ".to_owned(), "False NotScalingUp ".to_owned()]),
+        (
+            told(2, none(), true, true),
+            ["True NoReplicas ".to_owned(), "True ScalingUp Scaling up from 0 to 2 replicas".to_owned()],
+        ),
+        (
+            told(2, none(), true, false),
+            [
+                "False NotReady Metal3MachineTemplate does not exist".to_owned(),
+                format!("{blocked}Metal3MachineTemplate does not exist"),
+            ],
+        ),
+        (
+            told(2, none(), false, false),
+            [
+                "False NotReady KubeadmConfigTemplate and Metal3MachineTemplate do not exist".to_owned(),
+                format!("{blocked}KubeadmConfigTemplate and Metal3MachineTemplate do not exist"),
+            ],
+        ),
+        (
+            told(1, one(), false, true),
+            [
+                "True Ready ".to_owned(),
+                "False NotScalingUp Scaling up would be blocked because KubeadmConfigTemplate does not exist"
+                    .to_owned(),
+            ],
+        ),
+        (
+            told(1, vec![machine("m", 1, "new")], true, true),
+            ["False NotReady ".to_owned(), "False NotScalingUp ".to_owned()],
+        ),
+    ];
+    for (found, expected) in rows {
+        assert_eq!(found, expected);
+    }
+}
+
 #[test]
 fn the_least_useful_machines_go_first() {
     let four = |kind: &str| {
