@@ -21,7 +21,8 @@ use crate::{
         CLUSTERS_BY_CONTROL_PLANE, CLUSTERS_BY_INFRASTRUCTURE, CONFIGS_BY_CLUSTER, CONTROL_PLANES_BY_CLUSTER,
         CONTROL_PLANES_BY_TEMPLATE, DEPLOYMENTS_BY_CLUSTER, HOSTS_BY_CLUSTER, HOSTS_BY_CONSUMER,
         HOSTS_BY_SECRET, HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG, MACHINES_BY_INFRASTRUCTURE,
-        MACHINES_BY_PROVIDER_ID, SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_TEMPLATE,
+        MACHINES_BY_OWNER, MACHINES_BY_PROVIDER_ID, SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_OWNER,
+        SETS_BY_TEMPLATE,
     },
     kinds::{
         BareMetalHost, Cluster, KubeadmConfig, KubeadmConfigTemplate, KubeadmControlPlane, Machine,
@@ -128,14 +129,29 @@ fn infrastructure_cluster(wiring: &Wiring, change: &Change<Metal3Cluster>, objec
     }
 }
 
-fn control_plane(wiring: &Wiring, _: &Change<KubeadmControlPlane>, object: &KubeadmControlPlane) {
+/// Machines say whether they are what their owner asks for.
+fn control_plane(wiring: &Wiring, change: &Change<KubeadmControlPlane>, object: &KubeadmControlPlane) {
     wiring.queues.control_planes.add(object.key());
+    let asked = |c: &KubeadmControlPlane| (c.spec.version.clone(), c.template_name().map(str::to_owned));
+    if change.old.as_deref().map(asked) != change.new.as_deref().map(asked) {
+        wiring.wake(&wiring.queues.machines, &MACHINES_BY_OWNER, object.metadata.uid_str());
+    }
     let value = path(object.metadata.namespace_str(), object.metadata.name_str());
     wiring.wake(&wiring.queues.clusters, &CLUSTERS_BY_CONTROL_PLANE, &value);
 }
 
-fn deployment(wiring: &Wiring, _: &Change<MachineDeployment>, object: &MachineDeployment) {
+/// Machines and sets say whether they are what the deployment asks for.
+fn deployment(wiring: &Wiring, change: &Change<MachineDeployment>, object: &MachineDeployment) {
     wiring.queues.deployments.add(object.key());
+    let asked = |d: &MachineDeployment| d.spec.template.spec.clone();
+    if change.old.as_deref().map(asked) != change.new.as_deref().map(asked)
+        && let Some(caches) = wiring.caches.upgrade()
+    {
+        for set in caches.by_index(&SETS_BY_OWNER, object.metadata.uid_str()) {
+            wiring.queues.sets.add(set.key());
+            wiring.wake(&wiring.queues.machines, &MACHINES_BY_OWNER, set.metadata.uid_str());
+        }
+    }
     wiring.queues.clusters.add(beside(object, &object.spec.cluster_name));
 }
 

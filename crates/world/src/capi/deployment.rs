@@ -6,11 +6,11 @@ use capm3_api::{metadata::MetadataExt, vocabulary::label};
 use capm3_engine::{Controller, End, ObjectKey, Outcome, Plan, Reader, ResourceKind, rng::Rng};
 use serde_json::{Value, json};
 
-use super::{DEPLOYMENT_NAME, TEMPLATE_HASH, is_paused, make};
+use super::{DEPLOYMENT_NAME, TEMPLATE_HASH, freshness, is_paused, make};
 use crate::{
     context::{self, Context},
     indexes::SETS_BY_OWNER,
-    kinds::{Cluster, MachineDeployment, MachineSet, MachineSpec, ReplicaStatus, RollingUpdate},
+    kinds::{Cluster, MachineDeployment, MachineSet, ReplicaStatus, RollingUpdate},
     metadata::{Saying, add_finalizer, add_label, add_owner, beside, owner_reference, remove_finalizer, say},
     pace::digest,
 };
@@ -64,7 +64,8 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
         return Plan::wait_for("its Cluster");
     };
     let mut plan = Plan::done();
-    let current = s.sets.iter().find(|set| same_template(set, old) && !set.metadata.is_deleting());
+    let current =
+        s.sets.iter().find(|set| freshness::of_set(old, set).is_current && !set.metadata.is_deleting());
     let mut new = MachineDeployment::clone(old);
     add_finalizer(&mut new.metadata, FINALIZER);
     add_owner(&mut new.metadata, owner_reference(&**cluster, false));
@@ -76,12 +77,6 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
         None => create(&mut plan, s, rng),
     }
     plan
-}
-
-/// Fields that change without a new machine do not count.
-fn same_template(set: &MachineSet, deployment: &MachineDeployment) -> bool {
-    let essence = |spec: &MachineSpec| MachineSpec { rest: Default::default(), ..spec.clone() };
-    essence(&set.spec.template.spec) == essence(&deployment.spec.template.spec)
 }
 
 fn create(plan: &mut Plan, s: &Snapshot, rng: &Rng) {

@@ -8,6 +8,7 @@ mod bootstrap;
 mod cluster;
 mod control_plane;
 mod deployment;
+mod freshness;
 mod kubeconfig;
 mod machine;
 mod make;

@@ -9,7 +9,7 @@ use capm3_api::{metadata::MetadataExt, vocabulary::label};
 use capm3_engine::{Controller, End, ObjectKey, Outcome, Plan, Reader, rng::Rng};
 
 use super::{
-    DELETE_FIRST, SET_NAME, count, is_paused,
+    DELETE_FIRST, SET_NAME, count, freshness, is_paused,
     make::{self, Begun, Config, Order},
 };
 use crate::{
@@ -44,6 +44,8 @@ struct Snapshot {
     /// Looked at when the set goes or some of them must, and only then: a set may be large, and every change of one
     /// of its machines wakes it.
     machines: Vec<Arc<Machine>>,
+    /// Whether it is the set of the template that its deployment has now; a set of its own has none.
+    is_current: bool,
     template: Option<Arc<Metal3MachineTemplate>>,
     config_template: Option<Arc<KubeadmConfigTemplate>>,
     /// Looked at when machines are missing.
@@ -71,6 +73,7 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
         ready: reader.count(&READY_BY_OWNER, uid),
         available: reader.count(&AVAILABLE_BY_OWNER, uid),
     };
+    let deployment = controller_of(&set.metadata).and_then(|owner| reader.get(&beside(&*set, &owner.name)));
     let some_must_go = set.metadata.is_deleting()
         || counts.there > wanted(&set)
         || reader.count(&GIVEN_UP_BY_OWNER, uid) > 0;
@@ -78,6 +81,7 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
         counts,
         cluster: reader.get(&beside(&*set, &set.spec.cluster_name)),
         machines: if some_must_go { reader.by_index(&MACHINES_BY_OWNER, uid) } else { Vec::new() },
+        is_current: deployment.is_some_and(|deployment| freshness::of_set(&deployment, &set).is_current),
         template: named(spec.infrastructure_ref.as_ref()).and_then(|key| reader.get(&key)),
         config_template: named(spec.bootstrap.config_ref.as_ref()).and_then(|key| reader.get(&key)),
         begun: if counts.there < wanted(&set) { make::begun(reader, uid) } else { Vec::new() },

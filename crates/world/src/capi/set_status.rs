@@ -15,7 +15,7 @@ pub(super) fn of(s: &Snapshot) -> ReplicaStatus {
     status.replicas = Some(count(s.counts.there));
     status.ready_replicas = Some(count(s.counts.ready));
     status.available_replicas = Some(count(s.counts.available));
-    status.up_to_date_replicas = status.replicas;
+    status.up_to_date_replicas = Some(if s.is_current { count(s.counts.there) } else { 0 });
     status.observed_generation = generation;
     let missing = missing(s);
     let growth = growth(s.counts.there, wanted(&s.set), missing.as_deref());

@@ -36,6 +36,7 @@ fn snapshot(replicas: i32, order: &str, machines: Vec<Arc<Machine>>) -> Snapshot
         set: Arc::new(serde_json::from_value(set).unwrap()),
         cluster: Some(Arc::new(Cluster::default())),
         machines,
+        is_current: true,
         template: serde_json::from_value(template).map(Arc::new).ok(),
         config_template: serde_json::from_value(config).map(Arc::new).ok(),
         begun: Vec::new(),
@@ -97,6 +98,14 @@ fn says(s: &Snapshot, condition: &str) -> (String, String, String) {
     let conditions = super::status::of(s).conditions;
     let found = conditions.into_iter().find(|c| c.type_ == condition).unwrap();
     (found.status, found.reason, found.message)
+}
+
+#[test]
+fn the_machines_of_a_set_are_up_to_date_together_or_not_at_all() {
+    let mut s = snapshot(1, "Random", vec![machine("m", 1, "")]);
+    assert_eq!(super::status::of(&s).up_to_date_replicas, Some(1));
+    s.is_current = false;
+    assert_eq!(super::status::of(&s).up_to_date_replicas, Some(0));
 }
 
 #[test]

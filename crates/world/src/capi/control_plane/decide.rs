@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     capi::{
-        CONTROL_PLANE_NAME, DELETE_FIRST, PRE_TERMINATE_CONTROL_PLANE, WAITING_FOR_PRE_TERMINATE, is_paused,
-        kubeconfig,
+        CONTROL_PLANE_NAME, DELETE_FIRST, PRE_TERMINATE_CONTROL_PLANE, WAITING_FOR_PRE_TERMINATE, freshness,
+        is_paused, kubeconfig,
         make::{self, Begun, Config, Order},
     },
     kinds::{Cluster, KubeadmControlPlane, Machine, MachineSpec, Metal3MachineTemplate},
@@ -38,9 +38,8 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Which machines are made from the present version and template, in the order of `machines`.
     pub(super) fn up_to_date(&self) -> Vec<bool> {
-        let (version, template) = (&self.control_plane.spec.version, self.control_plane.template_name());
         let current = |(machine, source): (&Arc<Machine>, &Option<String>)| {
-            machine.spec.version == *version && source.as_deref().is_none_or(|name| Some(name) == template)
+            freshness::of_control_plane(&self.control_plane, machine, source.as_deref()).is_current
         };
         self.machines.iter().zip(&self.sources).map(current).collect()
     }

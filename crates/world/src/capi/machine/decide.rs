@@ -143,16 +143,22 @@ fn report(
     let generation = s.machine.metadata.generation;
     let ready = provisioned && node_is_ready;
     let infrastructure = Saying::of("InfrastructureReady", provisioned, "Ready", "WaitingForInfrastructure");
-    for saying in [
+    let up_to_date = s.freshness.as_ref().map(|freshness| Saying {
+        message: &freshness.message,
+        ..Saying::of("UpToDate", freshness.is_current, "UpToDate", "NotUpToDate")
+    });
+    let first = [
         Saying::of("Available", ready, "Available", "NotAvailable"),
         Saying::of("Ready", ready, "Ready", "NotReady"),
-        Saying::of("UpToDate", true, "UpToDate", "NotUpToDate"),
+    ];
+    let then = [
         Saying::of("BootstrapConfigReady", bootstrapped, "Ready", "NotReady"),
         infrastructure,
         Saying::of("NodeReady", node_is_ready, "NodeReady", "NodeNotReady"),
         Saying::of("Deleting", false, "Deleting", "NotDeleting"),
         Saying::of("Paused", false, "Paused", "NotPaused"),
-    ] {
+    ];
+    for saying in first.into_iter().chain(up_to_date).chain(then) {
         say(&mut status.conditions, saying, &s.now, generation);
     }
     let bootstrap = Saying::of("BootstrapReady", bootstrapped, "", "WaitingForDataSecret");

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{super::node, *};
-use crate::{capi::PRE_TERMINATE_CONTROL_PLANE, kinds::Cluster};
+use crate::{
+    capi::{PRE_TERMINATE_CONTROL_PLANE, freshness::Freshness},
+    kinds::Cluster,
+};
 
 fn snapshot() -> Snapshot {
     let machine = json!({"metadata": {"name": "m", "namespace": "metal3", "uid": "um", "finalizers": [FINALIZER],
@@ -20,6 +23,7 @@ fn snapshot() -> Snapshot {
         infrastructure: serde_json::from_value(part.clone()).map(Arc::new).ok(),
         config: serde_json::from_value(part).map(Arc::new).ok(),
         node: None,
+        freshness: Some(Freshness { is_current: true, message: String::new() }),
         is_last_of_control_plane: false,
         now: "2026-08-01T00:00:00Z".to_owned(),
     }
@@ -111,6 +115,22 @@ fn what_the_infrastructure_reports_is_copied() {
     assert_eq!(status["addresses"], json!([{"type": "InternalIP", "address": "10.0.0.9"}]));
     assert_eq!(status["nodeRef"], json!({"name": "n"}));
     assert_eq!(status["failureDomain"], "rack1");
+}
+
+#[test]
+fn a_machine_says_whether_it_is_what_its_owner_asks_for() {
+    let told = |freshness: Option<Freshness>| {
+        let plan = decide(&Snapshot { freshness, ..snapshot() });
+        let conditions = patched(&plan, "Machine", true)["status"]["conditions"].clone();
+        let conditions = conditions.as_array().unwrap();
+        let found = conditions.iter().find(|c| c["type"] == "UpToDate").cloned();
+        found.map(|c| (c["status"].clone(), c["reason"].clone(), c["message"].clone()))
+    };
+    let fresh = |is_current: bool, message: &str| Some(Freshness { is_current, message: message.to_owned() });
+    assert_eq!(told(fresh(true, "")), Some((json!("True"), json!("UpToDate"), json!(""))));
+    let why = "* Version v1, v2 required";
+    assert_eq!(told(fresh(false, why)), Some((json!("False"), json!("NotUpToDate"), json!(why))));
+    assert_eq!(told(None), None, "without an owner nobody says it");
 }
 
 #[test]

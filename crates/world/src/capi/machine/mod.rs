@@ -2,7 +2,7 @@
 //! everything down in order.
 //!
 //! `decide` is the management side, `deletion` the way out, `node` what is written to the workload cluster. Woken by
-//! itself, its two parts, its Cluster's flags and Nodes with its provider ID.
+//! itself, its two parts, its Cluster's flags, Nodes with its provider ID, and a new template or version of its owner.
 
 mod decide;
 mod deletion;
@@ -10,15 +10,20 @@ mod node;
 
 use std::sync::Arc;
 
-use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::label};
+use capm3_api::{
+    metadata::MetadataExt,
+    v1beta2::Metal3Machine,
+    vocabulary::{annotation, label},
+};
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Reader, drive};
 use k8s_openapi::api::core::v1::Node;
 
 use self::decide::decide;
+use super::freshness::{self, Freshness};
 use crate::{
     context::{self, Context},
     indexes::LEADERS_BY_CLUSTER,
-    kinds::{Cluster, KubeadmConfig, KubeadmControlPlane, Machine},
+    kinds::{Cluster, KubeadmConfig, KubeadmControlPlane, Machine, MachineSet},
     metadata::{beside, controller_of, path},
     workloads::{NODES_BY_PROVIDER_ID, Workload},
 };
@@ -55,6 +60,8 @@ struct Snapshot {
     infrastructure: Option<Arc<Metal3Machine>>,
     config: Option<Arc<KubeadmConfig>>,
     node: Option<Arc<Node>>,
+    /// What its owner says of it; a Machine of its own, or of a MachineSet of its own, has nobody to say it.
+    freshness: Option<Freshness>,
     /// Whether the control plane is going, or has no other machine than this one.
     is_last_of_control_plane: bool,
     now: String,
@@ -82,12 +89,29 @@ fn observe(
     Some(Snapshot {
         cluster: reader.get(&beside(&*machine, &machine.spec.cluster_name)),
         config: machine.config_name().and_then(|name| reader.get(&beside(&*machine, name))),
+        freshness: freshness(reader, &machine, infrastructure.as_deref()),
         is_last_of_control_plane: is_last_of_control_plane(reader, &machine),
         now: now.to_owned(),
         machine,
         infrastructure,
         node,
     })
+}
+
+fn freshness(
+    reader: &impl Reader,
+    machine: &Machine,
+    infrastructure: Option<&Metal3Machine>,
+) -> Option<Freshness> {
+    let owner = controller_of(&machine.metadata)?;
+    if owner.kind == "MachineSet" {
+        let set = reader.get::<MachineSet>(&beside(machine, &owner.name))?;
+        let deployment = reader.get(&beside(&*set, &controller_of(&set.metadata)?.name))?;
+        return Some(freshness::of_set(&deployment, &set));
+    }
+    let control_plane = reader.get(&beside(machine, &owner.name))?;
+    let source = infrastructure.and_then(|i| i.metadata.annotation(annotation::CLONED_FROM_NAME));
+    Some(freshness::of_control_plane(&control_plane, machine, source))
 }
 
 fn is_last_of_control_plane(reader: &impl Reader, machine: &Machine) -> bool {
