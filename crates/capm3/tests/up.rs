@@ -65,7 +65,7 @@ fn json_is_one_document_and_nothing_else_on_stdout() {
     assert_eq!(output.status.code(), Some(0));
     let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let members: Vec<&String> = report.as_object().unwrap().keys().collect();
-    assert_eq!(members, ["machines", "hosts", "elapsedMs"]);
+    assert_eq!(members, ["machines", "hosts", "waits", "elapsedMs"]);
     assert_eq!(report["machines"].as_array().unwrap().len(), 6);
     assert_eq!(report["hosts"].as_array().unwrap().len(), 12);
     for machine in report["machines"].as_array().unwrap() {
@@ -117,9 +117,34 @@ fn without_enough_hosts_it_ends_with_one_and_an_explanation() {
         "(CAPM3-W020): no host is available: 11 hosts: 2 consumed, 9 label mismatch",
         "rack1-host-1: consumed by Metal3Machine metal3/my-cluster-cp-",
         "rack3-host-2: does not match hostSelector: cluster-role=control-plane, but the value is \"worker\"",
+        "what to do: ",
+        "waits: no host is available: 11 hosts:",
     ] {
         assert!(explanation.contains(part), "{part} is not in:\n{explanation}");
     }
+}
+
+#[test]
+fn the_json_of_a_run_that_is_stuck_says_what_each_machine_waits_for() {
+    let folder = changed_example(|file, text| match file {
+        "20-hosts.yaml" => {
+            let kept: Vec<&str> =
+                text.split("---\n").filter(|d| !d.contains("name: rack3-host-1\n")).collect();
+            kept.join("---\n")
+        }
+        _ => text,
+    });
+    let output = capm3(&["up", "--once", "-o", "json", "-f", folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let waits = report["waits"].as_array().unwrap();
+    assert_eq!(waits.len(), 1, "{report}");
+    let wait = &waits[0];
+    assert_eq!((wait["namespace"].as_str(), wait["code"].as_str()), (Some("metal3"), Some("CAPM3-W020")));
+    assert_eq!(wait["actor"], "PlatformEngineer");
+    assert!(wait["message"].as_str().unwrap().starts_with("no host is available: 11 hosts:"), "{wait}");
+    assert!(wait["since"].as_str().unwrap().ends_with('Z'), "{wait}");
+    assert!(wait["machine"].as_str().unwrap().starts_with("my-cluster-cp-"), "{wait}");
 }
 
 #[test]

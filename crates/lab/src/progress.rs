@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use capm3_api::{
+    conditions::{Condition, find},
     metadata::MetadataExt,
     neighbours::BareMetalHost,
     v1beta2::{self, Metal3DataClaim, Metal3Machine},
-    vocabulary::{annotation, host_state, label},
+    vocabulary::{annotation, condition, host_state, label, reason},
 };
 use capm3_engine::{Object, ObjectKey};
 
@@ -77,7 +78,29 @@ fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Ve
     {
         steps.push(step(new, format!("is {id}")));
     }
+    if let Some(wait) =
+        wait(new).filter(|wait| old.and_then(self::wait).is_none_or(|before| before.reason != wait.reason))
+    {
+        steps.push(step(new, format!("waits: {}", wait.message)));
+    }
     steps
+}
+
+/// What a machine waits for, where that lasts: only then its status shows it. What the host does meanwhile is told of the
+/// host.
+fn wait(machine: &Metal3Machine) -> Option<&Condition> {
+    let parts = [
+        condition::PAUSED,
+        condition::ASSOCIATE_HOST,
+        condition::ASSOCIATE_META_DATA,
+        condition::DATA_READY,
+        condition::HOST_PROVISIONED,
+    ];
+    let told_of_host = [reason::HOST_PROVISIONING, reason::DEPROVISIONING, reason::NOT_PAUSED];
+    let shown = parts.iter().filter_map(|type_| find(&machine.status.conditions, type_));
+    let mut waits =
+        shown.filter(|shown| shown.status == "False" && !told_of_host.contains(&shown.reason.as_str()));
+    waits.find(|shown| !shown.message.is_empty())
 }
 
 /// Told by the claim: the machine's own status repeats it later.

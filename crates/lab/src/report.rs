@@ -13,6 +13,7 @@ use capm3_api::{
     v1beta2::{Metal3Data, Metal3Machine},
     vocabulary::{annotation, condition, label},
 };
+use capm3_provider::metal3machine::Reported;
 use kube::core::ObjectMeta;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -27,8 +28,23 @@ pub struct Report {
     pub machines: Vec<MachineRow>,
     /// One row a host, by name.
     pub hosts: Vec<HostRow>,
+    /// What keeps machines from being ready; filled in by who explains.
+    pub waits: Vec<WaitRow>,
     /// How long it took, in real time.
     pub elapsed_ms: u128,
+}
+
+/// What a machine waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitRow {
+    /// Namespace of the machine.
+    pub namespace: String,
+    /// Name of the Metal3Machine.
+    pub machine: String,
+    /// Code, message, since when and who must act.
+    #[serde(flatten)]
+    pub wait: Reported,
 }
 
 /// A machine.
@@ -98,6 +114,7 @@ pub fn report_of(objects: &[Arc<Value>], elapsed_ms: u128) -> Report {
     Report {
         machines: machines.iter().map(|machine| machine_row(machine, &known)).collect(),
         hosts: hosts.iter().map(host_row).collect(),
+        waits: Vec::new(),
         elapsed_ms,
     }
 }
@@ -248,7 +265,8 @@ mod tests {
     #[test]
     fn equal_names_in_two_namespaces_are_no_duplicates_and_in_one_they_are() {
         let duplicates = |rows: &[MachineRow]| {
-            Report { machines: rows.to_vec(), hosts: Vec::new(), elapsed_ms: 0 }.duplicates()
+            Report { machines: rows.to_vec(), hosts: Vec::new(), waits: Vec::new(), elapsed_ms: 0 }
+                .duplicates()
         };
         assert_eq!(duplicates(&[row("a", "m", "h"), row("b", "m", "h")]), [""; 0]);
         let one = ["host h", "address 10.0.0.1", "index t/0"];

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::{
     Lab,
     expected::{KINDS, Owner, expected},
+    report::WaitRow,
 };
 
 /// A machine that is not provisioned.
@@ -21,6 +22,14 @@ pub struct StuckMachine {
     pub reported: Reported,
     /// Hosts with the reason they were not taken, where it waits for a host.
     pub hosts: Vec<String>,
+}
+
+impl StuckMachine {
+    /// The same as a row of a report.
+    pub fn row(&self) -> WaitRow {
+        let ObjectKey { namespace, name } = self.key.clone();
+        WaitRow { namespace, machine: name, wait: self.reported.clone() }
+    }
 }
 
 /// An owner of machines that has fewer ready ones than it asks for.

@@ -177,9 +177,9 @@ async fn s159_data_says_whether_it_is_rendered() {
     assert!(data["status"].get("errorMessage").is_none());
 }
 
-/// Data of an older release, owned by its template, is handed to its claim.
+/// Data of an older release, owned by its template, is handed to its claim and its machine.
 #[tokio::test(start_paused = true)]
-async fn s160_data_that_its_template_owns_is_handed_to_the_claim() {
+async fn s160_data_that_its_template_owns_is_handed_to_the_claim_and_the_machine() {
     let lab = settled(&workers(1, with_index())).await;
     let machine = name(&worker_machines(&lab)[0]);
     let template = get(&lab, "Metal3DataTemplate", "fleet");
@@ -193,11 +193,9 @@ async fn s160_data_that_its_template_owns_is_handed_to_the_claim() {
     rest(&lab).await;
     let data = get(&lab, "Metal3Data", "fleet-0");
     let owners = data["metadata"]["ownerReferences"].as_array().unwrap();
-    assert_eq!(owners.len(), 1);
-    assert_eq!(
-        (owners[0]["kind"].as_str(), &owners[0]["controller"]),
-        (Some("Metal3DataClaim"), &json!(true))
-    );
+    let owners: Vec<_> =
+        owners.iter().map(|o| (o["kind"].as_str(), o["controller"] == json!(true))).collect();
+    assert_eq!(owners, [(Some("Metal3DataClaim"), true), (Some("Metal3Machine"), false)]);
 }
 
 /// A template whose only owner is a machine, as the first design asked for data.

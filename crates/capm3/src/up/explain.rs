@@ -1,19 +1,20 @@
 //! Whether everything came up and, if not, why.
 
-use capm3_engine::ObjectKey;
+use capm3_engine::{ObjectKey, manifests::Document};
 use capm3_lab::{
     Lab,
     expected::{Expected, KINDS, Owner, expected},
     report::Report,
     stuck::{self, StuckMachine},
 };
+use capm3_offline::explain::{self as offline, Advice, Site};
 
 use super::naming::Naming;
 use crate::exit::{self, Failure};
 
 /// Ends well when every machine that is asked for is ready; otherwise explains on stderr. What cannot be counted is a
 /// warning.
-pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> {
+pub fn judge(lab: &Lab, report: &Report, stuck: &[StuckMachine], is_quiet: bool) -> Result<(), Failure> {
     let twice = report.duplicates();
     for mark in &twice {
         exit::say(format_args!("error: {mark} is used twice"));
@@ -22,7 +23,6 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
     let naming = Naming::of(report, &expected);
     warnings(&expected).into_iter().for_each(exit::say);
     let short = stuck::short_owners(lab);
-    let stuck = stuck::stuck_machines(lab);
     if is_quiet && short.is_empty() && stuck.is_empty() && twice.is_empty() {
         exit::say(format_args!(
             "{} of {} machines are ready after {}",
@@ -43,8 +43,14 @@ pub fn judge(lab: &Lab, report: &Report, is_quiet: bool) -> Result<(), Failure> 
             exit::say(format_args!("  {missing}"));
         }
     }
-    for machine in &stuck {
+    let objects = lab.server().objects(None).into_iter();
+    let documents: Vec<Document> =
+        objects.map(|object| Document::made("the server", object.as_ref().clone())).collect();
+    let site = Site::read(&documents, true);
+    for machine in stuck {
         explain(machine, &naming);
+        let advice = offline::explain(&site, &machine.key).map(|explanation| explanation.what_to_do);
+        advise(&advice.unwrap_or_default());
     }
     Err(Failure::Problems)
 }
@@ -79,5 +85,16 @@ fn explain(machine: &StuckMachine, naming: &Naming) {
     exit::say(format_args!("\nmachine {name} ({code}): {text}"));
     for host in &machine.hosts {
         exit::say(format_args!("  {host}"));
+    }
+}
+
+/// What would help, as `capm3 explain` says it.
+fn advise(advice: &[Advice]) {
+    for (number, advice) in advice.iter().enumerate() {
+        let label = if number == 0 { "what to do:" } else { "or:" };
+        exit::say(format_args!("  {label:<11} {}", advice.text));
+        if let Some(command) = &advice.command {
+            exit::say(format_args!("  {:<11}   {command}", ""));
+        }
     }
 }

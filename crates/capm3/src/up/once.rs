@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use capm3_engine::{clock::Stopwatch, manifests::Reading};
-use capm3_lab::{Settled, report::report};
+use capm3_lab::{
+    Settled,
+    report::{Report, report},
+    stuck::{StuckMachine, stuck_machines},
+};
 
 use super::{UpArgs, explain, live::Live, print, put, start};
 use crate::exit::Failure;
@@ -22,8 +26,10 @@ pub fn run(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Result<(
         let showing = feed.show(Live::if_terminal(lab.server(), String::new()));
         let settled = lab.settle(LONGEST_RUN).await;
         drop(showing);
-        let report = report(&lab, stopwatch.elapsed().as_millis());
+        let stuck = stuck_machines(&lab);
+        let waits = stuck.iter().map(StuckMachine::row).collect();
+        let report = Report { waits, ..report(&lab, stopwatch.elapsed().as_millis()) };
         print(args.output, &report)?;
-        explain::judge(&lab, &report, settled == Settled::Quiet)
+        explain::judge(&lab, &report, &stuck, settled == Settled::Quiet)
     })
 }

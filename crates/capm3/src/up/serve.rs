@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use capm3_apiserver::https::{self, ListenError, ListenOptions, Listener};
 use capm3_engine::{clock::Stopwatch, manifests::Reading};
-use capm3_lab::{Lab, Settled, report::report};
+use capm3_lab::{
+    Lab, Settled,
+    report::{Report, report},
+    stuck::{StuckMachine, stuck_machines},
+};
 
 use super::{
     UpArgs, explain, invite,
@@ -54,10 +58,12 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
     };
     drop(showing);
     if let Some(settled) = settled {
-        let report = report(&lab, stopwatch.elapsed().as_millis());
+        let stuck = stuck_machines(&lab);
+        let waits = stuck.iter().map(StuckMachine::row).collect();
+        let report = Report { waits, ..report(&lab, stopwatch.elapsed().as_millis()) };
         print(args.output, &report)?;
         // What is stuck may be put right with kubectl, so this is no reason to end.
-        let is_stuck = explain::judge(&lab, &report, settled == Settled::Quiet).is_err();
+        let is_stuck = explain::judge(&lab, &report, &stuck, settled == Settled::Quiet).is_err();
         exit::say(invite::invitation(&lab.server().objects(None), &export, is_stuck));
         stop.await;
     }

@@ -80,7 +80,7 @@ mod tests {
             provider_id: Some("metal3://metal3/rack2-host-3/my-cluster-workers-6mqbz-6b2px".to_owned()),
             ready: true,
         };
-        let report = Report { machines: vec![machine], hosts: Vec::new(), elapsed_ms: 0 };
+        let report = Report { machines: vec![machine], hosts: Vec::new(), waits: Vec::new(), elapsed_ms: 0 };
         let head = |width| {
             table(&report, width).lines().next().unwrap().split("  ").filter(|c| !c.is_empty()).count()
         };

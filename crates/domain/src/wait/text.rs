@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display as _};
 
+use serde::{Serialize, Serializer};
+
 use super::{Pause, Refusal, Wait};
 use crate::host::Hindrance;
 
@@ -29,6 +31,12 @@ impl Text {
 impl From<String> for Text {
     fn from(text: String) -> Self {
         Self(text)
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

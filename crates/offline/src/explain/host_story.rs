@@ -21,7 +21,7 @@ use super::{
     relabel::{Relabelled, relabel},
     returning,
     steps::others,
-    story::{Known, Story, absent, is_host_gone, missing_bootstrap_secret},
+    story::{Known, Story, absent, missing_bootstrap_secret},
     want_of_hosts::{Ways, for_want_of_hosts},
 };
 
@@ -118,7 +118,7 @@ fn template(known: &Known<'_>) -> String {
 fn recorded(known: &Known<'_>) -> Story {
     let host = known.machine().metadata.annotation(annotation::HOST).unwrap_or_default();
     let host = host.rsplit('/').next().unwrap_or_default();
-    if is_host_gone(known.snapshot()) {
+    if known.snapshot().is_host_gone() {
         return gone(known, host);
     }
     let text = format!("look at host {host}; if the machine will not have it again, delete the Machine");

@@ -122,7 +122,7 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
         failure_domain: placement::placement(snapshot),
         stage: word(stage),
         stands: story.stands,
-        since: story::since(snapshot, stage),
+        since: glance.since(),
         code: story.code,
         why: story.why,
         who: story.actor,

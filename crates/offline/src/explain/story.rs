@@ -1,14 +1,10 @@
 //! Where a machine stands in a few words, who must act and what would help.
 
-use capm3_api::{
-    conditions::find, metadata::MetadataExt, neighbours::Machine, v1beta2::Metal3Machine,
-    vocabulary::condition,
-};
+use capm3_api::{metadata::MetadataExt, neighbours::Machine, v1beta2::Metal3Machine};
 use capm3_domain::{
-    host::{HostChoice, annotated_host},
+    host::HostChoice,
     wait::{Code, Text},
 };
-use capm3_engine::clock;
 use capm3_provider::metal3machine::{Glance, Snapshot, Stage};
 
 use super::{Actor, Site, advice::Advice, data_story, host_story, pools::PoolLine, prerequisites};
@@ -111,34 +107,6 @@ fn refusal(story: &mut Story, refused: &Text) {
              once it is allowed",
         "kubectl get validatingwebhookconfigurations,validatingadmissionpolicies".to_owned(),
     )];
-}
-
-/// Since when the machine stands where it stands; nothing where the status does not tell.
-pub(super) fn since(snapshot: &Snapshot, stage: Stage) -> Option<String> {
-    let machine = &snapshot.metal3_machine;
-    if let Some(time) = &machine.metadata.deletion_timestamp {
-        return Some(clock::text(time.0));
-    }
-    let (type_, status) = match stage {
-        // A host that is gone is told where the machine's update is told.
-        Stage::Host if is_host_gone(snapshot) => (condition::ASSOCIATE_META_DATA, "False"),
-        Stage::Owner | Stage::Cluster | Stage::Infrastructure | Stage::Bootstrap | Stage::Host => {
-            (condition::ASSOCIATE_HOST, "False")
-        }
-        Stage::Pause => (condition::PAUSED, "True"),
-        Stage::Data => (condition::DATA_READY, "False"),
-        Stage::Provisioning => (condition::HOST_PROVISIONED, "False"),
-        Stage::Node => (condition::ASSOCIATE_META_DATA, "False"),
-        Stage::Ready => (condition::READY, "True"),
-        Stage::Deletion => return None,
-    };
-    let condition = find(&machine.status.conditions, type_).filter(|c| c.status == status)?;
-    Some(condition.last_transition_time.clone()).filter(|time| !time.is_empty())
-}
-
-/// Whether the machine has recorded a host that is not there.
-pub(super) fn is_host_gone(snapshot: &Snapshot) -> bool {
-    snapshot.host.is_none() && matches!(annotated_host(&snapshot.metal3_machine), Ok(Some(_)))
 }
 
 /// The Secret with the bootstrap data, if it is named and known not to be there.

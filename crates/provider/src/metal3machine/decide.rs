@@ -3,7 +3,7 @@
 
 use crate::plan::{End, Plan};
 use capm3_api::{
-    conditions::LegacyCondition,
+    conditions::{LegacyCondition, Severity, find},
     metadata::MetadataExt,
     neighbours::{Cluster, Machine},
     v1beta2::{Initialization, Metal3Machine},
@@ -305,8 +305,21 @@ impl<'a> Pass<'a> {
         }
         self.new.status.last_updated = Some(self.now.into());
         plan.update_status(old, &self.new);
+        self.record_wait(old, &end);
         plan.events.append(&mut self.with_status);
         end
+    }
+
+    /// A wait that lasts is one event, when it is first shown. What has an event of its own is not recorded twice.
+    fn record_wait(&mut self, old: &Metal3Machine, end: &End) {
+        let (End::WaitFor(wait) | End::Retry(wait, _)) = end else { return };
+        let Some(shown) = wait.facts().shown.filter(|_| self.with_status.is_empty()) else { return };
+        let before = find(&old.status.conditions, shown.condition);
+        if before.is_some_and(|before| before.status == "False" && before.reason == shown.reason) {
+            return;
+        }
+        let passes = shown.legacy.is_some_and(|(_, _, severity)| severity == Severity::Info);
+        self.event_with_status(!passes, shown.reason, wait.message().to_string());
     }
 }
 

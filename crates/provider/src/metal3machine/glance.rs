@@ -10,7 +10,9 @@ use capm3_api::{
     vocabulary::{condition, finalizer},
 };
 use capm3_domain::wait::{Actor, Code, Facts, Text, Wait};
-use capm3_engine::{ObjectKey, Reader, Write};
+use capm3_engine::{ObjectKey, Reader, Write, clock};
+
+use serde::Serialize;
 
 use super::{Decision, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
 use crate::{finalizers::add_finalizer, metal3data, workload::Workload};
@@ -39,21 +41,18 @@ pub fn glance(reader: &impl Reader, key: &ObjectKey) -> Option<Glance> {
 }
 
 /// Why a machine does not get on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Reported {
     /// The stable code.
     pub code: Code,
+    /// For people.
+    #[serde(rename = "message")]
+    pub text: Text,
+    /// Since when, as far as the status tells.
+    pub since: Option<String>,
     /// Who must act.
     pub actor: Actor,
-    /// For people.
-    pub text: Text,
-}
-
-impl Reported {
-    fn of(wait: &Wait) -> Self {
-        let facts = wait.facts();
-        Self { code: facts.code, actor: facts.actor, text: Text::new(wait) }
-    }
 }
 
 impl Glance {
@@ -69,25 +68,53 @@ impl Glance {
     /// keeps the controller from everything else.
     pub fn reported(&self, reader: &impl Reader) -> Option<Reported> {
         if let Some(refused) = self.refused() {
-            let facts = Facts::of_refusal();
-            return Some(Reported { code: facts.code, actor: facts.actor, text: refused });
+            return Some(self.report(Facts::of_refusal(), refused));
         }
         let wait = self.wait()?;
         // The Nodes are not listed here, so what the controller last reported of them counts.
         let is_blind =
             self.decision.stage == Stage::Node && matches!(self.snapshot.nodes, Nodes::NotConnected);
         let of_node = shown_of_node(&self.snapshot.metal3_machine).filter(|_| is_blind);
-        Some(of_node.or_else(|| self.of_data(reader)).unwrap_or_else(|| Reported::of(wait)))
+        let (facts, text) =
+            of_node.or_else(|| self.of_data(reader)).unwrap_or_else(|| (wait.facts(), Text::new(wait)));
+        Some(self.report(facts, text))
+    }
+
+    fn report(&self, facts: Facts, text: Text) -> Reported {
+        Reported { code: facts.code, text, since: self.since(), actor: facts.actor }
+    }
+
+    /// Since when the machine is where it is; nothing where the status does not tell.
+    pub fn since(&self) -> Option<String> {
+        let machine = &self.snapshot.metal3_machine;
+        if let Some(time) = &machine.metadata.deletion_timestamp {
+            return Some(clock::text(time.0));
+        }
+        let (type_, status) = match self.decision.stage {
+            // A host that is gone is told where the machine's update is told.
+            Stage::Host if self.snapshot.is_host_gone() => (condition::ASSOCIATE_META_DATA, "False"),
+            Stage::Owner | Stage::Cluster | Stage::Infrastructure | Stage::Bootstrap | Stage::Host => {
+                (condition::ASSOCIATE_HOST, "False")
+            }
+            Stage::Pause => (condition::PAUSED, "True"),
+            Stage::Data => (condition::DATA_READY, "False"),
+            Stage::Provisioning => (condition::HOST_PROVISIONED, "False"),
+            Stage::Node => (condition::ASSOCIATE_META_DATA, "False"),
+            Stage::Ready => (condition::READY, "True"),
+            Stage::Deletion => return None,
+        };
+        let condition = find(&machine.status.conditions, type_).filter(|c| c.status == status)?;
+        Some(condition.last_transition_time.clone()).filter(|time| !time.is_empty())
     }
 
     /// What the data of the machine waits for, where the machine waits for its data: the decision of the data's own
     /// controller.
-    fn of_data(&self, reader: &impl Reader) -> Option<Reported> {
+    fn of_data(&self, reader: &impl Reader) -> Option<(Facts, Text)> {
         let Some(Wait::Rendering { data, .. }) = self.wait() else { return None };
         let key = ObjectKey::new(self.snapshot.metal3_machine.metadata.namespace_str(), data);
         let wait = metal3data::waits_for(reader, &key)?;
         let text = Wait::Rendering { data: data.clone(), report: Some(Text::new(&wait)) };
-        Some(Reported { text: Text::new(text), ..Reported::of(&wait) })
+        Some((wait.facts(), Text::new(text)))
     }
 
     /// What the controller wants to write and the server refuses, as the controller reported it.
@@ -100,10 +127,10 @@ impl Glance {
 }
 
 /// What the controller reported last of the Node that it waits for, or of those among which it cannot tell.
-fn shown_of_node(machine: &Metal3Machine) -> Option<Reported> {
+fn shown_of_node(machine: &Metal3Machine) -> Option<(Facts, Text)> {
     let shown = find(&machine.status.conditions, condition::ASSOCIATE_META_DATA)?;
     let facts = Facts::of_node(&shown.reason).filter(|_| shown.status == "False")?;
-    Some(Reported { code: facts.code, actor: facts.actor, text: Text::new(&shown.message) })
+    Some((facts, Text::new(&shown.message)))
 }
 
 #[cfg(test)]
@@ -119,7 +146,7 @@ mod tests {
             let machine: Metal3Machine = serde_json::from_value(json!({"status": {"conditions": [
                 {"type": type_, "status": status, "reason": reason, "message": "words", "lastTransitionTime": "t"}]}}))
             .unwrap();
-            shown_of_node(&machine).map(|shown| shown.code.to_string())
+            shown_of_node(&machine).map(|(facts, _)| facts.code.to_string())
         };
         for (type_, status, reason, code) in [
             (condition::ASSOCIATE_META_DATA, "False", reason::WAITING_FOR_NODE, Some("CAPM3-W052")),

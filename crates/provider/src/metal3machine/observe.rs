@@ -20,8 +20,8 @@ use capm3_api::{
 use capm3_domain::{
     data_template::machine_template_name,
     host::{
-        Consumer, Holdings, HostRequest, Ownership, QuickChoice, could_be_taken, holdings, known_host,
-        known_host_uid, ownership, reuse_label,
+        Consumer, Holdings, HostRequest, Ownership, QuickChoice, annotated_host, could_be_taken, holdings,
+        known_host, known_host_uid, ownership, reuse_label,
     },
 };
 use capm3_domain::{user_data::has_user_data, wait::Refusal};
@@ -104,6 +104,13 @@ impl Snapshot {
             Some(other) => Ownership::Other(Consumer::machine(host.metadata.namespace_str(), other)),
             None => ownership(&self.metal3_machine, host),
         }
+    }
+}
+
+impl Snapshot {
+    /// Whether the machine has recorded a host that is not there.
+    pub fn is_host_gone(&self) -> bool {
+        self.host.is_none() && matches!(annotated_host(&self.metal3_machine), Ok(Some(_)))
     }
 }
 

@@ -1,10 +1,11 @@
 //! The management side of a Machine that is wanted.
 
 use capm3_api::{
+    conditions::find,
     metadata::MetadataExt,
     neighbours::NodeRef,
     v1beta2::{Initialization, Metal3Machine},
-    vocabulary::label,
+    vocabulary::{condition, label},
 };
 use capm3_engine::Plan;
 use k8s_openapi::api::core::v1::Node;
@@ -142,14 +143,23 @@ fn report(
 ) {
     let generation = s.machine.metadata.generation;
     let ready = provisioned && node_is_ready;
-    let infrastructure = Saying::of("InfrastructureReady", provisioned, "Ready", "WaitingForInfrastructure");
+    // What the infrastructure says of itself is repeated here, as Cluster API does.
+    let said = s.infrastructure.as_ref().and_then(|i| find(&i.status.conditions, condition::READY));
+    let said = said.filter(|said| said.status != "True" && !provisioned).map(|said| said.message.as_str());
+    let message = said.unwrap_or_default();
+    let summary =
+        if message.is_empty() { String::new() } else { format!("* InfrastructureReady: {message}") };
+    let infrastructure = Saying {
+        message,
+        ..Saying::of("InfrastructureReady", provisioned, "Ready", "WaitingForInfrastructure")
+    };
     let up_to_date = s.freshness.as_ref().map(|freshness| Saying {
         message: &freshness.message,
         ..Saying::of("UpToDate", freshness.is_current, "UpToDate", "NotUpToDate")
     });
     let first = [
         Saying::of("Available", ready, "Available", "NotAvailable"),
-        Saying::of("Ready", ready, "Ready", "NotReady"),
+        Saying { message: &summary, ..Saying::of("Ready", ready, "Ready", "NotReady") },
     ];
     let then = [
         Saying::of("BootstrapConfigReady", bootstrapped, "Ready", "NotReady"),
