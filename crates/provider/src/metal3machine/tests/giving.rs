@@ -43,7 +43,8 @@ fn after_the_claim_the_template_of_the_hosts_rack_is_stored_before_the_data_clai
         patched(&decision, "Metal3Machine", "/metadata/annotations/metal3.io~1BareMetalHost"),
         "metal3/h"
     );
-    assert_eq!(decision.plan.events.len(), 1);
+    let reasons: Vec<&str> = decision.plan.events.iter().map(|event| event.reason).collect();
+    assert_eq!(reasons, ["DataTemplateChanged", "WaitingForMetal3Data"]);
     assert!(decision.plan.events[0].message.contains("dt2"), "{:?}", decision.plan.events);
 }
 

@@ -177,3 +177,14 @@ fn machines_that_wait_beside_the_line_do_not_wake_each_other_at_once() {
     let told = offers.has_looked(&shelf, &key("m1"), &booked);
     assert_eq!((told.now, told.later), (vec![], vec![key("m0"), key("m1")]));
 }
+
+/// A wait is one event when it is first shown, and none while it goes on.
+#[test]
+fn a_wait_that_is_shown_is_recorded_once_as_an_event() {
+    let waits = Snapshot { candidates: Vec::new(), ..ready_to_choose() };
+    let first = decide(&waits, "t");
+    let recorded: Vec<_> = first.plan.events.iter().map(|event| (event.warning, event.reason)).collect();
+    assert_eq!(recorded, [(true, "AssociateBareMetalHostFailed")]);
+    let shown = Snapshot { metal3_machine: read(applied(&waits, &first)), ..waits };
+    assert!(decide(&shown, "later").plan.events.is_empty());
+}
