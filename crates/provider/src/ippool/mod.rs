@@ -56,8 +56,8 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     let outcome = serve(context, || {
         let snapshot = observe(&*context.caches, key)?;
         unproven = snapshot.unproven();
-        // They are served below, once the server itself has shown them.
-        Some(Snapshot { bereaved: Vec::new(), ..snapshot })
+        // Until then nobody is served: another claim could get the address that is missing.
+        unproven.bereaved.is_empty().then_some(snapshot)
     })
     .await;
     let is_empty = unproven.is_empty;
