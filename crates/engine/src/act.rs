@@ -1,4 +1,4 @@
-//! The one place that writes: precondition, answer into the cache, event.
+//! The one place that writes: span, precondition, answer into the cache, count, event.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
-use tracing::{debug, warn};
+use tracing::{Instrument, debug, debug_span, warn};
 
 use crate::{
-    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, Write,
+    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, WorkloadWriter, Write, WriteCounts,
     client::{ApiClient, ApiError, Deletion, PageMeta, decode},
 };
 
@@ -21,6 +21,8 @@ pub struct ActError {
     pub what: String,
     /// Kind of the object that was to be written; none if nothing was to be written.
     pub kind: Option<ResourceKind>,
+    /// Whether the object is one of a workload cluster.
+    pub is_of_workload: bool,
     /// Why.
     #[source]
     pub source: ApiError,
@@ -29,7 +31,18 @@ pub struct ActError {
 impl ActError {
     /// A request that writes nothing.
     pub fn reading(what: impl Into<String>, source: ApiError) -> Self {
-        Self { what: what.into(), kind: None, source }
+        Self { what: what.into(), kind: None, is_of_workload: false, source }
+    }
+
+    fn of(write: &Write, source: ApiError) -> Self {
+        let is_of_workload = matches!(write, Write::Workload { .. });
+        Self { what: write.aim(), kind: Some(write.kind().clone()), is_of_workload, source }
+    }
+
+    /// Whether another pass at once is the answer. A view of a workload cluster is not read again for a write, so it needs
+    /// time.
+    pub fn is_outdated_view(&self) -> bool {
+        self.source.is_outdated_view() && !self.is_of_workload
     }
 }
 
@@ -40,6 +53,8 @@ pub struct Executor {
     caches: Arc<Caches>,
     clock: Clock,
     component: &'static str,
+    workloads: Option<Arc<dyn WorkloadWriter>>,
+    counts: WriteCounts,
 }
 
 /// Versions that this plan's own writes produced, so that a later write of the plan is not refused for an earlier.
@@ -63,13 +78,7 @@ impl Acting<'_> {
     pub async fn act<W>(&mut self, part: &Plan<W>) -> Result<(), ActError> {
         let Self { executor, own } = self;
         for write in &part.writes {
-            debug!(%write, "writing");
-            if let Err(source) = executor.write(write, own).await {
-                if source.is_outdated_view() || source.may_have_taken_effect() {
-                    executor.refresh(write).await;
-                }
-                return Err(ActError { what: write.aim(), kind: Some(write.kind().clone()), source });
-            }
+            executor.carry_out(write, own).await?;
         }
         for note in &part.events {
             executor.record(note).await;
@@ -81,11 +90,23 @@ impl Acting<'_> {
 impl Executor {
     /// An executor whose events name `component` as their source.
     pub fn new(client: ApiClient, caches: Arc<Caches>, clock: Clock, component: &'static str) -> Self {
-        Self { client, caches, clock, component }
+        let counts = WriteCounts::default();
+        Self { client, caches, clock, component, workloads: None, counts }
+    }
+
+    /// The same, which also writes to workload clusters.
+    #[must_use]
+    pub fn with_workloads(self, workloads: Arc<dyn WorkloadWriter>) -> Self {
+        Self { workloads: Some(workloads), ..self }
+    }
+
+    /// How many writes there were.
+    pub fn counts(&self) -> &WriteCounts {
+        &self.counts
     }
 
     /// Carries out the writes in order, then the events. On a refusal that means "the view was outdated" the
-    /// object is read and enters the cache, so that the next look sees it.
+    /// object is read and enters the cache, so that the next pass sees it.
     pub async fn act<W>(&self, plan: &Plan<W>) -> Result<(), ActError> {
         self.in_parts().act(plan).await
     }
@@ -95,8 +116,47 @@ impl Executor {
         Acting { executor: self, own: OwnVersions::new() }
     }
 
+    /// Carries out one write in a span of its own and counts it.
+    async fn carry_out(&self, write: &Write, own: &mut OwnVersions) -> Result<(), ActError> {
+        let (request, is_best_effort) = match write {
+            Write::BestEffort(request) => (request.as_ref(), true),
+            request => (request, false),
+        };
+        let span =
+            debug_span!("write", verb = request.verb(), kind = %request.kind(), object = %request.key());
+        async {
+            debug!(write = %request, "writing");
+            let result = self.write(request, own).await;
+            self.counts.add(request, result.is_ok());
+            let Err(source) = result else { return Ok(()) };
+            if is_best_effort && !self.may_succeed_later(request, &source) {
+                debug!(error = source.with_causes(), "not done, and not needed");
+                return Ok(());
+            }
+            if source.is_outdated_view() || source.may_have_taken_effect() {
+                self.refresh(request).await;
+            }
+            Err(ActError::of(request, source))
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// Whether a write that was refused may be taken later: nobody has judged it, or its kind cannot be read at present.
+    fn may_succeed_later(&self, write: &Write, error: &ApiError) -> bool {
+        let health = self.caches.health_of(write.kind());
+        error.is_transient() || health.is_some_and(|health| !health.state().is_healthy())
+    }
+
     async fn write(&self, write: &Write, own: &mut OwnVersions) -> Result<(), ApiError> {
         match write {
+            Write::BestEffort(request) => Box::pin(self.write(request, own)).await?,
+            Write::Workload { cluster, kind, key, patch } => {
+                let Some(workloads) = &self.workloads else {
+                    return Err(ApiError::transport("this executor does not write to workload clusters"));
+                };
+                Arc::clone(workloads).merge_patch(cluster, kind, key, patch).await?;
+            }
             Write::Create { kind, key, object } => {
                 let answer = self.client.create_for_text(kind, &key.namespace, object.clone()).await?;
                 self.take_in(kind, key, &answer, own)?;
@@ -141,6 +201,9 @@ impl Executor {
     }
 
     async fn refresh(&self, write: &Write) {
+        if matches!(write, Write::Workload { .. }) {
+            return;
+        }
         let (kind, key) = (write.kind(), write.key());
         let known = self.caches.version(kind, key);
         match self.client.get::<Value>(kind, key).await {

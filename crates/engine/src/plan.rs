@@ -25,7 +25,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// Ordered writes, events, and how the look at the object ends.
+/// Ordered writes, events, and how the pass over the object ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan<W = Note> {
     /// Writes in order; a failing one ends the plan.
@@ -42,7 +42,7 @@ impl<W> Default for Plan<W> {
     }
 }
 
-/// How a look at an object ends.
+/// How a pass over an object ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum End<W = Note> {
     /// Nothing left to do until something changes.
@@ -52,9 +52,9 @@ pub enum End<W = Note> {
     WaitFor(W),
     /// Waits for something that no watch tells of, and tries again after a while.
     Retry(W, Duration),
-    /// Looks again at once: the answers of the writes are needed to go on.
+    /// Another pass at once: the answers of the writes are needed to go on.
     Again,
-    /// Looks again after a while.
+    /// Another pass after a while.
     After(Duration),
 }
 
@@ -92,6 +92,20 @@ pub enum Write {
         /// Uid of the object that was looked at.
         uid: Option<String>,
     },
+    /// Merges a patch into an object of a workload cluster, whatever its version is.
+    Workload {
+        /// The Cluster.
+        cluster: ObjectKey,
+        /// Kind of the object.
+        kind: ResourceKind,
+        /// Namespace and name of the object.
+        key: ObjectKey,
+        /// The merge patch.
+        patch: Value,
+    },
+    /// A write that is not worth failing for: the plan goes on if the server refuses it. What may succeed later, such as
+    /// after an outage, fails as any other write.
+    BestEffort(Box<Write>),
 }
 
 /// An event to record on an object.
@@ -188,6 +202,14 @@ impl<W> Plan<W> {
         self.update_parts(old, new, &[Part::Status])
     }
 
+    /// Adds what turns `old` into `new` as a write that is not worth failing for, leaving the status alone.
+    pub fn try_update_object<K: Object>(&mut self, old: &K, new: &K) {
+        let planned = self.writes.len();
+        self.update_object(old, new);
+        let tried = self.writes.split_off(planned.min(self.writes.len()));
+        self.writes.extend(tried.into_iter().map(|write| Write::BestEffort(Box::new(write))));
+    }
+
     fn update_parts<K: Object>(&mut self, old: &K, new: &K, parts: &[Part]) -> bool {
         // Most looks change nothing, and text is compared faster than trees are built.
         let (before, after) = (text(old), text(new));
@@ -239,14 +261,32 @@ impl Write {
     /// Kind of the object.
     pub fn kind(&self) -> &ResourceKind {
         match self {
-            Self::Create { kind, .. } | Self::Patch { kind, .. } | Self::Delete { kind, .. } => kind,
+            Self::Create { kind, .. }
+            | Self::Patch { kind, .. }
+            | Self::Delete { kind, .. }
+            | Self::Workload { kind, .. } => kind,
+            Self::BestEffort(write) => write.kind(),
         }
     }
 
     /// Namespace and name of the object.
     pub fn key(&self) -> &ObjectKey {
         match self {
-            Self::Create { key, .. } | Self::Patch { key, .. } | Self::Delete { key, .. } => key,
+            Self::Create { key, .. }
+            | Self::Patch { key, .. }
+            | Self::Delete { key, .. }
+            | Self::Workload { key, .. } => key,
+            Self::BestEffort(write) => write.key(),
+        }
+    }
+
+    /// The verb of the request.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Create { .. } => "create",
+            Self::Patch { .. } | Self::Workload { .. } => "patch",
+            Self::Delete { .. } => "delete",
+            Self::BestEffort(write) => write.verb(),
         }
     }
 
@@ -259,6 +299,10 @@ impl Write {
                 format!("patch {kind}{part} {key}")
             }
             Self::Delete { kind, key, .. } => format!("delete {kind} {key}"),
+            Self::Workload { cluster, kind, key, .. } => {
+                format!("patch {kind} {key} of workload cluster {cluster}")
+            }
+            Self::BestEffort(write) => write.aim(),
         }
     }
 }
@@ -267,8 +311,11 @@ impl fmt::Display for Write {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.aim())?;
         match self {
-            Self::Patch { kind, .. } if kind.kind == "Secret" => f.write_str(" (hidden)"),
-            Self::Patch { patch, .. } => write!(f, " {patch}"),
+            Self::Patch { kind, .. } | Self::Workload { kind, .. } if kind.kind == "Secret" => {
+                f.write_str(" (hidden)")
+            }
+            Self::Patch { patch, .. } | Self::Workload { patch, .. } => write!(f, " {patch}"),
+            Self::BestEffort(_) => f.write_str(" (best effort)"),
             Self::Create { .. } | Self::Delete { .. } => Ok(()),
         }
     }

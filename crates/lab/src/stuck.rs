@@ -51,10 +51,10 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
         machines.iter().filter_map(|o| serde_json::from_value::<Metal3Machine>(o.as_ref().clone()).ok());
     machines
         .filter_map(|machine| {
-            let glance = metal3machine::glance(provider.caches().as_ref(), &machine.key())?;
-            let reported = glance.reported(provider.caches().as_ref())?;
-            let hosts = match glance.decision.stage {
-                Stage::Host => metal3machine::choose_host(&glance.snapshot).verdicts,
+            let preview = metal3machine::preview(provider.caches().as_ref(), &machine.key(), &[], true)?;
+            let reported = preview.reported(provider.caches().as_ref())?;
+            let hosts = match preview.decision.stage {
+                Stage::Host => metal3machine::choose_host(&preview.snapshot).verdicts,
                 _ => Vec::new(),
             };
             let hosts = hosts.iter().map(ToString::to_string).collect();

@@ -6,7 +6,7 @@ use std::{cmp::Ordering, collections::BTreeMap, ops::ControlFlow, time::Duration
 use crate::plan::{End, Plan};
 use capm3_api::metadata::MetadataExt;
 use capm3_domain::wait::Wait;
-use capm3_engine::{ActError, ApiError, Executor, Looks, Outcome};
+use capm3_engine::{ActError, ApiError, Executor, Outcome, Passes};
 
 use kube::core::ObjectMeta;
 use tracing::debug;
@@ -77,11 +77,11 @@ impl Iterator for Claims<'_> {
 /// Looks and carries out the whole batch. When the server refuses a write, the claims are served one by one, so
 /// that nobody waits behind a bad one, and the refused claims are told.
 pub(crate) async fn serve<P: Pass>(context: &Context, mut observe: impl FnMut() -> Option<P>) -> Outcome {
-    let (executor, mut looks) = (&context.executor, Looks::default());
+    let (executor, mut passes) = (&context.executor, Passes::default());
     loop {
         let Some(pass) = observe() else { return Outcome::Settled };
         let now = context.clock.now_text();
-        let ControlFlow::Break(outcome) = looks.after(all(executor, pass.batch(&now)).await) else {
+        let ControlFlow::Break(outcome) = passes.after(all(executor, pass.batch(&now)).await) else {
             continue;
         };
         if let Outcome::Failed(failure) = &outcome

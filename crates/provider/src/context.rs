@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use capm3_api::neighbours::{Cluster, SecretMetadata};
 use capm3_engine::{
     ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey,
-    ResourceKind, Tasks,
+    ResourceKind, Tasks, WorkloadWriter,
     absence::{self, Doubt, Verdict},
     controller::Outcome,
     drive,
@@ -158,7 +158,7 @@ impl Context {
     pub(crate) async fn clean_up_after<K: Object>(
         &self,
         key: &ObjectKey,
-        plan: impl Fn() -> Plan,
+        plan: impl Fn() -> Plan + Send,
     ) -> Outcome {
         if plan().is_quiet() {
             return Outcome::Settled;
@@ -197,7 +197,8 @@ impl Provider {
         let tasks = Arc::new(Tasks::default());
         let workloads = Arc::new(Workloads::new(client.clone(), connect, clock));
         let context = Context {
-            executor: Executor::new(client.clone(), Arc::clone(&caches), clock, "capm3"),
+            executor: Executor::new(client.clone(), Arc::clone(&caches), clock, "capm3")
+                .with_workloads(Arc::clone(&workloads) as Arc<dyn WorkloadWriter>),
             client: client.clone(),
             caches: Arc::clone(&caches),
             fast_track: options.fast_track,

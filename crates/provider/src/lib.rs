@@ -11,6 +11,7 @@ mod context;
 mod deletions;
 mod finalizers;
 pub mod host_crd;
+pub mod host_patch;
 pub mod indexes;
 pub mod ippool;
 pub mod metal3cluster;

@@ -7,6 +7,7 @@
 
 mod network;
 mod weight;
+mod writer;
 
 use std::{
     collections::BTreeMap,

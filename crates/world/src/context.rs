@@ -47,7 +47,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Looks, decides and acts on the management API.
-    pub(crate) async fn drive(&self, plan: impl FnMut() -> Plan) -> Outcome {
+    pub(crate) async fn drive(&self, plan: impl FnMut() -> Plan + Send) -> Outcome {
         drive(&self.executor, plan).await
     }
 }

@@ -15,7 +15,6 @@ use capm3_provider::metal3machine::Stage;
 use super::{
     Actor,
     advice::Advice,
-    hosts::standing,
     paused,
     prerequisites::bootstrap_object,
     relabel::{Relabelled, relabel},
@@ -92,7 +91,7 @@ fn former_host(known: &Known<'_>) -> Option<Story> {
 fn relabelled(known: &Known<'_>, host: &str) -> Relabelled {
     let host = known.site.objects.get::<BareMetalHost>(&ObjectKey::new(known.namespace(), host));
     match (&known.machine().spec.host_selector, host) {
-        (Some(selector), Some(host)) => relabel(selector, &host, |host| standing(known.snapshot(), host)),
+        (Some(selector), Some(host)) => relabel(selector, &host, |host| known.preview.judge_host(host)),
         _ => Relabelled::Unknown,
     }
 }
@@ -165,7 +164,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
             _ => Story::new(stuck, actor, [advice]),
         };
     }
-    let wait = known.glance.wait();
+    let wait = known.preview.wait();
     if matches!(wait, Some(Wait::HostField(_))) {
         let text =
             "install a newer Baremetal Operator with its CRDs; the provider sees it within two minutes";
@@ -221,7 +220,7 @@ pub(super) fn deletion(known: &Known<'_>) -> Story {
         let advice = Advice::say("ask whoever set them why they stay");
         return Story { why, ..Story::new(stands, Actor::PlatformEngineer, [advice]) };
     }
-    let waits = known.glance.wait().is_some();
+    let waits = known.preview.wait().is_some();
     let Some(host) = snapshot.host.iter().chain(&snapshot.surplus).next().filter(|_| waits) else {
         return Story::going_on(stands);
     };

@@ -1,13 +1,11 @@
 //! Every host of the machine's namespace, with the reason that it was taken or not.
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, vocabulary::label};
-use capm3_domain::host::{
-    HostChoice, HostOutcome, HostRequest, Ownership, Standing, annotated_host, judge, reuse_label,
-};
+use capm3_domain::host::{HostChoice, HostOutcome, Ownership, Standing, annotated_host};
 use capm3_engine::{Object, Reader};
 use capm3_provider::{
     indexes::HOSTS_BY_NAMESPACE,
-    metal3machine::{Glance, Snapshot, Stage, choose_host},
+    metal3machine::{Preview, Stage, choose_host},
 };
 use serde::Serialize;
 
@@ -50,13 +48,14 @@ pub(super) struct Hosts {
     pub(super) choice: Option<HostChoice>,
 }
 
-pub(super) fn hosts(site: &Site, glance: &Glance) -> Hosts {
-    let snapshot = &glance.snapshot;
+pub(super) fn hosts(site: &Site, preview: &Preview<'_>) -> Hosts {
+    let snapshot = &preview.snapshot;
     let machine = &snapshot.metal3_machine;
     let has_none = snapshot.host.is_none() && matches!(annotated_host(machine), Ok(None));
     let choice = (has_none && !machine.metadata.is_deleting()).then(|| choose_host(snapshot));
     let all = site.objects.by_index(&HOSTS_BY_NAMESPACE, machine.metadata.namespace_str());
-    let mut lines: Vec<HostLine> = all.iter().map(|host| line(site, glance, choice.as_ref(), host)).collect();
+    let mut lines: Vec<HostLine> =
+        all.iter().map(|host| line(site, preview, choice.as_ref(), host)).collect();
     lines.sort_by_key(|line| match line.taken {
         Taken::Yes => 0,
         Taken::Next => 1,
@@ -65,10 +64,10 @@ pub(super) fn hosts(site: &Site, glance: &Glance) -> Hosts {
     Hosts { lines, choice }
 }
 
-fn line(site: &Site, glance: &Glance, choice: Option<&HostChoice>, host: &BareMetalHost) -> HostLine {
-    let (taken, reason, mut message) = own(glance, host)
-        .or_else(|| choice.and_then(|choice| chosen(glance, choice, host.metadata.name_str())))
-        .unwrap_or_else(|| judged(glance, host));
+fn line(site: &Site, preview: &Preview<'_>, choice: Option<&HostChoice>, host: &BareMetalHost) -> HostLine {
+    let (taken, reason, mut message) = own(preview, host)
+        .or_else(|| choice.and_then(|choice| chosen(preview, choice, host.metadata.name_str())))
+        .unwrap_or_else(|| judged(preview, host));
     if reason == "Paused" {
         message.push_str(&paused::by(host));
     }
@@ -88,8 +87,8 @@ fn line(site: &Site, glance: &Glance, choice: Option<&HostChoice>, host: &BareMe
 type Judgement = (Taken, &'static str, String);
 
 /// A host that the machine has, had or has recorded.
-fn own(glance: &Glance, host: &BareMetalHost) -> Option<Judgement> {
-    let snapshot = &glance.snapshot;
+fn own(preview: &Preview<'_>, host: &BareMetalHost) -> Option<Judgement> {
+    let snapshot = &preview.snapshot;
     if snapshot.surplus.iter().any(|surplus| surplus.key() == host.key()) {
         let message = "names this machine too, which does not use it: it is given back";
         return Some((Taken::No, "Surplus", message.to_owned()));
@@ -109,14 +108,14 @@ fn own(glance: &Glance, host: &BareMetalHost) -> Option<Judgement> {
 }
 
 /// What the choice says of a host.
-fn chosen(glance: &Glance, choice: &HostChoice, name: &str) -> Option<Judgement> {
+fn chosen(preview: &Preview<'_>, choice: &HostChoice, name: &str) -> Option<Judgement> {
     if let HostOutcome::Err(_) = &choice.outcome {
         return Some((Taken::No, "NotJudged", "not judged: spec.hostSelector cannot be used".to_owned()));
     }
     if let HostOutcome::Chosen(chosen) = &choice.outcome
         && chosen.host == name
     {
-        let words = match glance.decision.stage {
+        let words = match preview.decision.stage {
             Stage::Host => "free: the machine takes it now",
             _ => "free: the machine would take it",
         };
@@ -126,18 +125,10 @@ fn chosen(glance: &Glance, choice: &HostChoice, name: &str) -> Option<Judgement>
     Some((Taken::No, verdict.rejection.word(), verdict.rejection.to_string()))
 }
 
-/// What a host is to the machine, going by the two alone.
-pub(super) fn standing(snapshot: &Snapshot, host: &BareMetalHost) -> Standing {
-    let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
-    let reuse = reuse_label(&machine, snapshot.machine_set.as_deref());
-    let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse).sparing(&snapshot.of_others);
-    judge(&request, host)
-}
-
 /// What a host is to a machine that does not choose.
-fn judged(glance: &Glance, host: &BareMetalHost) -> Judgement {
-    let snapshot = &glance.snapshot;
-    match standing(snapshot, host) {
+fn judged(preview: &Preview<'_>, host: &BareMetalHost) -> Judgement {
+    let snapshot = &preview.snapshot;
+    match preview.judge_host(host) {
         Standing::Rejected(rejection) => (Taken::No, rejection.word(), rejection.to_string()),
         Standing::ReservedLater(state) => (Taken::No, "NotAvailable", format!("not available: {state}")),
         Standing::Free | Standing::Reserved | Standing::Own => {

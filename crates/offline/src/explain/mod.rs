@@ -33,7 +33,7 @@ use capm3_api::{metadata::MetadataExt, neighbours::Cluster};
 pub use capm3_domain::wait::Actor;
 use capm3_domain::wait::Code;
 use capm3_engine::ObjectKey;
-use capm3_provider::metal3machine::{self, Glance, Stage};
+use capm3_provider::metal3machine::{self, Preview, Stage};
 use serde::Serialize;
 
 pub use self::{
@@ -96,24 +96,15 @@ pub struct Explanation {
 
 /// Explains a Metal3Machine; `None` if it is not there.
 pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
-    let mut glance = metal3machine::glance(&site.objects, key)?;
-    let is_complete = site.knows_secrets || glance.snapshot.missing_secrets.is_empty();
-    if !is_complete || !site.host_lacks.is_empty() {
-        if !site.knows_secrets {
-            // What is not known is not said to be missing.
-            glance.snapshot.missing_secrets.clear();
-        }
-        glance.snapshot.host_lacks.clone_from(&site.host_lacks);
-        glance.decision = metal3machine::decide(&glance.snapshot, "");
-    }
-    let hosts = hosts::hosts(site, &glance);
+    let preview = metal3machine::preview(&site.objects, key, &site.host_lacks, site.knows_secrets)?;
+    let hosts = hosts::hosts(site, &preview);
     let data =
-        glance.snapshot.data.as_ref().map(|data| ObjectKey::new(&key.namespace, data.metadata.name_str()));
+        preview.snapshot.data.as_ref().map(|data| ObjectKey::new(&key.namespace, data.metadata.name_str()));
     let pools = data.map(|data| pools::pools(site, &data)).unwrap_or_default();
-    let known = Known { site, glance: &glance, choice: hosts.choice.as_ref(), pools: &pools };
+    let known = Known { site, preview: &preview, choice: hosts.choice.as_ref(), pools: &pools };
     let story = story::tell(&known);
     let remarks = remarks(&known);
-    let (snapshot, stage) = (&glance.snapshot, glance.decision.stage);
+    let (snapshot, stage) = (&preview.snapshot, preview.decision.stage);
     Some(Explanation {
         namespace: key.namespace.clone(),
         metal3_machine: key.name.clone(),
@@ -122,7 +113,7 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
         failure_domain: placement::placement(snapshot),
         stage: word(stage),
         stands: story.stands,
-        since: glance.since(),
+        since: preview.since(),
         code: story.code,
         why: story.why,
         who: story.actor,
@@ -143,7 +134,7 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
 
 fn remarks(known: &Known<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
-    let Glance { snapshot, decision } = known.glance;
+    let Preview { snapshot, decision, .. } = known.preview;
     if decision.stage < Stage::Provisioning
         && let Some(secret) = story::missing_bootstrap_secret(known)
     {

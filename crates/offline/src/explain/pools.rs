@@ -47,7 +47,9 @@ pub struct Stock {
 
 /// The pools of a data object, by name.
 pub(super) fn pools(site: &Site, data: &ObjectKey) -> Vec<PoolLine> {
-    let Some(snapshot) = metal3data::observe(&site.objects, data) else { return Vec::new() };
+    let Some(snapshot) = metal3data::observe(&site.objects, data, metal3data::Settings::default()) else {
+        return Vec::new();
+    };
     let Some(template) = snapshot.template.as_deref() else { return Vec::new() };
     let spec = wanted_spec(template, snapshot.metal3_machine.as_deref());
     let objects = Objects {

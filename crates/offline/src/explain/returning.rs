@@ -20,7 +20,7 @@ pub(super) fn leaving_consumer(site: &Site, host: &BareMetalHost) -> Option<Stri
 }
 
 /// What is done with a host before it comes back and suits this machine: its state, and for whom.
-pub(super) fn comes_back(site: &Site, snapshot: &Snapshot, name: &str) -> Option<String> {
+pub(super) fn comes_back(site: &Site, snapshot: &Snapshot<'_>, name: &str) -> Option<String> {
     let key = ObjectKey::new(snapshot.metal3_machine.metadata.namespace_str(), name);
     let host: Arc<BareMetalHost> = site.objects.get(&key)?;
     let leaving = leaving_consumer(site, &host)?;

@@ -5,7 +5,7 @@ use capm3_domain::{
     host::HostChoice,
     wait::{Code, Text},
 };
-use capm3_provider::metal3machine::{Glance, Snapshot, Stage};
+use capm3_provider::metal3machine::{Preview, Snapshot, Stage};
 
 use super::{Actor, Site, advice::Advice, data_story, host_story, pools::PoolLine, prerequisites};
 
@@ -47,18 +47,18 @@ impl Story {
 /// What there is to know of a machine.
 pub(super) struct Known<'a> {
     pub(super) site: &'a Site,
-    pub(super) glance: &'a Glance,
+    pub(super) preview: &'a Preview<'a>,
     pub(super) choice: Option<&'a HostChoice>,
     pub(super) pools: &'a [PoolLine],
 }
 
 impl Known<'_> {
-    pub(super) fn snapshot(&self) -> &Snapshot {
-        &self.glance.snapshot
+    pub(super) fn snapshot(&self) -> &Snapshot<'_> {
+        &self.preview.snapshot
     }
 
     pub(super) fn machine(&self) -> &Metal3Machine {
-        &self.glance.snapshot.metal3_machine
+        &self.preview.snapshot.metal3_machine
     }
 
     pub(super) fn namespace(&self) -> &str {
@@ -72,7 +72,7 @@ impl Known<'_> {
 }
 
 pub(super) fn tell(known: &Known<'_>) -> Story {
-    let stage = known.glance.decision.stage;
+    let stage = known.preview.decision.stage;
     let mut story = match stage {
         Stage::Owner => prerequisites::owner(known),
         Stage::Cluster => prerequisites::cluster(known),
@@ -86,10 +86,10 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
         Stage::Ready => ready(known),
         Stage::Deletion => host_story::deletion(known),
     };
-    if let Some(refused) = known.glance.refused() {
+    if let Some(refused) = known.preview.refused() {
         refusal(&mut story, &refused);
     }
-    let reported = known.glance.reported(&known.site.objects);
+    let reported = known.preview.reported(&known.site.objects);
     if story.why.is_none() {
         story.why = reported.as_ref().map(|reported| reported.text.to_string());
     }
@@ -122,7 +122,7 @@ pub(super) fn absent(secret: &str) -> String {
 }
 
 fn node(known: &Known<'_>) -> Story {
-    let code = known.glance.reported(&known.site.objects).map(|reported| reported.code);
+    let code = known.preview.reported(&known.site.objects).map(|reported| reported.code);
     let cluster = known.snapshot().cluster.as_ref().map(|c| c.metadata.name_str()).unwrap_or_default();
     let stands = "waits for its Node";
     if code == Some(Code::WORKLOAD_CLUSTER) {

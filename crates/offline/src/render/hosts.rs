@@ -15,7 +15,7 @@ use capm3_domain::host::{
     ownership,
 };
 use capm3_engine::{Object, ObjectKey};
-use capm3_provider::metal3machine::{claim_host, host_annotation};
+use capm3_provider::host_patch::{claim as claim_host, host_annotation};
 
 use super::{case::Case, site::Site};
 

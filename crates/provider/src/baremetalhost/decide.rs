@@ -3,7 +3,10 @@
 //! A host that a machine consumes is cleared and given back here only on request, and only with proof that the machine is
 //! gone. Everything else about such a host is reported.
 
-use crate::plan::{End, Plan};
+use crate::{
+    host_patch::{push_annotations, push_release},
+    plan::{End, Plan},
+};
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::BareMetalHost,
@@ -14,9 +17,9 @@ use capm3_domain::{
     host::has_image,
     release::{ReleaseRequest, ReleaseStep, release_step, unbook},
 };
-use capm3_engine::{EventNote, Object, ObjectKey, ResourceKind, Write};
+use capm3_engine::{EventNote, Object, ObjectKey};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Snapshot,
@@ -100,7 +103,7 @@ fn why_refused(host: &BareMetalHost, requested: &str) -> String {
 
 /// Takes a request off a host and says why it is not carried out.
 pub(super) fn refuse_release(host: &BareMetalHost, why: &str) -> Plan {
-    let mut plan = patched(host, json!({"metadata": {"annotations": {annotation::RELEASE_HOST: null}}}));
+    let mut plan = annotated(host, annotation::RELEASE_HOST, Value::Null);
     let message = format!("the host is not released: {why}");
     plan.event(EventNote::warning(host, event::RELEASE_REFUSED, message));
     plan
@@ -108,8 +111,7 @@ pub(super) fn refuse_release(host: &BareMetalHost, why: &str) -> Plan {
 
 /// Asks for the release of a host whose machine is proven to be gone.
 pub(super) fn request_release(host: &BareMetalHost, machine: &ObjectKey) -> Plan {
-    let request = json!({"metadata": {"annotations": {annotation::RELEASE_HOST: machine.to_string()}}});
-    let mut plan = patched(host, request);
+    let mut plan = annotated(host, annotation::RELEASE_HOST, machine.to_string().into());
     let message =
         format!("Metal3Machine {machine} is gone; the host is released by --release-orphaned-hosts-after");
     plan.event(EventNote::warning(host, event::RELEASE_REQUESTED, message));
@@ -181,18 +183,18 @@ fn unblock(host: &BareMetalHost) -> Plan {
     if host.metadata.annotation(annotation::BLOCK_MOVE) != Some("") {
         return Plan::done();
     }
-    patched(host, json!({"metadata": {"annotations": {annotation::BLOCK_MOVE: null}}}))
+    annotated(host, annotation::BLOCK_MOVE, Value::Null)
 }
 
 fn patched(host: &BareMetalHost, patch: Value) -> Plan {
     let mut plan = Plan::done();
-    plan.writes.push(Write::Patch {
-        kind: ResourceKind::of::<BareMetalHost>(),
-        key: host.key(),
-        subresource: None,
-        version: host.metadata.resource_version.clone(),
-        patch,
-    });
+    push_release(&mut plan, host, patch);
+    plan
+}
+
+fn annotated(host: &BareMetalHost, annotation: &str, value: Value) -> Plan {
+    let mut plan = Plan::done();
+    push_annotations(&mut plan, host, Map::from_iter([(annotation.to_owned(), value)]));
     plan
 }
 

@@ -4,24 +4,24 @@
 
 mod decide;
 mod observe;
+mod reconcile;
 
 use std::sync::Arc;
 
-use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::{Cluster, Machine},
     v1beta2::Metal3Cluster,
-    vocabulary::{finalizer, label},
+    vocabulary::label,
 };
-use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader, drive};
+use capm3_engine::{Controller, Object, ObjectKey, Queue, Reader};
 
 pub use decide::decide;
 pub use observe::{Snapshot, observe};
 
 use crate::{
     context::{Context, boxed},
-    indexes::{CAPI_MACHINES_BY_CLUSTER, METAL3_CLUSTERS_BY_OWNER},
+    indexes::METAL3_CLUSTERS_BY_OWNER,
 };
 
 pub(crate) fn controller(context: &Context) -> Controller {
@@ -33,36 +33,9 @@ pub(crate) fn controller(context: &Context) -> Controller {
         queue,
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();
-            boxed(async move { reconcile(&context, &key).await })
+            boxed(async move { reconcile::reconcile(&context, &key).await })
         }),
     )
-}
-
-async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
-    let mut is_proven_empty = false;
-    if let Some(cluster) = cluster_to_prove_empty(context, key) {
-        let machines = context.prove_none_left(&key.namespace, &CAPI_MACHINES_BY_CLUSTER, &cluster);
-        if let Err(unproven) = machines.await {
-            return unproven;
-        }
-        is_proven_empty = true;
-    }
-    drive(&context.executor, || match observe(&*context.caches, key) {
-        Some(snapshot) => decide(&Snapshot { is_proven_empty, ..snapshot }, &context.clock.now_text()),
-        None => Plan::done(),
-    })
-    .await
-}
-
-/// The Cluster of an object that is deleted, if no Machine of it is seen.
-fn cluster_to_prove_empty(context: &Context, key: &ObjectKey) -> Option<String> {
-    let snapshot = observe(&*context.caches, key)?;
-    let metadata = &snapshot.metal3_cluster.metadata;
-    let is_last =
-        metadata.is_deleting() && metadata.has_finalizer(finalizer::CLUSTER) && snapshot.machines == 0;
-    // Without an owner there is no Cluster that could have Machines.
-    let owner = snapshot.owner.as_ref().filter(|_| is_last);
-    is_last.then(|| format!("{}/{}", key.namespace, owner.map(String::as_str).unwrap_or_default()))
 }
 
 fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {

@@ -6,6 +6,7 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{CAPI_GROUP, Cluster},
     v1beta2::Metal3Cluster,
+    vocabulary::finalizer,
 };
 use capm3_engine::{ObjectKey, Reader};
 
@@ -26,13 +27,31 @@ pub struct Snapshot {
     pub is_proven_empty: bool,
 }
 
-/// Reads the snapshot; `None` when the object is gone.
-pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+impl Snapshot {
+    /// The Cluster of an object that is deleted, if no Machine of it is seen and none is proven to be left.
+    pub(super) fn cluster_to_prove_empty(&self) -> Option<String> {
+        let metadata = &self.metal3_cluster.metadata;
+        let is_last =
+            metadata.is_deleting() && metadata.has_finalizer(finalizer::CLUSTER) && self.machines == 0;
+        // Without an owner there is no Cluster that could have Machines.
+        let owner = self.owner.as_deref().unwrap_or_default();
+        (is_last && !self.is_proven_empty).then(|| format!("{}/{owner}", metadata.namespace_str()))
+    }
+}
+
+/// Reads the snapshot; `None` when the object is gone. `is_proven_empty` says whether it is proven that no Machine is left.
+pub fn observe(reader: &impl Reader, key: &ObjectKey, is_proven_empty: bool) -> Option<Snapshot> {
     let metal3_cluster = reader.get::<Metal3Cluster>(key)?;
     let owner = metal3_cluster.metadata.owner(CAPI_GROUP, "Cluster").map(|owner| owner.name.clone());
     let owner_key = owner.as_ref().map(|name| ObjectKey::new(&key.namespace, name));
     let cluster = owner_key.as_ref().and_then(|key| reader.get::<Cluster>(key));
     let machines =
         owner_key.map(|key| reader.count(&CAPI_MACHINES_BY_CLUSTER, &key.to_string())).unwrap_or_default();
-    Some(Snapshot { metal3_cluster, owner, cluster, machines, is_proven_empty: reader.is_authoritative() })
+    Some(Snapshot {
+        metal3_cluster,
+        owner,
+        cluster,
+        machines,
+        is_proven_empty: is_proven_empty || reader.is_authoritative(),
+    })
 }

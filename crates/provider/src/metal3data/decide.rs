@@ -280,7 +280,7 @@ impl Pass<'_> {
     fn is_released_by_pool(&self, claim: &AddressClaim) -> bool {
         let AddressClaim::Metal3(claim) = claim else { return false };
         let is_of_both = |f: &String| [finalizer::DATA, finalizer::IP_CLAIM].contains(&f.as_str());
-        self.snapshot.serves_addresses
+        self.snapshot.settings.serves_addresses
             && claim.metadata.has_finalizer(finalizer::IP_CLAIM)
             && claim.metadata.finalizers.iter().flatten().all(is_of_both)
             && claim.metadata.is_owned_by_uid(self.snapshot.data.metadata.uid_str())

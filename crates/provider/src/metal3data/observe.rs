@@ -30,6 +30,15 @@ use crate::{
     ippool::is_at_work,
 };
 
+/// How the provider deals with addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// Whether the built-in address manager serves IPPools.
+    pub serves_addresses: bool,
+    /// Whether IPClaims are named after the host, so that reservations of a pool outlive the machine.
+    pub names_claims_by_host: bool,
+}
+
 /// A Metal3Data and what surrounds it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
@@ -51,8 +60,6 @@ pub struct Snapshot {
     pub host: Option<Arc<BareMetalHost>>,
     /// Address claims that this data owns, by kind and name.
     pub ip_claims: Vec<PoolClaim>,
-    /// Whether IPClaims are named after the host, so that reservations of a pool outlive the machine.
-    pub names_claims_by_host: bool,
     /// Address claims of others that have a name which this data might give, by that name.
     pub namesakes: BTreeMap<String, AddressClaim>,
     /// The IPPools among the pools of the template and of the claims.
@@ -61,8 +68,8 @@ pub struct Snapshot {
     pub gone_pools: BTreeSet<String>,
     /// Names of those whose claims are looked at by their address manager.
     pub working_pools: BTreeSet<String>,
-    /// Whether the built-in address manager serves IPPools.
-    pub serves_addresses: bool,
+    /// How the provider deals with addresses.
+    pub settings: Settings,
     /// The Secrets of the names that this data uses.
     pub secrets: BTreeMap<&'static str, Arc<SecretMetadata>>,
 }
@@ -70,7 +77,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Name of a new claim on a pool. Only IPPools know reservations, so only their claims are named after hosts.
     pub(super) fn claim_name(&self, pool: &PoolRef) -> String {
-        let host = self.host.as_deref().filter(|_| self.names_claims_by_host && pool.is_metal3());
+        let host = self.host.as_deref().filter(|_| self.settings.names_claims_by_host && pool.is_metal3());
         host.map_or_else(|| claim_name(&self.data, &pool.name), |host| host_claim_name(host, &pool.name))
     }
 }
@@ -80,7 +87,7 @@ fn host_claim_name(host: &BareMetalHost, pool: &str) -> String {
 }
 
 /// Reads the snapshot; `None` when the object is gone.
-pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+pub fn observe(reader: &impl Reader, key: &ObjectKey, settings: Settings) -> Option<Snapshot> {
     let data = reader.get::<Metal3Data>(key)?;
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
     let cluster =
@@ -124,12 +131,11 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         metal3_machine,
         machine,
         host,
-        names_claims_by_host: false,
         namesakes,
         working_pools: working(reader, &pools),
         pools,
         ip_claims,
-        serves_addresses: false,
+        settings,
         secrets,
         data,
     })

@@ -16,7 +16,7 @@ use capm3_engine::Write;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{AddressClaim, PoolClaim, Snapshot};
+use super::{AddressClaim, PoolClaim, Settings, Snapshot};
 
 /// Long after everything was made.
 fn decide(snapshot: &Snapshot) -> Plan {
@@ -61,11 +61,10 @@ fn complete() -> Snapshot {
             json!({"metadata": {"name": "h"}, "status": {"hardware": {"nics": [{"name": "eno1", "mac": "00:00:00:00:00:01"}]}}}),
         )),
         ip_claims: vec![],
-        names_claims_by_host: false,
         namesakes: BTreeMap::new(),
         pools: [("pool".to_owned(), pool())].into(),
         working_pools: BTreeSet::new(),
-        serves_addresses: false,
+        settings: Settings::default(),
         secrets: BTreeMap::new(),
     }
 }
@@ -92,6 +91,7 @@ fn shown(plan: &Plan) -> Vec<String> {
             format!("patch {kind}{} {}", subresource.map(|s| format!("/{s}")).unwrap_or_default(), key.name)
         }
         Write::Delete { kind, key, .. } => format!("delete {kind} {}", key.name),
+        Write::Workload { .. } | Write::BestEffort(_) => write.aim(),
     };
     plan.writes.iter().map(short).collect()
 }
@@ -140,7 +140,10 @@ fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
 
 #[test]
 fn a_claim_named_after_its_host_tells_its_data_and_pool_by_labels() {
-    let plan = decide(&Snapshot { names_claims_by_host: true, ..complete() });
+    let plan = decide(&Snapshot {
+        settings: Settings { names_claims_by_host: true, ..Settings::default() },
+        ..complete()
+    });
     let Some(Write::Create { key, object, .. }) = plan.writes.get(1) else { panic!("a create") };
     assert_eq!(key.name, "h-pool");
     assert_eq!(object["metadata"]["labels"]["infrastructure.cluster.x-k8s.io/data-name"], "dt-0");
@@ -353,7 +356,11 @@ fn deletion_waits_for_the_claim_then_gives_addresses_back_without_the_template()
 
 /// The claim is gone; the built-in address manager runs, and whether it looks at the pool's claims.
 fn deleting_in_built_in_pool(works: bool, finalizers: Value) -> Snapshot {
-    let mut snapshot = deleting(Snapshot { claim: None, serves_addresses: true, ..served() });
+    let mut snapshot = deleting(Snapshot {
+        claim: None,
+        settings: Settings { serves_addresses: true, ..Settings::default() },
+        ..served()
+    });
     snapshot.working_pools.extend(works.then(|| "pool".to_owned()));
     let claim = read(
         json!({"metadata": {"namespace": "metal3", "name": "dt-0-pool", "uid": "uid-i", "resourceVersion": "2",

@@ -1,6 +1,9 @@
 //! The host of a machine: choose it, claim it, give it image and data, keep it in line.
 
-use crate::plan::End;
+use crate::{
+    host_patch,
+    plan::{End, Plan},
+};
 use capm3_api::{
     conditions::is_true,
     metadata::MetadataExt,
@@ -9,8 +12,7 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::{
-        self, Consumer, Hindrance, HostChoice, HostOutcome, HostRequest, Ownership, Standing, is_left_of,
-        known_host,
+        self, Consumer, Hindrance, HostOutcome, HostRequest, Ownership, Standing, is_left_of, known_host,
     },
     pause::unpause,
     provider_id,
@@ -18,24 +20,14 @@ use capm3_domain::{
     user_data::{has_user_data, user_data_secret},
     wait::{Text, Wait},
 };
-use capm3_engine::{EventNote, Object, ObjectKey, ResourceKind, Write};
+use capm3_engine::{EventNote, Object, ObjectKey};
 
 use super::{
-    Snapshot, Stage, data,
+    Snapshot, Stage, choice, data,
     decide::{Awaits, Pass, Step},
-    delete, host_spec,
+    delete,
     live::Question,
 };
-
-/// Which host the machine would take, and why not the others. The very choice that the controller acts on.
-pub fn choose_host(snapshot: &Snapshot) -> HostChoice {
-    let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
-    let reuse = host::reuse_label(&machine, snapshot.machine_set.as_deref());
-    let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse)
-        .behind(snapshot.ahead)
-        .sparing(&snapshot.of_others);
-    host::choose(&request, snapshot.candidates.iter().map(AsRef::as_ref))
-}
 
 /// Passes with the host claimed and the annotation set in memory.
 pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
@@ -66,7 +58,7 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
 
 /// Why a machine without a record of a host takes none: signs that it had one, which a backup older than the record has
 /// lost, or that an earlier machine of this name had one.
-fn former_host(snapshot: &Snapshot) -> Option<Wait> {
+fn former_host(snapshot: &Snapshot<'_>) -> Option<Wait> {
     if let Some(host) = snapshot.held.first() {
         let ObjectKey { namespace, name } = host.key();
         return Some(Wait::UnrecordedHost { namespace, host: name });
@@ -77,7 +69,7 @@ fn former_host(snapshot: &Snapshot) -> Option<Wait> {
 }
 
 fn record_host(pass: &mut Pass<'_>, host: &BareMetalHost) {
-    let (key, value) = host_spec::host_annotation(host);
+    let (key, value) = host_patch::host_annotation(host);
     pass.new.metadata.annotations.get_or_insert_default().insert(key, value);
 }
 
@@ -91,7 +83,7 @@ fn label_bmc_secret(pass: &mut Pass<'_>) {
     }
     let mut new = secret.as_ref().clone();
     new.metadata.labels.get_or_insert_default().insert(label::CLUSTER_NAME.to_owned(), cluster.to_owned());
-    pass.best_effort.update_object(secret.as_ref(), &new);
+    pass.last.try_update_object(secret.as_ref(), &new);
 }
 
 /// A machine whose Node is known: its host must still be its own, and is kept in line.
@@ -161,9 +153,9 @@ fn claim_recorded(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) 
 pub(super) fn release_surplus(pass: &mut Pass<'_>) {
     for host in &pass.snapshot.surplus {
         match delete::release_step_of_surplus(pass.snapshot, host) {
-            ReleaseStep::Clear(patch) => delete::push(&mut pass.others, host, patch),
+            ReleaseStep::Clear(patch) => host_patch::push_release(&mut pass.others, host, patch),
             ReleaseStep::LetGo(patch) => {
-                delete::push(&mut pass.others, host, patch);
+                host_patch::push_release(&mut pass.others, host, patch);
                 pass.event(
                     event::HOST_RELEASED,
                     format!("surplus host {} is given back", host.metadata.name_str()),
@@ -197,7 +189,7 @@ fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
 }
 
 /// The MachineSet tells which hosts are kept for the machine: one that the cache does not show yet must not cost it those.
-fn unseen_machine_set(snapshot: &Snapshot, machine: &Machine) -> Option<Question> {
+fn unseen_machine_set(snapshot: &Snapshot<'_>, machine: &Machine) -> Option<Question> {
     let owner =
         machine.metadata.owner(CAPI_GROUP, "MachineSet").filter(|_| snapshot.machine_set.is_none())?;
     Some(Question::MachineSet(owner.name.clone()))
@@ -209,7 +201,8 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     {
         return end;
     }
-    let choice = choose_host(pass.snapshot);
+    let chosen = choice::choose(pass.snapshot, machine);
+    let choice = &chosen.choice;
     pass.awaits = match &choice.outcome {
         HostOutcome::Chosen(_) => Awaits::Nothing,
         HostOutcome::Wait(_) => {
@@ -218,23 +211,22 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
         }
         HostOutcome::None | HostOutcome::Err(_) => Awaits::AnyHost,
     };
-    let chosen = match &choice.outcome {
-        HostOutcome::Chosen(chosen) => chosen,
+    let best = match &choice.outcome {
+        HostOutcome::Chosen(best) => best,
         HostOutcome::None => return pass.wait(Wait::NoHost(choice.counts())),
         HostOutcome::Wait(reserved) => return pass.wait(Wait::ReservedHost(reserved.clone())),
         HostOutcome::Err(error) => return hold(pass, Wait::HostSelector(error.clone())),
     };
-    let name = chosen.host.as_str();
-    let host = pass.snapshot.candidates.iter().find(|h| h.metadata.name_str() == name).cloned();
-    let Some(host) = host else { return End::Again };
-    if let Some(wanted) = &chosen.fell_back_from_domain {
+    let name = best.host.as_str();
+    let Some(host) = chosen.host(name) else { return End::Again };
+    if let Some(wanted) = &best.fell_back_from_domain {
         let stands = host.metadata.label(label::FAILURE_DOMAIN).unwrap_or("no failure domain");
         pass.warning(
             event::FAILURE_DOMAIN_FALLBACK,
             format!("no free host in failure domain {wanted}; host {name} in {stands} is taken instead"),
         );
     }
-    if chosen.via_reuse {
+    if best.via_reuse {
         pass.status().host_taken_via_reuse();
         pass.say_now = true;
     }
@@ -252,9 +244,7 @@ fn hold(pass: &mut Pass<'_>, wait: Wait) -> End {
 /// The claim is a compare-and-swap on the version of the host that was looked at: of two machines one wins, the
 /// other looks again.
 fn write_claim(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> End {
-    let mut claimed = host.clone();
-    host_spec::claim(&mut claimed, &pass.new, &machine.spec.cluster_name);
-    pass.others.update_object(host, &claimed);
+    host_patch::push_claim(&mut pass.others, host, &pass.new, &machine.spec.cluster_name);
     pass.event(event::HOST_CLAIMED, format!("host {} is taken", host.metadata.name_str()));
     End::Again
 }
@@ -302,7 +292,7 @@ fn judge_provisioning(pass: &mut Pass<'_>, host: &BareMetalHost) -> Step {
 }
 
 /// Why nothing is put on a host, if its operator cannot do it. The end of our own pause is written in this very look.
-fn hindered(snapshot: &Snapshot, host: &BareMetalHost) -> Option<Hindrance> {
+fn hindered(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> Option<Hindrance> {
     let cluster = snapshot.cluster.as_ref().map(|cluster| cluster.metadata.name_str()).unwrap_or_default();
     let is_over = |by: &Hindrance| *by == Hindrance::Paused && unpause(host, cluster).is_some();
     host::hindrance(host).filter(|by| !is_over(by))
@@ -330,18 +320,13 @@ pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
     if let Some(field) = dropped(pass, &host) {
         return Err(pass.wait(Wait::HostField(field)));
     }
-    match host_spec::provision_patch(&host, &pass.new) {
-        // What is put on a host on its way out would only be taken off again.
-        Ok(_) if host.metadata.is_deleting() => {}
-        Ok(None) => {}
-        Ok(Some(patch)) => pass.others.writes.push(Write::Patch {
-            kind: ResourceKind::of::<BareMetalHost>(),
-            key: host.key(),
-            subresource: None,
-            version: host.metadata.resource_version.clone(),
-            patch,
-        }),
-        Err(error) => return Err(pass.wait(Wait::HostSpec(Text::new(error)))),
+    let mut writes = Plan::done();
+    if let Err(error) = host_patch::push_provision(&mut writes, &host, &pass.new) {
+        return Err(pass.wait(Wait::HostSpec(Text::new(error))));
+    }
+    // What is put on a host that is being deleted would only be taken off again.
+    if !host.metadata.is_deleting() {
+        pass.others.append(writes);
     }
     let domain = host.metadata.label(label::FAILURE_DOMAIN).map(str::to_owned);
     pass.new.status.failure_domain = domain.or_else(|| pass.new.spec.failure_domain.clone());

@@ -1,5 +1,5 @@
 //! What to do with a Metal3Machine that is not being deleted: wait for what must come first, then host, data, image,
-//! Node, in this order. Each step either passes or ends the look with what it waits for.
+//! Node, in this order. Each step either passes or ends the pass with what it waits for.
 
 use crate::plan::{End, Plan};
 use capm3_api::{
@@ -13,7 +13,7 @@ use capm3_domain::{
     user_data::has_user_data,
     wait::{Text, Wait},
 };
-use capm3_engine::{EventNote, ObjectKey};
+use capm3_engine::{EventNote, Next, ObjectKey};
 
 use super::{
     Snapshot, Stage, associate, data, delete, live::Question, node, pause, refusal, silence::silence,
@@ -21,23 +21,27 @@ use super::{
 };
 use crate::{conditions, finalizers::add_finalizer};
 
-/// A plan, and what concerns the workload cluster.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// What to do next, and what the controller must know beside it.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// Writes to the management cluster.
-    pub plan: Plan,
+    /// A question to the server, or a plan.
+    pub next: Next<Question, Wait>,
     /// The workload cluster whose Nodes must be known to go on.
     pub connect: Option<ObjectKey>,
-    /// A Node that must be told its provider ID before the plan is carried out.
-    pub node: Option<NodeWrite>,
-    /// What must be read from the server itself before anything can be decided; the plan is empty then.
-    pub ask: Option<Question>,
-    /// Writes that are worth trying after the plan, but not worth failing for.
-    pub best_effort: Plan,
     /// Whether the machine waits for a host to become usable.
     pub awaits: Awaits,
-    /// How far the look came.
+    /// How far the pass came.
     pub stage: Stage,
+}
+
+impl Decision {
+    /// The plan; none while the server must be asked.
+    pub fn plan(&self) -> Option<&Plan> {
+        match &self.next {
+            Next::Act(plan) => Some(plan),
+            Next::Ask(_) => None,
+        }
+    }
 }
 
 /// Which hosts a machine waits for.
@@ -52,52 +56,43 @@ pub enum Awaits {
     Booked(String),
 }
 
-/// A Node that must be told its provider ID.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeWrite {
-    /// Cluster of the Node.
-    pub cluster: ObjectKey,
-    /// Name of the Node.
-    pub name: String,
-    /// The provider ID.
-    pub provider_id: String,
-}
-
-/// One look at a machine: what it is, what it becomes, and what else is to be written.
+/// One pass over a machine: what it is, what it becomes, and what else is to be written.
 pub(super) struct Pass<'a> {
-    pub(super) snapshot: &'a Snapshot,
+    pub(super) snapshot: &'a Snapshot<'a>,
     pub(super) new: Metal3Machine,
     pub(super) now: &'a str,
     /// Writes to other objects; they come after the machine's spec and before its status.
     pub(super) others: Plan,
+    /// Writes that come before all others.
+    pub(super) first: Plan,
+    /// Writes that come after all others.
+    pub(super) last: Plan,
     pub(super) connect: Option<ObjectKey>,
-    pub(super) node: Option<NodeWrite>,
     pub(super) ask: Option<Question>,
-    pub(super) best_effort: Plan,
-    /// Whether the status is written although the look goes on at once: what it says is not known any more later.
+    /// Whether the status is written although the next pass follows at once: what it says is not known any more later.
     pub(super) say_now: bool,
     /// Whether the end of a pause is to be written on the host.
     pub(super) wakes_host: bool,
     pub(super) awaits: Awaits,
     pub(super) stage: Stage,
-    /// Events about what only the status tells apart from the last look: recorded when the status is written.
+    /// Events about what only the status tells apart from the last pass: recorded when the status is written.
     pub(super) with_status: Vec<EventNote>,
 }
 
-/// A step passes, or ends the look.
+/// A step passes, or ends the pass.
 pub(super) type Step<T = ()> = Result<T, End>;
 
 /// Decides; `now` is written where something changes.
-pub fn decide(snapshot: &Snapshot, now: &str) -> Decision {
+pub fn decide(snapshot: &Snapshot<'_>, now: &str) -> Decision {
     let mut pass = Pass {
         snapshot,
         new: snapshot.metal3_machine.as_ref().clone(),
         now,
         others: Plan::done(),
+        first: Plan::done(),
+        last: Plan::done(),
         connect: None,
-        node: None,
         ask: None,
-        best_effort: Plan::done(),
         say_now: false,
         wakes_host: false,
         awaits: Awaits::Nothing,
@@ -179,7 +174,7 @@ impl<'a> Pass<'a> {
         End::WaitFor(wait)
     }
 
-    /// Ends the look with a question to the server.
+    /// Ends the pass with a question to the server.
     pub(super) fn ask(&mut self, question: Question) -> End {
         self.ask = Some(question);
         End::Done
@@ -232,7 +227,7 @@ impl<'a> Pass<'a> {
 
     /// The finalizer is stored before anything is taken, so that nothing taken can be forgotten.
     fn hold_on(&mut self) -> Step {
-        if self.new.metadata.has_finalizer(finalizer::MACHINE) {
+        if self.snapshot.is_preview || self.new.metadata.has_finalizer(finalizer::MACHINE) {
             return Ok(());
         }
         add_finalizer(&mut self.new.metadata, finalizer::MACHINE);
@@ -247,39 +242,37 @@ impl<'a> Pass<'a> {
     }
 
     /// Puts the writes in order: the machine's spec, the other objects, the machine's status. At the end of its life
-    /// the machine's own finalizer goes last. A look that goes on at once leaves the status to the next one.
+    /// the machine's own finalizer goes last. A pass that is followed by another at once leaves the status to that one.
     fn finish(mut self, end: End) -> Decision {
         let old = self.snapshot.metal3_machine.as_ref();
-        let mut plan = Plan::done();
         if let Some(refusal) = &self.snapshot.refused {
             return refusal::report(self, refusal);
         }
-        if self.ask.is_some() {
-            return Decision { ask: self.ask, ..Decision::default() };
+        if let Some(question) = self.ask.take() {
+            return self.decision(Next::Ask(question));
         }
+        let mut plan = std::mem::take(&mut self.first);
         let others = std::mem::take(&mut self.others);
-        if self.new.metadata.has_finalizer(finalizer::MACHINE) {
+        let is_held = self.new.metadata.has_finalizer(finalizer::MACHINE);
+        if is_held {
             plan.update_object(old, &self.new);
             plan.append(others);
         } else {
             plan.append(others);
             plan.update_object(old, &self.new);
         }
-        let lives_on = self.new.metadata.has_finalizer(finalizer::MACHINE) || !old.metadata.is_deleting();
-        let says = lives_on && (self.say_now || end != End::Again);
-        let end = if says { self.say(old, &mut plan, end) } else { end };
-        Decision {
-            plan: plan.ending(end),
-            connect: self.connect,
-            node: self.node,
-            ask: None,
-            best_effort: self.best_effort,
-            awaits: self.awaits,
-            stage: self.stage,
-        }
+        let lives_on = is_held || !old.metadata.is_deleting();
+        let is_reported = lives_on && (self.say_now || end != End::Again);
+        let end = if is_reported { self.say(old, &mut plan, end) } else { end };
+        plan.append(std::mem::take(&mut self.last));
+        self.decision(Next::Act(plan.ending(end)))
     }
 
-    /// One condition may have been set several times in this look; only the last word counts. And the spec that this
+    pub(super) fn decision(self, next: Next<Question, Wait>) -> Decision {
+        Decision { next, connect: self.connect, awaits: self.awaits, stage: self.stage }
+    }
+
+    /// One condition may have been set several times in this pass; only the last word counts. And the spec that this
     /// very plan writes has been judged already.
     fn settle_conditions(&mut self, old: &Metal3Machine) {
         conditions::keep_times(&old.status.conditions, &mut self.new.status.conditions);

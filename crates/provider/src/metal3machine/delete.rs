@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::plan::{End, Plan};
+use crate::{host_patch, plan::End};
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::{BareMetalHost, CAPI_GROUP, Cluster},
@@ -19,16 +19,15 @@ use capm3_domain::{
     user_data::user_data_secret,
     wait::Wait,
 };
-use capm3_engine::{Object, ResourceKind, Write};
+use capm3_engine::Object;
 
 use serde_json::{Value, json};
 
 use super::{
     Snapshot, Stage,
     decide::{Pass, Step},
-    left_behind,
     live::Question,
-    pause,
+    orphans, pause,
 };
 use crate::finalizers::remove_finalizer;
 
@@ -73,7 +72,7 @@ fn confirm_that_no_host_is_held(pass: &mut Pass<'_>) -> Step {
 }
 
 /// Every host that names this machine, and the one that it knows as its own.
-fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = &Arc<BareMetalHost>> {
+fn hosts<'s>(snapshot: &'s Snapshot<'_>) -> impl Iterator<Item = &'s Arc<BareMetalHost>> {
     snapshot.host.iter().chain(&snapshot.surplus).chain(&snapshot.held)
 }
 
@@ -122,7 +121,7 @@ fn confirm_that_credentials_are_seen(pass: &mut Pass<'_>) -> Step {
 }
 
 /// Those on whom a booking depends, that are named and not seen.
-fn unseen_neighbours(snapshot: &Snapshot) -> Vec<Question> {
+fn unseen_neighbours(snapshot: &Snapshot<'_>) -> Vec<Question> {
     let machine = &snapshot.metal3_machine.metadata;
     let of_set = snapshot.machine.as_ref().and_then(|m| m.metadata.owner(CAPI_GROUP, "MachineSet"));
     let unseen = |is_seen: bool, name: Option<&str>| name.filter(|_| !is_seen).map(str::to_owned);
@@ -158,13 +157,13 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
         match step {
             ReleaseStep::NotOurs => lost = lost.or_else(|| why_it_stays(snapshot, host)),
             ReleaseStep::Clear(patch) => {
-                push(&mut pass.others, host, patch);
+                host_patch::push_release(&mut pass.others, host, patch);
                 again = true;
             }
             ReleaseStep::Wait(wait) => waits = Some(wait),
             ReleaseStep::LetGo(patch) => {
                 let booked = patch.pointer("/spec/consumerRef").is_some_and(|consumer| !consumer.is_null());
-                push(&mut pass.others, host, patch);
+                host_patch::push_release(&mut pass.others, host, patch);
                 let name = host.metadata.name_str();
                 match booked {
                     true => pass.event(
@@ -213,7 +212,7 @@ fn warn_of_lost_booking(pass: &mut Pass<'_>, host: &BareMetalHost) {
 }
 
 /// What is to be said of a host in other hands on which there is still what this machine has put there.
-fn why_it_stays(snapshot: &Snapshot, host: &BareMetalHost) -> Option<String> {
+fn why_it_stays(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> Option<String> {
     let Ownership::Other(consumer) = snapshot.ownership(host) else { return None };
     let name = host.metadata.name_str();
     has_user_data_of(&with_user_data(snapshot), host).then(|| {
@@ -225,7 +224,7 @@ fn why_it_stays(snapshot: &Snapshot, host: &BareMetalHost) -> Option<String> {
 }
 
 /// The next step in giving the host in use back: it may be booked for the next machine of the same owner.
-fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
+fn release_step_of(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> ReleaseStep {
     if snapshot.of_others.contains_key(host.metadata.name_str()) {
         return ReleaseStep::NotOurs;
     }
@@ -234,20 +233,20 @@ fn release_step_of(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
     let booking = booking(snapshot.cluster.as_deref(), snapshot.template.as_deref(), label);
     let in_use = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
     let booking = booking.filter(|_| in_use);
-    match is_left_behind(snapshot, host) {
-        true => step_of_left_behind(snapshot, host, booking),
+    match has_lost_its_claim(snapshot, host) {
+        true => step_after_lost_claim(snapshot, host, booking),
         false => step(snapshot, host, booking),
     }
 }
 
 /// Whether the machine is still on a host that lost the reference to it, or has not seen it clean yet.
-fn is_left_behind(snapshot: &Snapshot, host: &BareMetalHost) -> bool {
+fn has_lost_its_claim(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> bool {
     let machine = with_user_data(snapshot);
     is_left_of(&machine, host) || is_on_its_way_back(&machine, host)
 }
 
 /// The machine with its user data: what was not said in the status yet is looked up where it came from.
-fn with_user_data(snapshot: &Snapshot) -> Metal3Machine {
+fn with_user_data(snapshot: &Snapshot<'_>) -> Metal3Machine {
     let mut machine = snapshot.metal3_machine.as_ref().clone();
     if let (None, Some(capi)) = (&machine.status.user_data, snapshot.machine.as_deref()) {
         machine.status.user_data = user_data_secret(&machine, capi);
@@ -257,7 +256,11 @@ fn with_user_data(snapshot: &Snapshot) -> Metal3Machine {
 
 /// The host is claimed again in the patch that clears it: without what is on it nothing else would tell, until it is
 /// wiped, whose it is.
-fn step_of_left_behind(snapshot: &Snapshot, host: &BareMetalHost, booking: Option<Booking>) -> ReleaseStep {
+fn step_after_lost_claim(
+    snapshot: &Snapshot<'_>,
+    host: &BareMetalHost,
+    booking: Option<Booking>,
+) -> ReleaseStep {
     let mut claimed = host.clone();
     let consumer = consumer_ref(&snapshot.metal3_machine);
     claimed.spec.consumer_ref = Some(consumer.clone());
@@ -285,11 +288,11 @@ fn merge(patch: &mut Value, more: Value) {
 }
 
 /// The next step in giving a host back that the machine does not use.
-pub(super) fn release_step_of_surplus(snapshot: &Snapshot, host: &BareMetalHost) -> ReleaseStep {
+pub(super) fn release_step_of_surplus(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> ReleaseStep {
     step(snapshot, host, None)
 }
 
-fn step(snapshot: &Snapshot, host: &BareMetalHost, booking: Option<Booking>) -> ReleaseStep {
+fn step(snapshot: &Snapshot<'_>, host: &BareMetalHost, booking: Option<Booking>) -> ReleaseStep {
     let request = ReleaseRequest {
         machine: &snapshot.metal3_machine,
         cluster_name: snapshot.metal3_machine.metadata.label(label::CLUSTER_NAME),
@@ -311,18 +314,8 @@ fn unlabel_bmc_secret(pass: &mut Pass<'_>) {
     if let Some(labels) = &mut new.metadata.labels {
         labels.remove(label::CLUSTER_NAME);
     }
-    pass.best_effort.update_object(secret.as_ref(), &new);
-}
-
-/// Adds a guarded patch of a host.
-pub(super) fn push(plan: &mut Plan, host: &BareMetalHost, patch: Value) {
-    plan.writes.push(Write::Patch {
-        kind: ResourceKind::of::<BareMetalHost>(),
-        key: host.key(),
-        subresource: None,
-        version: host.metadata.resource_version.clone(),
-        patch,
-    });
+    // Before the host is let go: once the machine is gone, nobody does it.
+    pass.first.try_update_object(secret.as_ref(), &new);
 }
 
 fn release_claim(pass: &mut Pass<'_>) {
@@ -332,5 +325,5 @@ fn release_claim(pass: &mut Pass<'_>) {
     if !claim.metadata.is_owned_by_uid(pass.snapshot.metal3_machine.metadata.uid_str()) {
         return;
     }
-    left_behind::release_claim(&mut pass.others, claim.as_ref());
+    orphans::release_claim(&mut pass.others, claim.as_ref());
 }

@@ -1,15 +1,16 @@
 //! Provider ID and Node: who the machine is in its workload cluster.
 
-use capm3_api::{metadata::MetadataExt, v1beta2::Initialization, vocabulary::event};
+use capm3_api::{metadata::MetadataExt, neighbours::Node, v1beta2::Initialization, vocabulary::event};
 use capm3_domain::{
     provider_id::{self, NodeDecision, NodeQuestion, decide_node, expected_id},
     wait::{Text, Wait},
 };
-use capm3_engine::ObjectKey;
+use capm3_engine::{ObjectKey, ResourceKind, Write};
+use serde_json::json;
 
 use super::{
-    decide::{NodeWrite, Pass, Step},
-    observe::{NodeCandidates, Nodes, cluster_key, hostnames},
+    decide::{Pass, Step},
+    observe_nodes::{NodeCandidates, Nodes, cluster_key, hostnames},
 };
 
 /// Passes once a Node of the workload cluster carries this machine's provider ID.
@@ -58,7 +59,13 @@ fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -
             Ok(())
         }
         NodeDecision::Adopt { node, provider_id } => {
-            pass.node = Some(NodeWrite { cluster, name: node, provider_id: provider_id.clone() });
+            // A Node that is given another ID meanwhile is refused by its API server and judged at the next pass.
+            pass.first.writes.push(Write::Workload {
+                cluster,
+                kind: ResourceKind::of::<Node>(),
+                key: ObjectKey::new("", node),
+                patch: json!({"spec": {"providerID": provider_id}}),
+            });
             found(pass, provider_id);
             Ok(())
         }

@@ -9,37 +9,35 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{
         BareMetalHost, CAPI_GROUP, CONTROL_PLANE_GROUP, Cluster, KubeadmControlPlane, Machine,
-        MachineDeployment, MachineSet, Node, SecretMetadata,
+        MachineDeployment, MachineSet, SecretMetadata,
     },
     v1beta2::{
-        GROUP, Initialization, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
+        GROUP, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
         Metal3MachineTemplate,
     },
     vocabulary::{finalizer, label},
 };
+use capm3_domain::wait::Refusal;
 use capm3_domain::{
     data_template::machine_template_name,
-    host::{
-        Consumer, Holdings, HostRequest, Ownership, QuickChoice, annotated_host, could_be_taken, holdings,
-        known_host, known_host_uid, ownership, reuse_label,
-    },
+    host::{Consumer, Holdings, Ownership, annotated_host, holdings, known_host, known_host_uid, ownership},
 };
-use capm3_domain::{user_data::has_user_data, wait::Refusal};
 use capm3_engine::{Object, ObjectKey, Reader};
 
-use super::{line, live::Live};
+use super::{
+    candidates::Candidates,
+    live::Live,
+    observe_nodes::{Nodes, observe_nodes},
+};
 use crate::{
     belonging::of_another,
-    indexes::{
-        BOOKED_HOSTS_BY_LABEL, HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_NAMESPACE, HOSTS_BY_UID,
-        USABLE_HOSTS,
-    },
-    workload::{NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID, Workload},
+    indexes::{HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_UID},
+    workload::Workload,
 };
 
 /// A Metal3Machine and what surrounds it.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct Snapshot<'r> {
     /// The object itself.
     pub metal3_machine: Arc<Metal3Machine>,
     /// Name of the owner Machine, if an owner is named.
@@ -60,17 +58,14 @@ pub struct Snapshot {
     pub surplus: Vec<Arc<BareMetalHost>>,
     /// Further hosts that name this machine and are left as they are, such as one in use that it has no record of.
     pub held: Vec<Arc<BareMetalHost>>,
-    /// Hosts that this machine could take, has recorded or is named by, and that belong to another machine: their names,
-    /// and its.
+    /// Hosts that this machine has recorded or is named by, and that belong to another machine: their names, and its.
     pub of_others: BTreeMap<String, String>,
     /// The Secret with the credentials of the host's management controller, if it is there.
     pub bmc_secret: Option<Arc<SecretMetadata>>,
     /// Whether another host of the same cluster uses that Secret too; looked at only when the machine goes.
     pub bmc_secret_is_shared: bool,
-    /// Every host of the namespace, where one must be chosen.
-    pub candidates: Vec<Arc<BareMetalHost>>,
-    /// How many machines of the same owner wait for the hosts that are booked for it, and go first.
-    pub ahead: usize,
+    /// The hosts that the machine may take, pulled when one must be chosen.
+    pub candidates: Candidates<'r>,
     /// The claim of this machine's name.
     pub claim: Option<Arc<Metal3DataClaim>>,
     /// Whether the claim is of an earlier machine of this name, whose end was seen.
@@ -93,11 +88,13 @@ pub struct Snapshot {
     pub refused: Option<Refusal>,
     /// Whether released hosts stay powered on for faster provisioning.
     pub fast_track: bool,
-    /// What was read from the server itself during this look.
+    /// Whether the decision is for people to read and not carried out: the finalizer counts as written then.
+    pub is_preview: bool,
+    /// What was read from the server itself during this reconciliation.
     pub live: Live,
 }
 
-impl Snapshot {
+impl Snapshot<'_> {
     /// Whose a host is, seen from this machine. Who is named on a host that belongs to another machine has it not.
     pub fn ownership(&self, host: &BareMetalHost) -> Ownership {
         match self.of_others.get(host.metadata.name_str()) {
@@ -107,148 +104,43 @@ impl Snapshot {
     }
 }
 
-impl Snapshot {
+impl Snapshot<'_> {
     /// Whether the machine has recorded a host that is not there.
     pub fn is_host_gone(&self) -> bool {
         self.host.is_none() && matches!(annotated_host(&self.metal3_machine), Ok(Some(_)))
     }
 }
 
-/// What is known of the Nodes that may be this machine's.
-#[derive(Debug, Clone, Default)]
-pub enum Nodes {
-    /// The host is not provisioned yet, or the Node is known already.
-    #[default]
-    NotNeeded,
-    /// No connection to the workload cluster was asked for yet.
-    NotConnected,
-    /// The first list of Nodes has not arrived yet.
-    Connecting,
-    /// The workload cluster cannot be reached.
-    Unreachable(String),
-    /// The Nodes that may be this machine's.
-    Known(NodeCandidates),
+/// What a decision needs beside the objects.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// What is known of a workload cluster.
+    pub workload: &'a dyn Fn(&ObjectKey) -> Workload,
+    /// What the server itself has answered.
+    pub live: &'a Live,
+    /// Fields of a host's spec that the installed CRD does not have.
+    pub host_lacks: &'a [&'static str],
+    /// What the server has just refused to do for this machine.
+    pub refused: Option<&'a Refusal>,
+    /// Whether released hosts stay powered on for faster provisioning.
+    pub fast_track: bool,
+    /// Whether the decision is for people to read and not carried out.
+    pub is_preview: bool,
+    /// Whether a Secret that the reader does not show is missing.
+    pub knows_secrets: bool,
 }
 
-/// Nodes that may be a machine's, by how they were found.
-#[derive(Debug, Clone, Default)]
-pub struct NodeCandidates {
-    /// By a provider ID of the host.
-    pub with_id_of_host: Vec<Arc<Node>>,
-    /// The uid in the machine's legacy provider ID, where no host has it any more.
-    pub former_uid: Option<String>,
-    /// By the label `metal3.io/uuid`.
-    pub with_uuid: Vec<Arc<Node>>,
-    /// By the label `kubernetes.io/hostname`.
-    pub with_hostname: Vec<Arc<Node>>,
-}
-
-/// The host names of a machine.
-pub(super) fn hostnames(machine: &Metal3Machine) -> Vec<String> {
-    let names = machine.status.addresses.iter().filter(|a| a.type_ == "Hostname");
-    names.map(|a| a.address.clone()).collect()
-}
-
-/// Key of the workload cluster of a machine.
-pub(crate) fn cluster_key(machine: &Metal3Machine) -> Option<ObjectKey> {
-    let name = machine.metadata.label(label::CLUSTER_NAME)?;
-    Some(ObjectKey::new(machine.metadata.namespace_str(), name))
-}
-
-/// Reads the snapshot with every host that might be chosen; `None` when the object is gone.
-pub fn observe(
-    reader: &impl Reader,
-    workload: impl Fn(&ObjectKey) -> Workload,
-    key: &ObjectKey,
-) -> Option<Snapshot> {
-    let mut snapshot = observe_all_but_candidates(reader, workload, key)?;
-    offer_every_host(reader, &mut snapshot, key);
-    snapshot.ahead = ahead(reader, &snapshot, key);
-    Some(snapshot)
-}
-
-/// The same for a look that acts: of the hosts only what the decision needs, so that the look costs the same among
-/// ten hosts and among ten thousand as far as possible.
-pub(super) fn observe_to_act(
-    reader: &impl Reader,
-    workload: impl Fn(&ObjectKey) -> Workload,
-    key: &ObjectKey,
-) -> Option<Snapshot> {
-    let mut snapshot = observe_all_but_candidates(reader, workload, key)?;
-    // Nothing is taken before the finalizer stands.
-    let takes_a_host = snapshot.host.is_none()
-        && !snapshot.metal3_machine.metadata.is_deleting()
-        && snapshot.metal3_machine.metadata.has_finalizer(finalizer::MACHINE)
-        && snapshot.machine.as_ref().is_some_and(|machine| has_user_data(&snapshot.metal3_machine, machine));
-    if takes_a_host {
-        match the_host_to_take(reader, &snapshot, key) {
-            Some(host) => snapshot.candidates = vec![host],
-            // Why there is none must be said of every host.
-            None => {
-                offer_every_host(reader, &mut snapshot, key);
-                snapshot.ahead = ahead(reader, &snapshot, key);
-            }
-        }
+impl std::fmt::Debug for Inputs<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inputs")
+            .field("live", &self.live)
+            .field("refused", &self.refused)
+            .finish_non_exhaustive()
     }
-    Some(snapshot)
 }
 
-/// How many machines go first where hosts are booked for the machine's owner.
-fn ahead(reader: &impl Reader, snapshot: &Snapshot, key: &ObjectKey) -> usize {
-    let machine = snapshot.machine.as_deref().filter(|_| snapshot.host.is_none());
-    let booking = machine.and_then(|machine| reuse_label(machine, snapshot.machine_set.as_deref()));
-    booking.map(|booking| line::ahead_of(reader, key, &booking)).unwrap_or_default()
-}
-
-/// Makes every host of the namespace a candidate, and notes which of those that nobody consumes belong to others.
-fn offer_every_host(reader: &impl Reader, snapshot: &mut Snapshot, key: &ObjectKey) {
-    if snapshot.host.is_some() {
-        return;
-    }
-    let mut hosts = reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace);
-    let own = snapshot.surplus.iter().chain(&snapshot.held);
-    hosts.retain(|host| !own.clone().any(|other| other.key() == host.key()));
-    for host in hosts.iter().filter(|host| could_be_taken(host)) {
-        if let Some(other) = of_another(reader, &snapshot.metal3_machine, host) {
-            snapshot.of_others.insert(host.metadata.name_str().to_owned(), other);
-        }
-    }
-    snapshot.candidates = hosts;
-}
-
-/// The host that is chosen among all, found among those that are usable. Hosts that are booked for the machine's owner
-/// are for the whole choice: it may have to wait for them.
-fn the_host_to_take(
-    reader: &impl Reader,
-    snapshot: &Snapshot,
-    key: &ObjectKey,
-) -> Option<Arc<BareMetalHost>> {
-    let machine = snapshot.machine.as_deref()?;
-    let reuse = reuse_label(machine, snapshot.machine_set.as_deref());
-    let booked = reuse.as_ref().map(|label| format!("{}/{label}", key.namespace));
-    if booked.is_some_and(|booked| reader.count(&BOOKED_HOSTS_BY_LABEL, &booked) > 0)
-        || !snapshot.surplus.is_empty()
-        || !snapshot.held.is_empty()
-    {
-        return None;
-    }
-    let request = HostRequest::new(&snapshot.metal3_machine, machine, reuse);
-    let best_of = |place: &str| {
-        let mut choice = QuickChoice::new(&request);
-        reader.each(&USABLE_HOSTS, place, &mut |host| choice.offer(host.metadata.name_str(), host));
-        choice.best()
-    };
-    let in_domain = request.failure_domain().map(|domain| format!("{}/{domain}", key.namespace));
-    let best = in_domain.and_then(|place| best_of(&place)).or_else(|| best_of(&key.namespace))?;
-    // Rare enough: then every host is looked at.
-    of_another(reader, &snapshot.metal3_machine, &best).is_none().then_some(best)
-}
-
-fn observe_all_but_candidates(
-    reader: &impl Reader,
-    workload: impl Fn(&ObjectKey) -> Workload,
-    key: &ObjectKey,
-) -> Option<Snapshot> {
+/// Reads the snapshot; `None` when the object is gone.
+pub fn observe<'r>(reader: &'r impl Reader, inputs: &Inputs<'_>, key: &ObjectKey) -> Option<Snapshot<'r>> {
     let metal3_machine = reader.get::<Metal3Machine>(key)?;
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
     let owner = metal3_machine.metadata.owner(CAPI_GROUP, "Machine").map(|owner| owner.name.clone());
@@ -281,9 +173,10 @@ fn observe_all_but_candidates(
     let given = |which: &dyn Fn(Option<&SecretMetadata>) -> bool| {
         given_secrets(reader, &metal3_machine, machine.as_deref(), which)
     };
-    let (missing_secrets, stranded_secrets) =
-        (given(&|secret| secret.is_none()), given(&|secret| secret.is_some_and(stays_behind)));
-    let nodes = observe_nodes(reader, &metal3_machine, host.as_deref(), machine.as_deref(), workload);
+    // What is not known is not said to be missing.
+    let missing_secrets = if inputs.knows_secrets { given(&|secret| secret.is_none()) } else { Vec::new() };
+    let stranded_secrets = given(&|secret| secret.is_some_and(stays_behind));
+    let nodes = observe_nodes(reader, &metal3_machine, host.as_deref(), machine.as_deref(), inputs.workload);
     Some(Snapshot {
         owner,
         machine,
@@ -297,8 +190,7 @@ fn observe_all_but_candidates(
         of_others,
         bmc_secret,
         bmc_secret_is_shared,
-        candidates: Vec::new(),
-        ahead: 0,
+        candidates: Candidates::read(reader, &metal3_machine, key),
         missing_data_template: claim.as_deref().and_then(|claim| missing_data_template(reader, claim)),
         claim_is_of_former_machine: claim.as_deref().is_some_and(|claim| is_of_former_machine(reader, claim)),
         claim,
@@ -307,10 +199,11 @@ fn observe_all_but_candidates(
         missing_secrets,
         stranded_secrets,
         nodes,
-        host_lacks: Vec::new(),
-        refused: None,
-        fast_track: false,
-        live: Live::default(),
+        host_lacks: inputs.host_lacks.to_vec(),
+        refused: inputs.refused.cloned(),
+        fast_track: inputs.fast_track,
+        is_preview: inputs.is_preview,
+        live: inputs.live.clone(),
         metal3_machine,
     })
 }
@@ -467,47 +360,4 @@ fn rendered_data(machine: &Metal3Machine, claim: Option<&Metal3DataClaim>) -> Op
     let of_machine = machine.status.rendered_data.as_ref().and_then(|data| data.name.as_deref());
     let of_claim = || claim?.status.rendered_data.as_ref()?.name.as_deref();
     of_machine.or_else(of_claim).map(str::to_owned)
-}
-
-fn observe_nodes(
-    reader: &impl Reader,
-    metal3_machine: &Metal3Machine,
-    host: Option<&BareMetalHost>,
-    machine: Option<&Machine>,
-    workload: impl Fn(&ObjectKey) -> Workload,
-) -> Nodes {
-    let is_provisioned = host.is_some_and(|h| h.state() == capm3_api::vocabulary::host_state::PROVISIONED);
-    let (Some(host), Some(cluster), true) = (host, cluster_key(metal3_machine), is_provisioned) else {
-        return Nodes::NotNeeded;
-    };
-    // A status that was lost is found again at the Node.
-    let is_finished = metal3_machine.spec.provider_id.is_some()
-        && Initialization::is_provisioned(&metal3_machine.status.initialization)
-        && machine.and_then(Machine::node_name).is_some();
-    if is_finished || metal3_machine.metadata.is_deleting() {
-        return Nodes::NotNeeded;
-    }
-    match workload(&cluster) {
-        Workload::Unknown => Nodes::NotConnected,
-        Workload::Connecting => Nodes::Connecting,
-        Workload::Unreachable { cause, .. } => Nodes::Unreachable(cause),
-        Workload::Synced(store, _) => {
-            let host_key = format!("{}/{}", host.metadata.namespace_str(), host.metadata.name_str());
-            let uid = host.metadata.uid_str();
-            let mut with_id_of_host = store.by_index(&NODES_BY_HOST, &host_key);
-            with_id_of_host.extend(store.by_index(&NODES_BY_HOST, uid));
-            // After a move the host has another uid than the legacy ID that machine and Node have in common.
-            let former_uid = known_host_uid(metal3_machine)
-                .filter(|former| former != uid && reader.count(&HOSTS_BY_UID, former) == 0);
-            let of_former = former_uid.iter().flat_map(|former| store.by_index(&NODES_BY_HOST, former));
-            with_id_of_host.extend(of_former);
-            let names = hostnames(metal3_machine);
-            Nodes::Known(NodeCandidates {
-                with_id_of_host,
-                former_uid,
-                with_uuid: store.by_index(&NODES_BY_UUID, uid),
-                with_hostname: names.iter().flat_map(|n| store.by_index(&NODES_BY_HOSTNAME, n)).collect(),
-            })
-        }
-    }
 }

@@ -1,6 +1,14 @@
 //! Pause: the machine is left alone, and while its Cluster is paused its host is, so that both can be moved.
 
-use crate::plan::End;
+use super::{
+    associate,
+    decide::{Pass, Step},
+    live::Question,
+};
+use crate::{
+    host_patch::{push_annotations, push_annotations_at},
+    plan::End,
+};
 use capm3_api::{
     conditions::find,
     metadata::MetadataExt,
@@ -11,15 +19,6 @@ use capm3_domain::{
     host::{Ownership, annotated_host},
     pause::{pause, unpause},
     wait::{Pause, Wait},
-};
-use capm3_engine::{Object, ResourceKind, Write};
-
-use serde_json::{Map, Value, json};
-
-use super::{
-    associate,
-    decide::{Pass, Step},
-    live::Question,
 };
 
 /// Passes unless machine or Cluster are paused; brings the host in line with the Cluster either way.
@@ -78,7 +77,7 @@ fn rest_host(pass: &mut Pass<'_>) -> Step {
         whole.and_then(|host| host.pointer("/metadata/resourceVersion")?.as_str().map(str::to_owned));
     let version = version.or_else(|| host.metadata.resource_version.clone());
     if let Some(annotations) = pause(host.metadata.annotations.as_ref(), &status) {
-        annotate(pass, host, version, annotations);
+        push_annotations_at(&mut pass.others, host, version, annotations);
     }
     Ok(())
 }
@@ -87,21 +86,6 @@ fn wake_host(pass: &mut Pass<'_>, cluster: &str) {
     let Some(host) = own_host(pass) else { return };
     if let Some(annotations) = unpause(host, cluster) {
         pass.wakes_host = true;
-        annotate(pass, host, host.metadata.resource_version.clone(), annotations);
+        push_annotations(&mut pass.others, host, annotations);
     }
-}
-
-fn annotate(
-    pass: &mut Pass<'_>,
-    host: &BareMetalHost,
-    version: Option<String>,
-    annotations: Map<String, Value>,
-) {
-    pass.others.writes.push(Write::Patch {
-        kind: ResourceKind::of::<BareMetalHost>(),
-        key: host.key(),
-        subresource: None,
-        version,
-        patch: json!({"metadata": {"annotations": annotations}}),
-    });
 }

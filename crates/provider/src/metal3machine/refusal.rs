@@ -8,7 +8,7 @@ use capm3_domain::{
     host::annotated_host,
     wait::{Refusal, Text},
 };
-use capm3_engine::ActError;
+use capm3_engine::{ActError, Next};
 
 use super::{Decision, Stage, decide::Pass, status::RefusedAt};
 use crate::{
@@ -63,8 +63,7 @@ pub(super) fn report(mut pass: Pass<'_>, refusal: &Refusal) -> Decision {
     pass.new.status.conditions = judged.conditions;
     pass.new.status.deprecated = judged.deprecated;
     pass.new.status.user_data = judged.user_data;
-    let stage = pass.stage;
-    let at = match stage {
+    let at = match pass.stage {
         Stage::Deletion => RefusedAt::Deletion,
         _ if pass.wakes_host && refusal.is_of_host => RefusedAt::Unpause,
         Stage::Pause if refusal.is_of_host => RefusedAt::Pause,
@@ -77,5 +76,5 @@ pub(super) fn report(mut pass: Pass<'_>, refusal: &Refusal) -> Decision {
     pass.with_status.clear();
     let mut plan = Plan::done();
     pass.say(old, &mut plan, End::Done);
-    Decision { plan, stage, ..Decision::default() }
+    pass.decision(Next::Act(plan))
 }

@@ -99,6 +99,9 @@ impl Memory {
                 self.remove(kind, key, uid.as_deref())?;
                 (kind, key)
             }
+            Write::BestEffort(write) => return self.write(write, own),
+            // Workload clusters are not kept here.
+            Write::Workload { .. } => return Ok(()),
         };
         let at = place(kind, key);
         let version = self.objects.get(&at).map(|object| object["metadata"]["resourceVersion"].clone());

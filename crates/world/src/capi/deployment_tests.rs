@@ -38,7 +38,7 @@ fn changes(s: &Snapshot) -> String {
         capm3_engine::Write::Create { object, .. } => {
             Some(format!("new={}", object.pointer("/spec/replicas")?))
         }
-        capm3_engine::Write::Patch { .. } => None,
+        _ => None,
     };
     plan.writes.iter().filter_map(one).collect::<Vec<_>>().join(" ")
 }

@@ -84,8 +84,12 @@ fn a_node_found_by_label_is_told_its_provider_id_first() {
     let known = NodeCandidates { with_uuid: vec![node], ..NodeCandidates::default() };
     let mut snapshot = provisioned(Nodes::Known(known));
     snapshot.metal3_cluster = Some(read(json!({})));
-    let write = decide(&snapshot, "t").node.unwrap();
-    assert_eq!((write.name.as_str(), write.provider_id.as_str()), ("n", "metal3://metal3/h/m"));
+    let writes: Vec<String> = decide(&snapshot, "t").plan.writes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        writes[0],
+        r#"patch Node n of workload cluster metal3/c {"spec":{"providerID":"metal3://metal3/h/m"}}"#
+    );
+    assert!(writes[1].starts_with("patch Metal3Machine metal3/m"), "{writes:?}");
 }
 
 #[test]
@@ -144,7 +148,7 @@ fn the_recorded_host_is_in_use_and_others_that_name_the_machine_are_given_back()
 fn a_running_machine_whose_host_is_gone_or_taken_says_so() {
     let running = |host: Option<Value>| {
         let mut snapshot = with_machine(
-            Snapshot { host: host.map(read), candidates: vec![], ..ready_to_choose() },
+            Snapshot { host: host.map(read), candidates: vec![].into(), ..ready_to_choose() },
             json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}, "spec": {"providerID": "metal3://metal3/h/m"},
                 "status": {"initialization": {"provisioned": true}}}),
         );

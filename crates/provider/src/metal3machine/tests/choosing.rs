@@ -56,7 +56,7 @@ fn a_host_is_claimed_on_the_version_that_was_looked_at() {
 #[test]
 fn without_a_usable_host_the_condition_counts_the_reasons() {
     let paused = host("h", json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}}));
-    let snapshot = Snapshot { candidates: vec![read(paused)], ..ready_to_choose() };
+    let snapshot = Snapshot { candidates: vec![read(paused)].into(), ..ready_to_choose() };
     let decision = decide(&snapshot, "t");
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
     let what = what.to_string();
@@ -72,11 +72,13 @@ fn without_a_usable_host_the_condition_counts_the_reasons() {
 #[test]
 fn a_count_alone_never_causes_a_write() {
     let paused = |n: &str| read(host(n, json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}})));
-    let one = Snapshot { candidates: vec![paused("a")], ..ready_to_choose() };
+    let one = Snapshot { candidates: vec![paused("a")].into(), ..ready_to_choose() };
     let first = decide(&one, "t");
     let status = json!({"status": patched(&first, "Metal3Machine", "/status")});
-    let two =
-        with_machine(Snapshot { candidates: vec![paused("a"), paused("b")], ..ready_to_choose() }, status);
+    let two = with_machine(
+        Snapshot { candidates: vec![paused("a"), paused("b")].into(), ..ready_to_choose() },
+        status,
+    );
     assert_eq!(decide(&two, "later").plan.writes, []);
 }
 

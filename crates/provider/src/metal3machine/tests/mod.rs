@@ -26,7 +26,40 @@ use capm3_engine::Write;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Decision, Live, Nodes, Question, Snapshot, decide, observe::NodeCandidates};
+use super::{Awaits, Live, NodeCandidates, Nodes, Question, Stage};
+use crate::plan::Plan;
+use capm3_engine::{Next, ObjectKey};
+
+type Snapshot = super::Snapshot<'static>;
+
+/// A decision, taken apart for the tables: writes that are not worth failing for stand by themselves.
+#[derive(Debug)]
+struct Decision {
+    plan: Plan,
+    best_effort: Plan,
+    ask: Option<Question>,
+    connect: Option<ObjectKey>,
+    awaits: Awaits,
+    stage: Stage,
+}
+
+fn decide(snapshot: &super::Snapshot<'_>, now: &str) -> Decision {
+    let super::Decision { next, connect, awaits, stage } = super::decide(snapshot, now);
+    let (mut plan, ask) = match next {
+        Next::Act(plan) => (plan, None),
+        Next::Ask(question) => (Plan::done(), Some(question)),
+    };
+    let mut best_effort = Plan::done();
+    let mut writes = Vec::new();
+    for write in std::mem::take(&mut plan.writes) {
+        match write {
+            Write::BestEffort(write) => best_effort.writes.push(*write),
+            write => writes.push(write),
+        }
+    }
+    plan.writes = writes;
+    Decision { plan, best_effort, ask, connect, awaits, stage }
+}
 
 fn read<T: DeserializeOwned>(value: Value) -> Arc<T> {
     Arc::new(serde_json::from_value(value).unwrap())
@@ -88,8 +121,7 @@ fn ready_to_choose() -> Snapshot {
         of_others: Default::default(),
         bmc_secret: None,
         bmc_secret_is_shared: false,
-        candidates: vec![read(host("h", json!({})))],
-        ahead: 0,
+        candidates: vec![read(host("h", json!({})))].into(),
         missing_data_template: None,
         claim: None,
         held_data_templates: Default::default(),
@@ -100,6 +132,7 @@ fn ready_to_choose() -> Snapshot {
         host_lacks: Vec::new(),
         refused: None,
         fast_track: false,
+        is_preview: false,
         live: answered(),
     }
 }
@@ -124,7 +157,7 @@ fn with_host(extra: Value) -> Snapshot {
             "annotations": {annotation::BLOCK_MOVE: ""}}}),
     );
     merge(&mut object, &extra);
-    Snapshot { host: Some(read(object)), candidates: vec![], ..ready_to_choose() }
+    Snapshot { host: Some(read(object)), candidates: vec![].into(), ..ready_to_choose() }
 }
 
 fn with_machine(mut snapshot: Snapshot, extra: Value) -> Snapshot {
@@ -149,6 +182,7 @@ fn kinds(decision: &Decision) -> Vec<String> {
             format!("patch {kind}{} {}", subresource.map(|s| format!("/{s}")).unwrap_or_default(), key.name)
         }
         Write::Delete { kind, key, .. } => format!("delete {kind} {}", key.name),
+        Write::Workload { .. } | Write::BestEffort(_) => write.aim(),
     };
     decision.plan.writes.iter().map(short).collect()
 }
@@ -197,7 +231,7 @@ fn provisioned(nodes: Nodes) -> Snapshot {
 }
 
 /// The machine after the decision was carried out.
-fn applied(snapshot: &Snapshot, decision: &Decision) -> Value {
+fn applied(snapshot: &super::Snapshot<'_>, decision: &Decision) -> Value {
     let mut value = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
     for write in &decision.plan.writes {
         if let Write::Patch { kind, patch, .. } = write

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use capm3_engine::{Index, Object, ObjectKey, Reader, ResourceKind};
 
 use super::*;
-use crate::{metal3machine::observe, workload::Workload};
+use crate::{
+    metal3machine::{Inputs, observe},
+    workload::Workload,
+};
 
 /// Objects by kind, namespace and name.
 #[derive(Default)]
@@ -18,10 +21,17 @@ impl Shelf {
         self
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
-        let mut snapshot = observe(self, |_| Workload::Unknown, &ObjectKey::new("metal3", "m")).unwrap();
-        snapshot.live = Live::trusting_the_reader();
-        snapshot
+    pub(super) fn snapshot(&self) -> crate::metal3machine::Snapshot<'_> {
+        let inputs = Inputs {
+            workload: &|_| Workload::Unknown,
+            live: &Live::trusting_the_reader(),
+            host_lacks: &[],
+            refused: None,
+            fast_track: false,
+            is_preview: false,
+            knows_secrets: true,
+        };
+        observe(self, &inputs, &ObjectKey::new("metal3", "m")).unwrap()
     }
 }
 
@@ -79,9 +89,6 @@ fn a_machine_with_user_data_of_its_own_takes_a_host_although_the_machine_names_n
         .with("Metal3Cluster", json!({"metadata": {"namespace": "metal3", "name": "c"}}))
         .with("Secret", json!({"metadata": {"namespace": "metal3", "name": "own"}}))
         .with("BareMetalHost", host("h", json!({})));
-    let key = ObjectKey::new("metal3", "m");
-    let mut snapshot = super::super::observe::observe_to_act(&shelf, |_| Workload::Unknown, &key).unwrap();
-    snapshot.live = Live::trusting_the_reader();
-    let decision = decide(&snapshot, "t");
+    let decision = decide(&shelf.snapshot(), "t");
     assert_eq!(kinds(&decision), ["patch BareMetalHost h"], "{}", decision.plan);
 }

@@ -362,7 +362,7 @@ fn ma30_provisioned_with_the_provider_id() {
 /// Without a free host the machine waits; nothing is terminal, and the older condition is no error.
 #[test]
 fn ma31_without_a_free_host_the_machine_waits() {
-    let none = Snapshot { candidates: vec![], ..ready_to_choose() };
+    let none = Snapshot { candidates: vec![].into(), ..ready_to_choose() };
     let decision = decide(&none, "t");
     assert!(matches!(decision.plan.end, End::WaitFor(_)));
     assert_eq!(decision.awaits, crate::metal3machine::Awaits::AnyHost);
@@ -386,7 +386,7 @@ fn ma32_a_claim_is_a_compare_and_swap() {
 #[test]
 fn ma33_the_look_after_a_lost_race_takes_another_host() {
     let lost = Snapshot {
-        candidates: vec![read(host("h", consumed_by("other"))), read(host("i", json!({})))],
+        candidates: vec![read(host("h", consumed_by("other"))), read(host("i", json!({})))].into(),
         ..ready_to_choose()
     };
     let decision = decide(&lost, "t");
@@ -433,7 +433,7 @@ fn nr51_a_booked_host_that_is_taken_is_told_by_its_reason() {
     let owner = json!({"metadata": {"labels": {label::CONTROL_PLANE: ""}, "ownerReferences": [
         {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "name": "kcp", "uid": "k"}]}});
     let booked = host("h", json!({"metadata": {"labels": {label::NODE_REUSE: "cp-kcp"}}}));
-    let snapshot = with_capi(Snapshot { candidates: vec![read(booked)], ..ready_to_choose() }, owner);
+    let snapshot = with_capi(Snapshot { candidates: vec![read(booked)].into(), ..ready_to_choose() }, owner);
     let decision = decide(&snapshot, "t");
     assert!(writes_host(&decision.plan, "node-reuse\":null"), "{}", decision.plan);
     assert_eq!(

@@ -108,7 +108,7 @@ fn de73_secrets_are_never_deleted() {
 #[test]
 fn de74_a_vanished_host_or_secret_does_not_hold_up_deletion() {
     let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
-    let vanished = Snapshot { candidates: vec![], ..with_machine(ready_to_choose(), recorded) };
+    let vanished = Snapshot { candidates: vec![].into(), ..with_machine(ready_to_choose(), recorded) };
     assert_eq!(kinds(&decide(&deleting(vanished), "t")), ["patch Metal3Machine m"]);
     let no_secret = Snapshot { bmc_secret: None, ..with_host(json!({"spec": {"online": false}})) };
     assert_eq!(kinds(&decide(&deleting(no_secret), "t")), ["patch BareMetalHost h", "patch Metal3Machine m"]);

@@ -12,7 +12,7 @@ fn unanswered(snapshot: Snapshot) -> Snapshot {
 
 #[test]
 fn the_last_finalizer_goes_only_after_the_server_itself_has_said_that_no_host_is_held() {
-    let no_host = || Snapshot { candidates: vec![], ..deleting(ready_to_choose()) };
+    let no_host = || Snapshot { candidates: vec![].into(), ..deleting(ready_to_choose()) };
     let asks = decide(&unanswered(no_host()), "t");
     assert_eq!(asks.ask, Some(Question::Hosts), "no record: any host of the cluster may name the machine");
     assert!(asks.plan.is_quiet());
@@ -133,7 +133,7 @@ fn an_absence_that_is_not_proven_holds_the_machine_and_says_why() {
         live.answer(question, Some(Doubt::NotServed));
         decide(&Snapshot { live, ..snapshot }, "t")
     };
-    let no_host = Snapshot { candidates: vec![], ..deleting(ready_to_choose()) };
+    let no_host = Snapshot { candidates: vec![].into(), ..deleting(ready_to_choose()) };
     let held = doubted(Question::Hosts, no_host);
     assert!(matches!(held.plan.end, End::Retry(..)));
     assert!(!kinds(&held).contains(&"patch Metal3Machine m".to_owned()), "the finalizer stays");

@@ -16,7 +16,7 @@ fn a_decision_tells_the_step_at_which_it_stopped() {
         (Stage::Infrastructure, Snapshot { cluster: Some(read(json!({}))), ..ready_to_choose() }),
         (Stage::Infrastructure, Snapshot { metal3_cluster: None, ..ready_to_choose() }),
         (Stage::Bootstrap, Snapshot { machine: Some(read(json!({}))), ..ready_to_choose() }),
-        (Stage::Host, Snapshot { candidates: vec![], ..ready_to_choose() }),
+        (Stage::Host, Snapshot { candidates: vec![].into(), ..ready_to_choose() }),
         (Stage::Host, ready_to_choose()),
         (Stage::Data, with_machine(with_host(json!({})), with_data)),
         (Stage::Provisioning, with_host(json!({"status": {"provisioning": {"state": "provisioning"}}}))),
@@ -46,7 +46,7 @@ fn a_provisioned_machine_tells_what_went_wrong_with_it() {
         (Stage::Ready, state("provisioned")),
         (Stage::Provisioning, state("deprovisioning")),
         (Stage::Data, with_machine(state("provisioned"), lost_data)),
-        (Stage::Host, joined(Snapshot { candidates: vec![], ..ready_to_choose() })),
+        (Stage::Host, joined(Snapshot { candidates: vec![].into(), ..ready_to_choose() })),
     ];
     for (number, (stage, snapshot)) in table.into_iter().enumerate() {
         assert_eq!(decide(&snapshot, "t").stage, stage, "row {number}");

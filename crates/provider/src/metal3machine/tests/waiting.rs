@@ -97,8 +97,7 @@ fn look(shelf: &Shelf, offers: &Offers, n: usize) -> (Awaits, Vec<ObjectKey>, Ve
         shelf.by_index(&crate::indexes::HOSTS_BY_NAMESPACE, "metal3").into_iter().collect();
     let snapshot = with_machine(
         Snapshot {
-            candidates: hosts,
-            ahead,
+            candidates: (hosts, ahead).into(),
             machine: shelf.get(&ObjectKey::new("metal3", "o")),
             ..ready_to_choose()
         },
@@ -181,7 +180,7 @@ fn machines_that_wait_beside_the_line_do_not_wake_each_other_at_once() {
 /// A wait is one event when it is first shown, and none while it goes on.
 #[test]
 fn a_wait_that_is_shown_is_recorded_once_as_an_event() {
-    let waits = Snapshot { candidates: Vec::new(), ..ready_to_choose() };
+    let waits = Snapshot { candidates: Vec::new().into(), ..ready_to_choose() };
     let first = decide(&waits, "t");
     let recorded: Vec<_> = first.plan.events.iter().map(|event| (event.warning, event.reason)).collect();
     assert_eq!(recorded, [(true, "AssociateBareMetalHostFailed")]);

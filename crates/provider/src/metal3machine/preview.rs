@@ -1,43 +1,57 @@
-//! A look at a machine that acts on nothing: what the controller would decide now, for people to read.
+//! What the controller would decide about a machine now, for people to read. Nothing is carried out.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use crate::plan::End;
 use capm3_api::{
-    conditions::find,
-    metadata::MetadataExt,
-    v1beta2::Metal3Machine,
-    vocabulary::{condition, finalizer},
+    conditions::find, metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3Machine,
+    vocabulary::condition,
 };
-use capm3_domain::wait::{Actor, Code, Facts, Text, Wait};
+use capm3_domain::{
+    host::{HostRequest, Standing, judge, reuse_label},
+    wait::{Actor, Code, Facts, Text, Wait},
+};
 use capm3_engine::{ObjectKey, Reader, Write, clock};
 
 use serde::Serialize;
 
-use super::{Decision, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
-use crate::{finalizers::add_finalizer, metal3data, workload::Workload};
+use super::{Decision, Inputs, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
+use crate::{metal3data, workload::Workload};
 
-/// What was seen and what follows from it.
+/// What was observed and what follows from it.
 #[derive(Debug, Clone)]
-pub struct Glance {
-    /// What was seen.
-    pub snapshot: Snapshot,
+pub struct Preview<'r> {
+    /// What was observed.
+    pub snapshot: Snapshot<'r>,
     /// What the controller would do now.
     pub decision: Decision,
+    /// Hosts that belong to other machines, and the names of these.
+    of_others: BTreeMap<String, String>,
 }
 
-/// Looks at a machine; `None` if it is not there. The word of the reader is final, and workload clusters are not asked. The
-/// CRD of hosts is taken as complete; whoever knows better says so in the snapshot and decides again.
-pub fn glance(reader: &impl Reader, key: &ObjectKey) -> Option<Glance> {
-    let mut snapshot = observe(reader, |_| Workload::Unknown, key)?;
-    snapshot.live = Live::trusting_the_reader();
-    let machine = &snapshot.metal3_machine.metadata;
-    if !machine.is_deleting() && !machine.has_finalizer(finalizer::MACHINE) {
-        // The controller writes it by itself and goes on: nobody waits for it.
-        add_finalizer(&mut Arc::make_mut(&mut snapshot.metal3_machine).metadata, finalizer::MACHINE);
-    }
+/// What the controller would decide now; `None` if the machine is not there. What the reader does not show is not there, and
+/// workload clusters are not asked. `host_lacks` are fields that the CRD of hosts does not have; without `knows_secrets` no
+/// Secret is said to be missing.
+pub fn preview<'r>(
+    reader: &'r impl Reader,
+    key: &ObjectKey,
+    host_lacks: &[&'static str],
+    knows_secrets: bool,
+) -> Option<Preview<'r>> {
+    let inputs = Inputs {
+        workload: &|_| Workload::Unknown,
+        live: &Live::trusting_the_reader(),
+        host_lacks,
+        refused: None,
+        fast_track: false,
+        is_preview: true,
+        knows_secrets,
+    };
+    let snapshot = observe(reader, &inputs, key)?;
     let decision = decide(&snapshot, "");
-    Some(Glance { snapshot, decision })
+    let mut of_others = snapshot.candidates.all().of_others;
+    of_others.extend(snapshot.of_others.clone());
+    Some(Preview { snapshot, decision, of_others })
 }
 
 /// Why a machine does not get on.
@@ -55,10 +69,19 @@ pub struct Reported {
     pub actor: Actor,
 }
 
-impl Glance {
+impl Preview<'_> {
+    /// What a host is to the machine, going by the two alone.
+    pub fn judge_host(&self, host: &BareMetalHost) -> Standing {
+        let machine = self.snapshot.machine.as_deref().cloned().unwrap_or_default();
+        let reuse = reuse_label(&machine, self.snapshot.machine_set.as_deref());
+        let request =
+            HostRequest::new(&self.snapshot.metal3_machine, &machine, reuse).sparing(&self.of_others);
+        judge(&request, host)
+    }
+
     /// What the controller would wait for now; `None` if it does not wait.
     pub fn wait(&self) -> Option<&Wait> {
-        match &self.decision.plan.end {
+        match &self.decision.plan()?.end {
             End::WaitFor(wait) | End::Retry(wait, _) => Some(wait),
             End::Done | End::Again | End::After(_) => None,
         }
@@ -120,7 +143,7 @@ impl Glance {
     /// What the controller wants to write and the server refuses, as the controller reported it.
     pub fn refused(&self) -> Option<Text> {
         let is_status = |write: &Write| matches!(write, Write::Patch { subresource: Some(_), .. });
-        let is_open = !self.decision.plan.writes.iter().all(is_status);
+        let is_open = self.decision.plan().is_some_and(|plan| !plan.writes.iter().all(is_status));
         let shown = refusal::shown(&self.snapshot.metal3_machine).filter(|_| is_open)?;
         Some(Text::new(&shown.message))
     }
