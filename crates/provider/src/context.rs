@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::plan::Plan;
 use capm3_api::neighbours::{Cluster, SecretMetadata};
+use capm3_domain::wait::Code;
 use capm3_engine::{
     ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey,
     ResourceKind, Tasks, WorkloadWriter,
@@ -22,6 +23,7 @@ use crate::{
     deletions::Deletions,
     host_crd::HostCrd,
     indexes, ippool, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
+    waits::{Waiting, Waits},
     watching::subscribe,
     workload::{Connect, Workloads},
 };
@@ -66,6 +68,7 @@ pub(crate) struct Context {
     pub(crate) workloads: Arc<Workloads>,
     pub(crate) deletions: Arc<Deletions>,
     pub(crate) orphans: Arc<Orphans>,
+    pub(crate) waits: Arc<Waits>,
     pub(crate) release_orphans_after: Option<Duration>,
     pub(crate) host_crd: Arc<HostCrd>,
 }
@@ -185,6 +188,7 @@ pub struct Provider {
     controllers: Vec<Controller>,
     workloads: Arc<Workloads>,
     orphans: Arc<Orphans>,
+    waits: Arc<Waits>,
     _tasks: Arc<Tasks>,
 }
 
@@ -208,6 +212,7 @@ impl Provider {
             workloads: Arc::clone(&workloads),
             deletions: Arc::default(),
             orphans: Arc::default(),
+            waits: Arc::default(),
             release_orphans_after: options.release_orphaned_hosts_after,
             host_crd: Arc::default(),
         };
@@ -237,7 +242,7 @@ impl Provider {
         for controller in &controllers {
             controller.start_when_synced(options.workers, &tasks, Arc::clone(&caches));
         }
-        Self { caches, controllers, workloads, orphans: context.orphans, _tasks: tasks }
+        Self { caches, controllers, workloads, orphans: context.orphans, waits: context.waits, _tasks: tasks }
     }
 
     /// What the provider sees.
@@ -248,6 +253,11 @@ impl Provider {
     /// How many hosts name a machine that cannot be found or does not know them.
     pub fn orphaned_hosts(&self) -> usize {
         self.orphans.count()
+    }
+
+    /// What objects wait for at present, by the controller's name and key, as the code of the wait.
+    pub fn waits(&self) -> BTreeMap<Waiting, Code> {
+        self.waits.all()
     }
 
     /// How often each controller has taken up an object, by the controller's name.

@@ -22,7 +22,9 @@ pub mod metal3machinetemplate;
 mod owners;
 mod patience;
 pub mod plan;
+mod waits;
 mod watching;
 pub mod workload;
 
 pub use context::{Options, Provider};
+pub use waits::Waiting;

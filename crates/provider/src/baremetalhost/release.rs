@@ -12,10 +12,11 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::{
-    Orphan, Snapshot, confirm_end_of_pause,
+    Orphan, Snapshot,
     decide::{Request, judge_request, refuse_release, release, report, request_release},
     observe,
     orphans::Due,
+    reconcile::confirm_end_of_pause,
 };
 use crate::context::Context;
 

@@ -29,7 +29,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
     watch(context, &queue);
     let context = context.clone();
     Controller::new(
-        "metal3cluster",
+        reconcile::CONTROLLER,
         queue,
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();

@@ -6,6 +6,9 @@ use capm3_engine::{Next, ObjectKey, Outcome, Reconciler};
 use super::{decide, observe};
 use crate::{context::Context, indexes::CAPI_MACHINES_BY_CLUSTER, plan::Plan};
 
+/// Name in logs and counts.
+pub(super) const CONTROLLER: &str = "metal3cluster";
+
 struct ClusterReconciler<'a> {
     context: &'a Context,
     key: &'a ObjectKey,
@@ -25,12 +28,15 @@ impl Reconciler for ClusterReconciler<'_> {
 
     fn next(&mut self) -> Next<String, Wait> {
         let Some(snapshot) = observe(&*self.context.caches, self.key, self.is_proven_empty) else {
+            self.context.waits.forget(CONTROLLER, self.key);
             return Next::Act(Plan::done());
         };
-        match snapshot.cluster_to_prove_empty() {
+        let next = match snapshot.cluster_to_prove_empty() {
             Some(cluster) => Next::Ask(cluster),
             None => Next::Act(decide(&snapshot, &self.context.clock.now_text())),
-        }
+        };
+        self.context.waits.note(CONTROLLER, self.key, &next);
+        next
     }
 
     async fn ask(&mut self, cluster: String) -> Result<(), Outcome> {

@@ -37,7 +37,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
     watch::watch(context, &queue);
     let context = context.clone();
     Controller::new(
-        "metal3data",
+        reconcile::CONTROLLER,
         queue,
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();

@@ -9,6 +9,9 @@ use capm3_engine::{Next, ObjectKey, Outcome, Reader, Reconciler, ResourceKind};
 use super::{Settings, claim_state::to_prove, decide, left_behind, observe};
 use crate::{context::Context, plan::Plan};
 
+/// Name in logs and counts.
+pub(super) const CONTROLLER: &str = "metal3data";
+
 /// An object that must be proven to be gone.
 type Absence = (ResourceKind, ObjectKey);
 
@@ -21,6 +24,7 @@ struct DataReconciler<'a> {
 
 pub(super) async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     if context.caches.get::<Metal3Data>(key).is_none() {
+        context.waits.forget(CONTROLLER, key);
         return left_behind::clean_up(context, key).await;
     }
     let mut data = DataReconciler { context, key, proven: BTreeSet::new() };
@@ -39,10 +43,12 @@ impl Reconciler for DataReconciler<'_> {
         let Some(snapshot) = observe(&*self.context.caches, self.key, settings) else {
             return Next::Act(Plan::done());
         };
-        match to_prove(&snapshot).into_iter().find(|absence| !self.proven.contains(absence)) {
+        let next = match to_prove(&snapshot).into_iter().find(|absence| !self.proven.contains(absence)) {
             Some(absence) => Next::Ask(absence),
             None => Next::Act(decide(&snapshot, &self.context.clock.now_text())),
-        }
+        };
+        self.context.waits.note(CONTROLLER, self.key, &next);
+        next
     }
 
     async fn ask(&mut self, (kind, key): Absence) -> Result<(), Outcome> {

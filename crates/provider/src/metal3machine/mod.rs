@@ -49,7 +49,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
     watch::watch(context, &queue, &offers);
     let (context, told) = (context.clone(), Arc::clone(&queue));
     Controller::new(
-        "metal3machine",
+        reconcile::CONTROLLER,
         queue,
         Arc::new(move |key: ObjectKey| {
             let (context, offers, told) = (context.clone(), Arc::clone(&offers), Arc::clone(&told));

@@ -8,6 +8,9 @@ use tracing::debug;
 use super::{Awaits, Inputs, Live, Question, decide, live, observe, orphans, refusal};
 use crate::{context::Context, host_crd, plan::Plan};
 
+/// Name in logs and counts.
+pub(super) const CONTROLLER: &str = "metal3machine";
+
 /// A machine, and what was learned of it from the server.
 pub(super) struct MachineReconciler<'a> {
     context: &'a Context,
@@ -22,6 +25,7 @@ pub(super) struct MachineReconciler<'a> {
 /// Gives the outcome, and the hosts that the machine waits for.
 pub(super) async fn reconcile(context: &Context, key: &ObjectKey) -> (Outcome, Awaits) {
     if context.caches.get::<Metal3Machine>(key).is_none() {
+        context.waits.forget(CONTROLLER, key);
         return (orphans::clean_up(context, key).await, Awaits::Nothing);
     }
     let host_lacks = match context.host_crd.lacks(&context.client).await {
@@ -84,6 +88,7 @@ impl Reconciler for MachineReconciler<'_> {
             context.workloads.ensure(cluster);
         }
         self.awaits = decision.awaits;
+        context.waits.note(CONTROLLER, self.key, &decision.next);
         decision.next
     }
 

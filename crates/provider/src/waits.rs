@@ -1,0 +1,44 @@
+//! What objects wait for at present, by controller and key: what the latest decision about each said.
+
+use std::collections::BTreeMap;
+
+use capm3_domain::wait::{Code, Wait};
+use capm3_engine::{Next, ObjectKey};
+use parking_lot::Mutex;
+
+use crate::plan::End;
+
+/// A controller by its name, and the object.
+pub type Waiting = (&'static str, ObjectKey);
+
+/// The waits of every object.
+#[derive(Debug, Default)]
+pub(crate) struct Waits(Mutex<BTreeMap<Waiting, Code>>);
+
+impl Waits {
+    /// Takes down what a decision waits for. A question to the server changes nothing.
+    pub(crate) fn note<Q>(&self, controller: &'static str, key: &ObjectKey, next: &Next<Q, Wait>) {
+        let Next::Act(plan) = next else { return };
+        let waiting = (controller, key.clone());
+        match &plan.end {
+            End::WaitFor(wait) | End::Retry(wait, _) => {
+                self.0.lock().insert(waiting, wait.code());
+            }
+            End::Done => {
+                self.0.lock().remove(&waiting);
+            }
+            // Decided by the next pass.
+            End::Again | End::After(_) => {}
+        }
+    }
+
+    /// The object is gone.
+    pub(crate) fn forget(&self, controller: &'static str, key: &ObjectKey) {
+        self.0.lock().remove(&(controller, key.clone()));
+    }
+
+    /// What waits, and the code of what it waits for.
+    pub(crate) fn all(&self) -> BTreeMap<Waiting, Code> {
+        self.0.lock().clone()
+    }
+}
