@@ -160,6 +160,36 @@ async fn s189_values_of_the_user_reach_the_node() {
     }
 }
 
+/// Data that a user has put on a host reaches the node of a machine that brings none, and is still there when the machine
+/// is gone.
+#[tokio::test(start_paused = true)]
+async fn s189_data_that_a_user_put_on_a_host_reaches_the_node_and_outlives_the_machine() {
+    for template in [json!(null), json!({"name": "fleet"})] {
+        let mut manifests = workers(1, json!({}));
+        let patch = json!({"spec": {"template": {"spec": {"dataTemplate": template}}}});
+        change(&mut manifests, "Metal3MachineTemplate", "workers", &patch);
+        let data =
+            json!({"metaData": "own: value\n", "networkData": "links: []\nnetworks: []\nservices: []\n"});
+        manifests.insert(1, manifest("v1", "Secret", "mine", &json!({"stringData": data})));
+        for m in manifests.iter_mut().filter(|m| m.kind() == "BareMetalHost") {
+            m.object["spec"]["metaData"] = json!({"name": "mine"});
+            m.object["spec"]["networkData"] = json!({"name": "mine", "namespace": "fleet"});
+        }
+        let lab = settled(&manifests).await;
+        assert!(all_ready(&lab));
+        let machine = worker_machines(&lab).remove(0);
+        let host = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost").replace("fleet/", "");
+        assert_eq!(lab.world().node_data(&here(&host)).unwrap().text("own").as_deref(), Some("value"));
+        scale(&lab, 0).await;
+        let host = get(&lab, "BareMetalHost", &host);
+        assert_eq!(text(&host, "/status/provisioning/state"), "available", "{host}");
+        assert_eq!(host["spec"]["image"], Value::Null);
+        for field in ["metaData", "networkData"] {
+            assert_eq!(text(&host, &format!("/spec/{field}/name")), "mine", "{field}");
+        }
+    }
+}
+
 /// Machines that ran before there were data templates are left as they are when the provider that knows them starts, even
 /// after a template for such machines was created.
 #[tokio::test(start_paused = true)]

@@ -9,26 +9,28 @@ use capm3_api::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::pause::end_own_pause;
+use crate::{host::has_image, pause::end_own_pause};
 
 /// The merge patch that takes image, deploy step and data off the host and sets its power; none if all is done.
 ///
 /// A pause of our own goes with them: under it the operator would never deprovision the host. Whether the machine itself
 /// may go, or is paused, the caller has asked before.
 ///
-/// User data always came with the image. Metadata and network data are taken off if the machine could have put them
-/// there, whatever its status says: after a move the status is gone, but a reference to a deleted Secret would break
-/// the next machine on this host. What an operator put there for a machine without such data stays.
+/// User data always came with the image. Metadata and network data are taken off if the machine has put them there. After
+/// a move its status is gone; then the name of the Secret tells, which is that of the machine. What a user has put on the
+/// host stays.
 pub fn clear(machine: &Metal3Machine, host: &BareMetalHost, fast_track: bool) -> Option<Value> {
     let spec = &host.spec;
     let owns_meta = owns(
         machine,
+        host,
         spec.meta_data.as_ref(),
         [&machine.spec.meta_data, &machine.status.meta_data],
         META_DATA_SUFFIX,
     );
     let owns_network = owns(
         machine,
+        host,
         spec.network_data.as_ref(),
         [&machine.spec.network_data, &machine.status.network_data],
         NETWORK_DATA_SUFFIX,
@@ -59,9 +61,11 @@ pub fn clear(machine: &Metal3Machine, host: &BareMetalHost, fast_track: bool) ->
     (!members.is_empty()).then(|| members.into())
 }
 
-/// Whether the host has a reference that the machine could have put there.
+/// Whether the host has a reference that the machine has put there. A machine that brings data replaces what is on the
+/// host together with the image, so on a host with an image it is the machine's whatever its name.
 fn owns(
     machine: &Metal3Machine,
+    host: &BareMetalHost,
     on_host: Option<&SecretRef>,
     given: [&Option<SecretRef>; 2],
     suffix: &str,
@@ -69,9 +73,9 @@ fn owns(
     let Some(on_host) = on_host else {
         return false;
     };
-    let templated = machine.spec.data_template.is_some() || machine.status.rendered_data.is_some();
     let made_for_it = on_host.name_str() == format!("{}{suffix}", machine.metadata.name_str());
-    templated || made_for_it || given.iter().any(|reference| reference.is_some())
+    let mut given = given.into_iter().flatten();
+    made_for_it || given.any(|given| has_image(host) || given.name_str() == on_host.name_str())
 }
 
 /// Whether a released host stays powered on.
@@ -139,23 +143,30 @@ mod tests {
         assert_eq!(clear(&machine(json!({}), json!({})), &host, false), Some(all));
     }
 
+    /// Own metadata and network data of a host stay there when a machine that brought none gives the host back.
     #[test]
-    fn data_is_taken_off_if_the_machine_could_have_put_it_there() {
-        let host = host(json!({"metaData": {"name": "x"}, "networkData": {"name": "y"}}));
+    fn s189_data_is_taken_off_if_the_machine_has_put_it_there_and_that_of_a_user_stays() {
+        let data = json!({"metaData": {"name": "x"}, "networkData": {"name": "y"}});
         let (meta, network) = (json!({"metaData": null}), json!({"networkData": null}));
         let both = json!({"metaData": null, "networkData": null});
         let table = [
             (json!({}), json!({}), None),
             (json!({"metaData": {"name": "x"}}), json!({}), Some(meta.clone())),
             (json!({"networkData": {"name": "y"}}), json!({}), Some(network)),
-            (json!({"dataTemplate": {"name": "dt"}}), json!({}), Some(both.clone())),
-            (json!({}), json!({"renderedData": {"name": "dt-0"}}), Some(both)),
+            (json!({"dataTemplate": {"name": "dt"}}), json!({"renderedData": {"name": "dt-0"}}), None),
             (json!({}), json!({"metaData": {"name": "x"}}), Some(meta)),
+            (json!({}), json!({"metaData": {"name": "x"}, "networkData": {"name": "y"}}), Some(both)),
         ];
         for (spec, status, expected) in table {
-            let patch = clear(&machine(spec, status), &host, false);
+            let patch = clear(&machine(spec, status), &host(data.clone()), false);
             assert_eq!(patch, expected.map(|spec| json!({ "spec": spec })));
         }
+        let other = machine(json!({}), json!({"metaData": {"name": "other"}}));
+        assert_eq!(clear(&other, &host(data.clone()), false), None, "nothing was put on the host yet");
+        let mut with_image = data;
+        with_image["image"] = json!({"url": "i"});
+        let patch = clear(&other, &host(with_image), false).unwrap();
+        assert_eq!(patch, json!({"spec": {"image": null, "metaData": null}}), "the machine replaced it");
     }
 
     #[test]

@@ -9,7 +9,8 @@ use capm3_api::{neighbours::BareMetalHost, v1beta2::Metal3Machine};
 use capm3_engine::{Object, ResourceKind, Write};
 use serde_json::{Map, Value, json};
 
-use crate::plan::Plan;
+use crate::{metal3machine::HostData, plan::Plan};
+pub(crate) use provision::is_blank;
 pub use provision::{HostSpecError, claim, host_annotation, provision_patch};
 
 /// Claims the host for a machine: of two machines that claim the same version, one wins.
@@ -19,13 +20,14 @@ pub(crate) fn push_claim(plan: &mut Plan, host: &BareMetalHost, machine: &Metal3
     plan.update_object(host, &claimed);
 }
 
-/// Gives the host image, data and power, as far as it lacks them.
+/// Gives the host image, data and power, as far as it lacks them. `data` tells which data on the host is a user's.
 pub(crate) fn push_provision(
     plan: &mut Plan,
     host: &BareMetalHost,
     machine: &Metal3Machine,
+    data: &HostData,
 ) -> Result<(), HostSpecError> {
-    if let Some(patch) = provision_patch(host, machine)? {
+    if let Some(patch) = provision_patch(host, machine, data)? {
         push(plan, host, patch);
     }
     Ok(())

@@ -11,6 +11,8 @@ use capm3_domain::{host::consumer_ref, pause::lacks_block, release::owners_witho
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
+use crate::metal3machine::host_data::{HostData, references};
+
 /// Why a host cannot be told what to do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum HostSpecError {
@@ -52,6 +54,11 @@ pub fn claim(host: &mut BareMetalHost, machine: &Metal3Machine, cluster_name: &s
     }
 }
 
+/// Whether nothing was put on the host yet.
+pub(crate) fn is_blank(host: &BareMetalHost) -> bool {
+    host.spec.image.is_none() && host.spec.custom_deploy.is_none()
+}
+
 /// Where the machine's host annotation must point.
 pub fn host_annotation(host: &BareMetalHost) -> (String, String) {
     let value = format!("{}/{}", host.metadata.namespace_str(), host.metadata.name_str());
@@ -59,21 +66,22 @@ pub fn host_annotation(host: &BareMetalHost) -> (String, String) {
 }
 
 /// The merge patch of a host's spec that gives it image, data and power; `None` when nothing is to be written. The
-/// image is written once: a host that has one is never provisioned anew under a running node.
+/// image is written once: a host that has one is never provisioned anew under a running node. Data that a user has put on
+/// the host stays where the machine brings none.
 pub fn provision_patch(
     host: &BareMetalHost,
     machine: &Metal3Machine,
+    data: &HostData,
 ) -> Result<Option<Value>, HostSpecError> {
     let mut spec = Map::new();
-    let is_blank = host.spec.image.is_none() && host.spec.custom_deploy.is_none();
-    if let (true, Some(user_data)) = (is_blank, &machine.status.user_data) {
+    if let (true, Some(user_data)) = (is_blank(host), &machine.status.user_data) {
         put_payload(&mut spec, host, machine)?;
         put_secret(&mut spec, "userData", host, Some(user_data))?;
         put_secret(&mut spec, "metaData", host, machine.status.meta_data.as_ref())?;
         put_secret(&mut spec, "networkData", host, machine.status.network_data.as_ref())?;
-        // What an earlier user left there would reach the node of this machine.
-        for (field, stale) in [("metaData", &host.spec.meta_data), ("networkData", &host.spec.network_data)] {
-            if stale.is_some() && !spec.contains_key(field) {
+        // What an earlier machine left there would reach the node of this machine.
+        for (field, stale) in references(host) {
+            if stale.is_some() && !spec.contains_key(field) && !data.of_users.contains(field) {
                 spec.insert(field.to_owned(), Value::Null);
             }
         }
@@ -192,7 +200,9 @@ mod tests {
 
     #[test]
     fn a_blank_host_gets_image_data_and_power_and_no_empty_format() {
-        let patch = provision_patch(&host(json!({}), "available"), &machine(json!({}))).unwrap().unwrap();
+        let patch = provision_patch(&host(json!({}), "available"), &machine(json!({})), &HostData::default())
+            .unwrap()
+            .unwrap();
         assert_eq!(
             patch,
             json!({"spec": {"image": {"url": "http://i", "checksum": "c", "checksumType": "sha256"},
@@ -204,7 +214,7 @@ mod tests {
     #[test]
     fn an_image_is_written_once_and_the_power_of_a_provisioned_host_is_not_ours() {
         let provisioned = host(json!({"image": {"url": "old"}, "online": false}), "provisioned");
-        assert_eq!(provision_patch(&provisioned, &machine(json!({}))), Ok(None));
+        assert_eq!(provision_patch(&provisioned, &machine(json!({})), &HostData::default()), Ok(None));
     }
 
     #[test]
@@ -217,11 +227,15 @@ mod tests {
     }
 
     /// A reference that the machine does not use is taken off the host when the host is written, also one that an
-    /// earlier user left there.
+    /// earlier machine left there; one of the user stays where the machine brings none.
     #[test]
     fn s47_a_reference_of_an_earlier_user_is_taken_off() {
         let stale = host(json!({"metaData": {"name": "old"}, "networkData": {"name": "old"}}), "available");
-        let patch = provision_patch(&stale, &machine(json!({}))).unwrap().unwrap();
+        let own = HostData { of_users: ["metaData", "networkData"].into(), ..HostData::default() };
+        let kept = provision_patch(&stale, &machine(json!({})), &own).unwrap().unwrap();
+        assert!(!kept["spec"].as_object().unwrap().contains_key("metaData"), "{kept}");
+        assert_eq!(kept["spec"]["networkData"]["name"], "net", "the machine brings its own");
+        let patch = provision_patch(&stale, &machine(json!({})), &HostData::default()).unwrap().unwrap();
         assert_eq!(patch["spec"]["metaData"], Value::Null);
         assert!(patch["spec"].as_object().unwrap().contains_key("metaData"), "removed, not left alone");
         assert_eq!(patch["spec"]["networkData"]["name"], "net");
@@ -235,7 +249,7 @@ mod tests {
             {"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha5", "kind": "Metal3Machine", "name": "m", "uid": "1"},
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "2"}]))
         .unwrap();
-        let patch = provision_patch(&old, &machine(json!({}))).unwrap().unwrap();
+        let patch = provision_patch(&old, &machine(json!({})), &HostData::default()).unwrap().unwrap();
         assert_eq!(patch["metadata"]["annotations"], json!({"clusterctl.cluster.x-k8s.io/block-move": ""}));
         assert_eq!(patch["metadata"]["ownerReferences"][0]["kind"], "ConfigMap");
         assert_eq!(patch["metadata"]["ownerReferences"].as_array().map(Vec::len), Some(1));
@@ -244,10 +258,11 @@ mod tests {
     #[test]
     fn nothing_to_deploy_and_foreign_secrets_are_refused_by_name() {
         let blank = host(json!({}), "available");
-        let nothing = provision_patch(&blank, &machine(json!({"spec": {"image": null}})));
+        let nothing =
+            provision_patch(&blank, &machine(json!({"spec": {"image": null}})), &HostData::default());
         assert_eq!(nothing, Err(HostSpecError::NothingToDeploy { host: "h".into() }));
         let foreign = machine(json!({"status": {"networkData": {"name": "x", "namespace": "other"}}}));
-        let text = provision_patch(&blank, &foreign).unwrap_err().to_string();
+        let text = provision_patch(&blank, &foreign, &HostData::default()).unwrap_err().to_string();
         assert!(text.contains("networkData on host h: namespace other is not n"), "{text}");
     }
 }

@@ -25,7 +25,7 @@ use capm3_engine::{EventNote, Object, ObjectKey};
 use super::{
     Snapshot, Stage, choice, data,
     decide::{Awaits, Pass, Step},
-    delete,
+    delete, host_data,
     live::Question,
 };
 
@@ -302,7 +302,7 @@ fn hindered(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> Option<Hindrance> 
 fn dropped(pass: &Pass<'_>, host: &BareMetalHost) -> Option<&'static str> {
     let status = &pass.new.status;
     let filled = [("metaData", &status.meta_data), ("networkData", &status.network_data)];
-    let is_blank = host.spec.image.is_none() && host.spec.custom_deploy.is_none();
+    let is_blank = host_patch::is_blank(host);
     let mut dropped = filled
         .into_iter()
         .filter(|(field, secret)| is_blank && secret.is_some() && pass.snapshot.host_lacks.contains(field));
@@ -320,8 +320,9 @@ pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
     if let Some(field) = dropped(pass, &host) {
         return Err(pass.wait(Wait::HostField(field)));
     }
+    host_data::confirm(pass)?;
     let mut writes = Plan::done();
-    if let Err(error) = host_patch::push_provision(&mut writes, &host, &pass.new) {
+    if let Err(error) = host_patch::push_provision(&mut writes, &host, &pass.new, &pass.snapshot.host_data) {
         return Err(pass.wait(Wait::HostSpec(Text::new(error))));
     }
     // What is put on a host that is being deleted would only be taken off again.

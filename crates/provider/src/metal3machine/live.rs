@@ -34,6 +34,8 @@ pub enum Question {
     Cluster(String),
     /// Whether the Secret of this name, with the credentials of the host's management controller, is gone.
     Credentials(String),
+    /// Whether the Secret of this name, which the host names for metadata or network data, is gone.
+    HostData(String),
     /// Whether the definition of Metal3Machines is being deleted, and this machine only with it.
     Definition,
     /// The host of this name with its whole status, of which the cache keeps a part.
@@ -90,7 +92,7 @@ impl fmt::Display for Question {
             Self::MachineSet(name) => write!(f, "MachineSet {name}"),
             Self::Machine(name) => write!(f, "Machine {name}"),
             Self::Cluster(name) => write!(f, "Cluster {name}"),
-            Self::Credentials(name) => write!(f, "Secret {name}"),
+            Self::Credentials(name) | Self::HostData(name) => write!(f, "Secret {name}"),
             Self::Definition => f.write_str("the CustomResourceDefinition of Metal3Machine"),
         }
     }
@@ -106,7 +108,7 @@ impl Question {
             Self::MachineSet(name) => format!("read MachineSet {namespace}/{name}"),
             Self::Machine(name) => format!("read Machine {namespace}/{name}"),
             Self::Cluster(name) => format!("read Cluster {namespace}/{name}"),
-            Self::Credentials(name) => format!("read Secret {namespace}/{name}"),
+            Self::Credentials(name) | Self::HostData(name) => format!("read Secret {namespace}/{name}"),
             Self::Definition => "read the CustomResourceDefinition of Metal3Machine".to_owned(),
         }
     }
@@ -132,7 +134,9 @@ pub(super) async fn ask(
         Question::MachineSet(name) => context.prove_absent::<MachineSet>(&here(name)).await,
         Question::Machine(name) => context.prove_absent::<Machine>(&here(name)).await,
         Question::Cluster(name) => context.prove_absent::<Cluster>(&here(name)).await,
-        Question::Credentials(name) => context.prove_absent::<SecretMetadata>(&here(name)).await,
+        Question::Credentials(name) | Question::HostData(name) => {
+            context.prove_absent::<SecretMetadata>(&here(name)).await
+        }
         Question::Hosts => context.prove_none(&key.namespace, &HOSTS_BY_CONSUMER, &key.to_string()).await,
         Question::Definition => {
             let kind = ResourceKind::of::<Metal3Machine>();

@@ -26,6 +26,7 @@ use capm3_engine::{Object, ObjectKey, Reader};
 
 use super::{
     candidates::Candidates,
+    host_data::{self, HostData},
     live::Live,
     observe_nodes::{Nodes, observe_nodes},
 };
@@ -54,6 +55,8 @@ pub struct Snapshot<'r> {
     pub template: Option<Arc<Metal3MachineTemplate>>,
     /// The host of this machine: the one it consumes, else the one that its provider ID or its annotation names.
     pub host: Option<Arc<BareMetalHost>>,
+    /// Whose the data is that the host names, while there is no image on it.
+    pub host_data: HostData,
     /// Hosts without image that name this machine as their consumer, while it is known to have another one.
     pub surplus: Vec<Arc<BareMetalHost>>,
     /// Further hosts that name this machine and are left as they are, such as one in use that it has no record of.
@@ -177,6 +180,7 @@ pub fn observe<'r>(reader: &'r impl Reader, inputs: &Inputs<'_>, key: &ObjectKey
     let missing_secrets = if inputs.knows_secrets { given(&|secret| secret.is_none()) } else { Vec::new() };
     let stranded_secrets = given(&|secret| secret.is_some_and(stays_behind));
     let nodes = observe_nodes(reader, &metal3_machine, host.as_deref(), machine.as_deref(), inputs.workload);
+    let host_data = host.as_deref().map(|host| host_data::observe(reader, host)).unwrap_or_default();
     Some(Snapshot {
         owner,
         machine,
@@ -185,6 +189,7 @@ pub fn observe<'r>(reader: &'r impl Reader, inputs: &Inputs<'_>, key: &ObjectKey
         metal3_cluster,
         template,
         host,
+        host_data,
         surplus,
         held,
         of_others,

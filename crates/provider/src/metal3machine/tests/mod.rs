@@ -3,6 +3,7 @@
 mod arriving;
 mod choosing;
 mod giving;
+mod host_data;
 mod keeping;
 mod observing;
 mod parity;
@@ -115,6 +116,7 @@ fn ready_to_choose() -> Snapshot {
         metal3_cluster: Some(read(json!({"spec": {"cloudProviderEnabled": true}}))),
         template: None,
         host: None,
+        host_data: Default::default(),
         surplus: vec![],
         held: vec![],
         claim_is_of_former_machine: false,
