@@ -5,6 +5,11 @@ use super::{FieldError, data, findings::Findings, inline_range, network, node::N
 const CLUSTER_NAME: &str = "spec.clusterName is deprecated and will be removed in a future release. It is no longer \
                             used by the controllers.";
 
+/// The sentence above is that of the Go provider, word for word; this is what it leaves out.
+const CLUSTER_NAME_LABELS: &str = "spec.clusterName still sets label cluster.x-k8s.io/cluster-name of the \
+                                   Metal3DataTemplate and does nothing else. Without it the label names the one \
+                                   Cluster that uses the template.";
+
 pub(super) fn check_new(object: &Node<'_>, findings: &mut Findings) {
     let spec = object.at("spec");
     let meta_data = spec.at("metaData");
@@ -34,7 +39,7 @@ pub(super) fn check_changed(old: &Node<'_>, new: &Node<'_>, findings: &mut Findi
 
 fn warn_of_cluster_name(spec: &Node<'_>, findings: &mut Findings) {
     if spec.at("clusterName").text().is_some() {
-        findings.warnings.push(CLUSTER_NAME.to_owned());
+        findings.warnings.extend([CLUSTER_NAME, CLUSTER_NAME_LABELS].map(str::to_owned));
     }
 }
 
