@@ -245,6 +245,8 @@ pub mod event {
     pub const HOST_CLAIMED: &str = "HostClaimed";
     /// A host was given back.
     pub const HOST_RELEASED: &str = "HostReleased";
+    /// Two data templates would give the same address out.
+    pub const RANGES_OVERLAP: &str = "RangesOverlap";
     /// The host taken stands in another domain than asked for.
     pub const FAILURE_DOMAIN_FALLBACK: &str = "FailureDomainFallback";
     /// No host could be taken, and not for want of hosts.

@@ -16,6 +16,7 @@ use capm3_api::{
 use capm3_domain::{
     host::{annotated_host, could_be_taken, deployment_label, domain_of, known_host, known_host_uid},
     index::{space_of_data, space_of_template},
+    render::inline_limit,
 };
 use capm3_engine::{Caches, Index};
 use kube::core::ObjectMeta;
@@ -236,6 +237,15 @@ pub const TEMPLATES_BY_SPACE: Index<Metal3DataTemplate> = Index {
     values: |template| vec![in_namespace(&template.metadata, space_of_template(template))],
 };
 
+/// Metal3DataTemplates with inline ranges, by their namespace.
+pub const RANGED_TEMPLATES_BY_NAMESPACE: Index<Metal3DataTemplate> = Index {
+    name: "ranged-by-namespace",
+    values: |template| match inline_limit(&template.spec) {
+        Some(_) => vec![template.metadata.namespace_str().to_owned()],
+        None => Vec::new(),
+    },
+};
+
 /// Metal3Data by the key of their index space.
 pub const DATA_BY_SPACE: Index<Metal3Data> = Index {
     name: "by-space",
@@ -365,7 +375,7 @@ pub fn register(caches: &mut Caches) {
     ]);
     caches.add::<Metal3MachineTemplate>(&[MACHINE_TEMPLATES_BY_NAMESPACE]);
     caches.add::<Metal3Cluster>(&[METAL3_CLUSTERS_BY_OWNER]);
-    caches.add::<Metal3DataTemplate>(&[TEMPLATES_BY_SPACE]);
+    caches.add::<Metal3DataTemplate>(&[TEMPLATES_BY_SPACE, RANGED_TEMPLATES_BY_NAMESPACE]);
     caches.add::<Metal3DataClaim>(&[
         CLAIMS_BY_TEMPLATE,
         OPEN_CLAIMS_BY_TEMPLATE,

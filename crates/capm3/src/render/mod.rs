@@ -134,6 +134,9 @@ fn print(args: &RenderArgs, rendering: &Rendering, text: &str) -> Result<(), Fai
         Output::Json => exit::print_json(serde_json::to_string_pretty(rendering))?,
         Output::Yaml => exit::print(text)?,
     }
+    for line in problems::warnings(&rendering.warnings) {
+        exit::say(line);
+    }
     for line in problems::lines(&rendering.problems) {
         exit::say(format_args!("error: {line}"));
     }

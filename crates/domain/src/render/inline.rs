@@ -125,11 +125,38 @@ pub fn inline_prefix(range: &InlineRange) -> Option<i32> {
 ///
 /// An unreadable range serves no index, which its own error says; it bounds nothing here.
 pub fn inline_limit(spec: &Metal3DataTemplateSpec) -> Option<u128> {
+    ranges(spec).map(|range| range.last_index()).min()
+}
+
+/// Every inline range of a template that can be read.
+fn ranges(spec: &Metal3DataTemplateSpec) -> impl Iterator<Item = Parsed> {
     let in_meta_data = spec.meta_data.iter().flat_map(|m| m.ip_addresses.iter().map(|item| &item.range));
     let networks = spec.network_data.iter().flat_map(|n| &n.networks);
     let fixed = networks.flat_map(|networks| networks.ipv4.iter().chain(&networks.ipv6));
     let ranges = in_meta_data.chain(fixed.filter_map(|network| network.ip_address.as_ref()));
-    ranges.filter_map(|range| Parsed::new(range).ok()).map(|range| range.last_index()).min()
+    ranges.filter_map(|range| Parsed::new(range).ok())
+}
+
+/// The addresses that a range gives to its indexes.
+pub(super) struct Progression {
+    /// Whether they are of IPv4.
+    pub(super) is_v4: bool,
+    /// The address of index 0 as a number.
+    pub(super) first: u128,
+    /// The address of the last index.
+    pub(super) last: u128,
+    /// From each address to the next one.
+    pub(super) step: u32,
+}
+
+/// The addresses of every inline range of a template that gives any.
+pub(super) fn progressions(spec: &Metal3DataTemplateSpec) -> impl Iterator<Item = Progression> {
+    ranges(spec).filter(|range| range.check_start().is_ok()).map(|range| {
+        let first = number(range.base);
+        // Within bounds, so it does not exceed the family.
+        let last = first.saturating_add(range.last_index().saturating_mul(u128::from(range.step)));
+        Progression { is_v4: range.base.is_ipv4(), first, last, step: range.step }
+    })
 }
 
 impl Parsed {
@@ -275,9 +302,14 @@ fn last_of(of: IpAddr) -> u128 {
 
 /// The address of a number in the family of `of`; numbers beyond it do not occur.
 fn address(of: IpAddr, number: u128) -> IpAddr {
-    match of {
-        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::from_bits(u32::try_from(number).unwrap_or(u32::MAX))),
-        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::from_bits(number)),
+    address_of(of.is_ipv4(), number)
+}
+
+/// The address of a number in a family; numbers beyond it do not occur.
+pub(super) fn address_of(is_v4: bool, number: u128) -> IpAddr {
+    match is_v4 {
+        true => IpAddr::V4(Ipv4Addr::from_bits(u32::try_from(number).unwrap_or(u32::MAX))),
+        false => IpAddr::V6(Ipv6Addr::from_bits(number)),
     }
 }
 

@@ -13,6 +13,7 @@ mod documents;
 mod hosts;
 mod indexes;
 mod machines;
+mod overlaps;
 mod owners;
 mod site;
 #[cfg(test)]
@@ -50,6 +51,9 @@ pub struct Rendering {
     /// What is wrong with the others.
     #[serde(skip)]
     pub problems: Vec<Problem>,
+    /// What may go wrong with machines that can be rendered.
+    #[serde(skip)]
+    pub warnings: Vec<Problem>,
     /// How many machines there are, shown or not.
     #[serde(skip)]
     pub count: usize,
@@ -95,6 +99,7 @@ pub fn render(documents: &[Document], options: &Options) -> Rendering {
     if !rendering.problems.is_empty() {
         return rendering;
     }
+    rendering.warnings = overlaps::find(&site);
     let mut cases = machines::cases(&site, options, &mut rendering.problems);
     rendering.count = cases.len();
     hosts::place(&site, &mut cases);

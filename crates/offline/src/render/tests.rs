@@ -1,6 +1,6 @@
 //! Who gets what, and what is said when something is missing.
 
-use capm3_engine::manifests::parse;
+use capm3_engine::manifests::{Reading, parse};
 
 use super::*;
 
@@ -412,4 +412,34 @@ fn an_object_that_cannot_be_read_is_told_by_its_field_and_nothing_else_is_said_o
     let start = "a.yaml:12: Metal3DataTemplate ns/t: spec.metaData.strings[1].value: cannot be read: invalid type: \
                  integer `5`, expected a string";
     assert!(problems[0].starts_with(start), "{problems:?}");
+}
+
+/// Overlapping ranges of two templates are told, with the place of the second one; the machines are rendered all the same.
+#[test]
+fn s145_templates_with_overlapping_ranges_are_warned_of() {
+    let template = |name: &str, subnet: &str| {
+        format!(
+            "
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3DataTemplate
+metadata: {{name: {name}, namespace: ns}}
+spec: {{metaData: {{ipAddresses: [{{key: ip, subnet: {subnet}}}]}}}}
+"
+        )
+    };
+    let warned = |other: &str| {
+        let parts = [template("t", "10.0.0.0/24"), template("u", other), machine("m", ""), host("h", "a")];
+        let Reading { documents, problems } = parse("f", &parts.join("---"));
+        assert_eq!(problems, []);
+        let rendering = render(&documents, &Options::default());
+        assert_eq!((rendering.problems.as_slice(), rendering.machines.len()), ([].as_slice(), 1));
+        rendering.warnings
+    };
+    let said = warned("10.0.0.64/26");
+    assert_eq!((said.len(), said[0].line), (1, 10), "{said:?}");
+    assert!(
+        said[0].message.contains("Metal3DataTemplate ns/u: spec: inline ranges of Metal3DataTemplate t"),
+        "{said:?}"
+    );
+    assert_eq!(warned("10.0.1.0/24"), []);
 }

@@ -4,10 +4,11 @@ use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
     v1beta2::{Metal3DataClaim, Metal3DataTemplate},
-    vocabulary::{annotation, finalizer},
+    vocabulary::{annotation, event, finalizer},
 };
 
 use capm3_domain::wait::{Pause, Wait};
+use capm3_engine::EventNote;
 
 use super::{
     Snapshot,
@@ -44,6 +45,10 @@ impl Pass for Snapshot {
         }
         let mut head = Plan::done();
         head.update_object(template, &held);
+        // Said once, with the write that takes the template on.
+        for overlap in &self.overlaps {
+            head.event(EventNote::warning(template, event::RANGES_OVERLAP, overlap.to_string()));
+        }
         let allotment = allot(self);
         let mut tail = Plan::done();
         let end = finish(&mut tail, self, &held, &allotment, now);

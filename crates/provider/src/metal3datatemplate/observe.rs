@@ -10,18 +10,19 @@ use capm3_api::{
     neighbours::Cluster,
     reference::ObjectRef,
     v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate},
-    vocabulary::label,
+    vocabulary::{finalizer, label},
 };
 use capm3_domain::{
     index::{FreeIndexes, Index, data_name, name_prefix, space_of_template},
-    render::inline_limit,
+    render::{Overlap, inline_limit, overlap},
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
 use crate::{
     batch::by_age,
     indexes::{
-        CLAIMS_BY_TEMPLATE, DATA_BY_SPACE, DATA_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE, TEMPLATES_BY_SPACE,
+        CLAIMS_BY_TEMPLATE, DATA_BY_SPACE, DATA_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE,
+        RANGED_TEMPLATES_BY_NAMESPACE, TEMPLATES_BY_SPACE,
     },
 };
 
@@ -50,6 +51,8 @@ pub struct Snapshot {
     /// Data that is not the template's: it stands under a name that a new one would get, or a claim on its way out
     /// names it.
     pub strays: Vec<Arc<Metal3Data>>,
+    /// Other templates that would give the same addresses out; looked for only when the template is first seen.
+    pub overlaps: Vec<Overlap>,
     /// Names of paused Clusters among those of the claims.
     pub paused_clusters: BTreeSet<String>,
     /// Claims for which the server refused the data just now, with the server's words.
@@ -71,6 +74,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
         unseen_datas: unseen_datas(reader, &claims),
         paused_clusters: paused_clusters(reader, key, &claims),
         shared: shared(reader, &template, &datas),
+        overlaps: overlaps(reader, &template),
         template,
         claims,
         bereaved,
@@ -148,6 +152,17 @@ fn shared(
         others.remove(&data.key());
     }
     others.into_values().collect()
+}
+
+/// Templates of the namespace whose inline ranges overlap with those of a template without finalizer.
+fn overlaps(reader: &impl Reader, template: &Metal3DataTemplate) -> Vec<Overlap> {
+    let is_new =
+        !template.metadata.is_deleting() && !template.metadata.has_finalizer(finalizer::DATA_TEMPLATE);
+    if !is_new || inline_limit(&template.spec).is_none() {
+        return Vec::new();
+    }
+    let others = reader.by_index(&RANGED_TEMPLATES_BY_NAMESPACE, template.metadata.namespace_str());
+    others.iter().filter_map(|other| overlap(template, other)).collect()
 }
 
 /// Served claims without data. Their index is told by the template's status, which is written after the data, so it names an

@@ -196,6 +196,32 @@ fn s84_a_template_carries_the_label_of_its_only_cluster() {
     assert_eq!(cluster_of(&memory).as_deref(), Some("named"));
 }
 
+/// Templates whose ranges overlap and that share no key are warned of when the second one is taken on, and never again.
+#[test]
+fn s145_overlapping_ranges_of_two_templates_are_warned_of_once() {
+    let ranged = |subnet: &str| json!({"metaData": {"ipAddresses": [{"key": "ip", "subnet": subnet}]}});
+    let mut memory = world(&[("a", ranged("10.0.0.0/24"))]);
+    let told = |memory: &Memory, name: &str| -> Vec<String> {
+        let snapshot = observe(memory, &ObjectKey::new("n", name)).unwrap();
+        let plan = decide(&snapshot, "2026-01-02T00:00:00Z");
+        assert!(plan.events.is_empty() || !plan.writes.is_empty(), "said with the write that takes it on");
+        plan.events.iter().map(|event| format!("{} {}", event.reason, event.message)).collect()
+    };
+    assert_eq!(told(&memory, "a"), [""; 0]);
+    pass(&mut memory, "a");
+    memory.put::<Metal3DataTemplate>(template("b", &ranged("10.0.0.128/25")));
+    memory.put::<Metal3DataTemplate>(template("c", &ranged("10.0.1.0/24")));
+    let warned = told(&memory, "b");
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    let start = "RangesOverlap inline ranges of Metal3DataTemplate a overlap: both give 10.0.0.129";
+    assert!(warned[0].starts_with(start), "{warned:?}");
+    assert_eq!(told(&memory, "c"), [""; 0]);
+    pass(&mut memory, "b");
+    for name in ["a", "b"] {
+        assert_eq!(told(&memory, name), [""; 0], "{name} is at rest");
+    }
+}
+
 proptest! {
     /// Two templates of one key, claims that come and go, crashes anywhere: never one index twice, always the lowest.
     #[test]
