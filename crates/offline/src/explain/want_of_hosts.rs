@@ -145,9 +145,44 @@ impl Way {
                 "take spec.image and spec.customDeploy off {hosts}, if nobody needs what is on the disk"
             )),
             Self::Replace => Advice::say(format!("add hosts in place of {hosts}")),
-            Self::Free => Advice::say(format!("add hosts, or ask for fewer machines: {hosts} {is} in use")),
+            Self::Free => {
+                Advice::say(format!("add hosts, or ask for fewer machines: {}", occupied(verdicts)))
+            }
         }
     }
+}
+
+/// Hosts that only other machines can have. Each is counted under the reason that the summary of the hosts counts it
+/// under, so that both numbers agree.
+fn occupied(verdicts: &[&HostVerdict]) -> String {
+    let mut parts: [(&str, &str, Vec<&HostVerdict>); 4] = [
+        ("is in use", "are in use", Vec::new()),
+        ("is reserved for other machines", "are reserved for other machines", Vec::new()),
+        (
+            "does not match spec.hostSelector and is in use too",
+            "do not match spec.hostSelector and are in use too",
+            Vec::new(),
+        ),
+        ("is left to other machines", "are left to other machines", Vec::new()),
+    ];
+    let [consumed, reserved, unlike, left] = &mut parts;
+    for &verdict in verdicts {
+        let (.., hosts) = match verdict.rejection {
+            Rejection::ConsumedBy(_) => &mut *consumed,
+            Rejection::ReservedForOther(_) => &mut *reserved,
+            Rejection::LabelMismatch { .. } => &mut *unlike,
+            _ => &mut *left,
+        };
+        hosts.push(verdict);
+    }
+    let said = parts.iter().filter(|(.., hosts)| !hosts.is_empty()).map(|(one, many, hosts)| {
+        match (hosts.len(), names(hosts)) {
+            (1, name) => format!("{name} {one}"),
+            (..=NAMED, names) => format!("{names} {many}"),
+            (count, names) => format!("{count} hosts {many} ({names})"),
+        }
+    });
+    said.collect::<Vec<_>>().join("; ")
 }
 
 /// One host is enough for one machine.
@@ -178,7 +213,7 @@ fn listed(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capm3_domain::host::Consumer;
+    use capm3_domain::host::{Consumer, HostCounts};
 
     use super::*;
 
@@ -230,7 +265,7 @@ mod tests {
                 Actor::PlatformEngineer,
                 vec![
                     "make both match spec.hostSelector",
-                    "add hosts, or ask for fewer machines: taken is in use",
+                    "add hosts, or ask for fewer machines: taken does not match spec.hostSelector and is in use too",
                 ],
             ),
         ];
@@ -264,8 +299,29 @@ mod tests {
                 .text
                 .clone()
         };
-        assert!(said(&many).ends_with(": a, b, c and 2 more are in use"));
+        assert!(said(&many).ends_with(": 5 hosts are in use (a, b, c and 2 more)"));
         assert!(said(&many[..2]).ends_with(": a and b are in use"));
+    }
+
+    #[test]
+    fn the_counts_of_an_advice_are_those_of_the_summary() {
+        let unlike = |host: &str| {
+            verdict(host, Rejection::LabelMismatch { requirement: "size=l".into(), found: None })
+        };
+        let mut hosts: Vec<HostVerdict> = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(consumed).into();
+        hosts.extend(["x", "y", "z"].map(unlike));
+        let counts: HostCounts = hosts.iter().map(|verdict| &verdict.rejection).collect();
+        assert_eq!(counts.to_string(), "12 hosts: 9 consumed, 3 label mismatch");
+        let taken = |_: &str| Relabelled::Hindered(consumed("x").rejection);
+        let ways = for_want_of_hosts(&hosts, "n", |_| None, taken);
+        let said: Vec<&str> = ways.advice.iter().map(|advice| advice.text.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                "add hosts, or ask for fewer machines: 9 hosts are in use (a, b, c and 6 more); x, y and z do not match \
+              spec.hostSelector and are in use too"
+            ]
+        );
     }
 
     #[test]
