@@ -4,6 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
+#[allow(dead_code, reason = "shared with the tests of release")]
+#[path = "release/fake.rs"]
+mod fake;
 
 use std::{collections::BTreeMap, fs};
 
@@ -321,6 +324,31 @@ fn objects_of_a_running_cluster_render_to_the_very_bytes_of_its_secrets() {
     assert!(differs.stdout.contains(&head), "{}", differs.stdout);
     assert!(differs.stdout.contains("\n-  vlan_id: 100\n+  vlan_id: 101\n"), "{}", differs.stdout);
     assert!(!differs.stdout.contains("metadata"), "only what differs is printed: {}", differs.stdout);
+}
+
+/// A kind that the cluster does not serve is not taken for one without objects: an index or address that is in use would
+/// be given out again, and every Secret would seem to differ.
+#[test]
+fn a_comparison_with_a_cluster_that_does_not_serve_a_kind_says_so_and_stops() {
+    let lacking = |plural: &'static str| {
+        fake::serve(move |asked| match asked.path.ends_with(&format!("/{plural}")) {
+            true => (404, json!("404 page not found")),
+            false => fake::page(json!([])),
+        })
+    };
+    let diff = |plural: &'static str, files: &str| {
+        let kubeconfig = lacking(plural);
+        render(&["-f", files, "--diff", "--kubeconfig", kubeconfig.path().to_str().unwrap()])
+    };
+    let stopped = diff("metal3datas", THREE_RACKS);
+    assert_eq!((stopped.code, stopped.stdout.as_str()), (3, ""), "{}", stopped.text());
+    let said = "Metal3Data infrastructure.cluster.x-k8s.io/v1beta2 is not served by the cluster";
+    assert!(stopped.stderr.contains(said), "{}", stopped.stderr);
+    assert_eq!(diff("ipaddresses", THREE_RACKS).code, 3, "the files have pools to give addresses from");
+    let templates = format!("{THREE_RACKS}/30-data-templates.yaml");
+    let without_pools = diff("ipclaims", &templates);
+    assert!(without_pools.stderr.contains("IPClaim ipam.metal3.io/v1alpha1 is not served: nothing is known"));
+    assert_ne!(without_pools.code, 3, "{}", without_pools.text());
 }
 
 /// With one machine a rack there is nothing that chance decides.

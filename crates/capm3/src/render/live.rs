@@ -7,8 +7,8 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use capm3_api::{
-    ipam::{IpAddress, IpClaim, IpPool},
-    neighbours::{BareMetalHost, CapiIpAddress, Cluster, Machine, MachineSet, Secret},
+    ipam::{self, IpAddress, IpClaim, IpPool},
+    neighbours::{BareMetalHost, CAPI_IPAM_GROUP, CapiIpAddress, Cluster, Machine, MachineSet, Secret},
     v1beta2::{
         Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate,
     },
@@ -17,7 +17,7 @@ use capm3_engine::{Detail, ObjectKey, ResourceKind, manifests::Document};
 use capm3_offline::render::{Rendering, unified};
 
 use crate::{
-    exit::Failure,
+    exit::{self, Failure},
     remote::{PLACE, Remote, unreadable},
 };
 
@@ -56,11 +56,15 @@ impl Live {
             Some(namespace) => [namespace.to_owned()].into(),
             None => documents.iter().map(|d| d.key().namespace).filter(|n| !n.is_empty()).collect(),
         };
+        let has_pools = documents.iter().any(|document| {
+            let kind = document.resource();
+            kind.group == ipam::GROUP && kind.kind == IpPool::API.kind
+        });
         let mut merged: BTreeMap<_, Document> = BTreeMap::new();
         let (mut order, mut live) = (Vec::new(), Vec::new());
         for namespace in &namespaces {
             for kind in kinds() {
-                live.extend(self.list(&kind, namespace)?);
+                live.extend(self.list(&kind, namespace, has_pools)?);
             }
         }
         for document in documents.into_iter().chain(live) {
@@ -77,10 +81,24 @@ impl Live {
         Ok(order.into_iter().filter_map(|identity| merged.remove(&identity)).collect())
     }
 
-    fn list(&self, kind: &ResourceKind, namespace: &str) -> Result<Vec<Document>, Failure> {
-        // A cluster without a kind has none of it: what is rendered says what it lacks.
-        let listed = self.0.list(kind, namespace, Detail::Whole).map(Option::unwrap_or_default);
-        listed.map_err(|error| unreadable(&format!("{} of namespace {namespace}", kind.plural), &error))
+    /// A kind that is not served is never taken for one without objects. Of addresses a cluster may have none: then each
+    /// machine that needs one is told so, unless the files have the pools to give them out.
+    fn list(&self, kind: &ResourceKind, namespace: &str, has_pools: bool) -> Result<Vec<Document>, Failure> {
+        let listed = self.0.list(kind, namespace, Detail::Whole);
+        let listed = listed
+            .map_err(|error| unreadable(&format!("{} of namespace {namespace}", kind.plural), &error))?;
+        let may_be_lacking = kind.group == CAPI_IPAM_GROUP || kind.group == ipam::GROUP && !has_pools;
+        let what = format!("{} {} is not served", kind.kind, kind.api_version());
+        match listed {
+            Some(listed) => Ok(listed),
+            None if may_be_lacking => {
+                exit::say(format_args!("{what}: nothing is known of such objects"));
+                Ok(Vec::new())
+            }
+            None => Err(Failure::CouldNotRun(format!(
+                "{what} by the cluster: who has which host, index and address cannot be known, so nothing is compared"
+            ))),
+        }
     }
 
     /// How the Secrets differ from what is rendered, one text a Secret.
