@@ -8,6 +8,8 @@ use std::{
 
 use capm3_engine::manifests::ReadError;
 
+use crate::stop::StopSignal;
+
 /// Why a command did not end well.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -23,6 +25,9 @@ pub enum Failure {
     /// It could not run.
     #[error("{0}")]
     CouldNotRun(String),
+    /// A signal ended it before it was done.
+    #[error("{1}")]
+    Stopped(StopSignal, String),
 }
 
 impl Failure {
@@ -31,6 +36,7 @@ impl Failure {
             Self::Problems | Self::Invalid(_) => 1,
             Self::Usage(_) => 2,
             Self::CouldNotRun(_) => 3,
+            Self::Stopped(signal, _) => signal.exit_code(),
         }
     }
 }

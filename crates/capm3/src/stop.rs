@@ -1,19 +1,53 @@
 //! How a running command is told to stop.
 
+use std::fmt;
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Ends with the name of the signal that came: Ctrl-C, SIGTERM, or the end of the terminal unless that is ignored, as
+/// A signal that ends a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopSignal {
+    /// SIGTERM.
+    Terminate,
+    /// Ctrl-C.
+    Interrupt,
+    /// The end of the terminal.
+    Hangup,
+}
+
+impl StopSignal {
+    /// The exit code by which a shell knows a command that this signal has ended.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Hangup => 129,
+            Self::Interrupt => 130,
+            Self::Terminate => 143,
+        }
+    }
+}
+
+impl fmt::Display for StopSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Terminate => "SIGTERM",
+            Self::Interrupt => "SIGINT",
+            Self::Hangup => "SIGHUP",
+        })
+    }
+}
+
+/// Ends with the signal that came: Ctrl-C, SIGTERM, or the end of the terminal unless that is ignored, as
 /// `nohup` asks for.
-pub fn stop_signal() -> std::io::Result<impl Future<Output = &'static str>> {
+pub fn stop_signal() -> std::io::Result<impl Future<Output = StopSignal>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut hangup = if ignores_hangup(&status) { None } else { Some(signal(SignalKind::hangup())?) };
     Ok(async move {
         tokio::select! {
             biased;
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-            () = next(&mut hangup) => "SIGHUP",
+            _ = terminate.recv() => StopSignal::Terminate,
+            _ = interrupt.recv() => StopSignal::Interrupt,
+            () = next(&mut hangup) => StopSignal::Hangup,
         }
     })
 }

@@ -114,7 +114,7 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     info!(%health, ipam = args.enable_ipam, "manager started");
     tokio::select! {
         biased;
-        name = stop => info!(signal = name, "manager stops"),
+        signal = stop => info!(%signal, "manager stops"),
         () = health::serve(listener, Arc::new(move || unready(&provider))) => {}
     }
     Ok(())

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
     seen::{Seen, seen},
-    text::withdraw,
+    text::{stopped, withdraw},
 };
 use crate::{
     exit::{self, Failure},
@@ -40,7 +40,7 @@ pub async fn follow(
     let steps = Steps { client, host, machine, known };
     tokio::select! {
         biased;
-        signal = stop => Err(Failure::Invalid(format!("{signal}: {}", withdraw(host)))),
+        signal = stop => Err(Failure::Stopped(signal, stopped(signal, host))),
         ended = timeout_at(deadline, steps.run()) => ended.unwrap_or_else(|_| {
             Err(Failure::Invalid(format!("host {host} is not released within {} s; {}", timeout.as_secs(), withdraw(host))))
         }),

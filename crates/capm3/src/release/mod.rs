@@ -66,7 +66,7 @@ capm3.metal3.io/release. The manager proves that the machine is gone, which take
 its start, and carries the request out. Each step is printed as it happens.\n\n\
 It refuses a host that is in use, booked or paused, and says what to do instead. Ends with 0 once\n\
 the host is free, with 1 if it is not released, with 2 if there is no terminal to ask on, with 3\n\
-if the cluster cannot be read or written.\n\n\
+if the cluster cannot be read or written, with 130 after Ctrl-C: the release then goes on.\n\n\
 Examples:\n  \
   capm3 release host/rack1-host-1 -n metal3 --dry-run       what would happen\n  \
   capm3 release host/rack1-host-1 -n metal3                 ask, release and follow\n  \

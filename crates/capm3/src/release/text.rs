@@ -4,9 +4,12 @@ use capm3_engine::ObjectKey;
 use capm3_offline::explain::{Advice, Release};
 use jiff::Timestamp;
 
-use crate::explain::{
-    host_text::{painted, rows},
-    text::{one_line, since},
+use crate::{
+    explain::{
+        host_text::{painted, rows},
+        text::{one_line, since},
+    },
+    stop::StopSignal,
 };
 
 /// The host and what will happen. `now` is given where ages are to be told.
@@ -36,6 +39,16 @@ pub fn refusal(host: &ObjectKey, why: &str, way_out: &[Advice]) -> String {
         }
     }
     text
+}
+
+/// What goes on after a signal, and how to follow it again.
+pub fn stopped(signal: StopSignal, host: &ObjectKey) -> String {
+    let (name, namespace) = (&host.name, &host.namespace);
+    format!(
+        "{signal}: host {host} is no longer followed, but its release goes on; to see how far it is: capm3 explain \
+         host/{name} -n {namespace}; {}",
+        withdraw(host)
+    )
 }
 
 /// How a request is withdrawn.
