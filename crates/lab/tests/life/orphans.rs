@@ -103,6 +103,11 @@ async fn a_request_is_refused_while_a_machine_of_the_name_is_there_or_for_anothe
     }
     let refused = events(&lab, "ReleaseRefused");
     assert_eq!(refused.len(), 2, "{refused:?}");
+    // The request is taken off, so there is nothing to refuse again.
+    tokio::time::sleep(Duration::from_secs(3 * 3600)).await;
+    for event in lab.objects("Event").iter().filter(|event| text(event, "/reason") == "ReleaseRefused") {
+        assert_eq!(event["count"], 1, "{event}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
