@@ -29,6 +29,9 @@ pub struct Caches {
 /// A store that takes in what a server answered.
 trait Feed: Send + Sync {
     fn feed(&self, object: Value);
+    fn feed_ref(&self, object: &Value);
+    fn value(&self, key: &ObjectKey) -> Option<Value>;
+    fn values(&self) -> Vec<Value>;
     fn feed_text(&self, object: &[u8]);
     fn remove(&self, key: &ObjectKey, version: u64);
     fn version(&self, key: &ObjectKey) -> u64;
@@ -63,6 +66,18 @@ impl<K: Object> Fed<K> {
 impl<K: Object> Feed for Fed<K> {
     fn feed(&self, object: Value) {
         self.take(serde_json::from_value(object));
+    }
+
+    fn feed_ref(&self, object: &Value) {
+        self.take(K::deserialize(object));
+    }
+
+    fn value(&self, key: &ObjectKey) -> Option<Value> {
+        serde_json::to_value(self.store.get(key)?.as_ref()).ok()
+    }
+
+    fn values(&self) -> Vec<Value> {
+        self.store.all().iter().filter_map(|object| serde_json::to_value(object.as_ref()).ok()).collect()
     }
 
     fn feed_text(&self, object: &[u8]) {
@@ -128,7 +143,9 @@ impl Caches {
         self.add_with(indexes, Detail::Metadata, true)
     }
 
-    fn add_with<K: Object>(
+    /// Adds a kind with its indexes, as much of its objects as `detail` says. Unless it `is_required` it need not be
+    /// installed; once it was served it is needed like any other.
+    pub fn add_with<K: Object>(
         &mut self,
         indexes: &[Index<K>],
         detail: Detail,
@@ -217,6 +234,23 @@ impl Caches {
         if let Some(feed) = self.feed_of(kind) {
             feed.feed(object);
         }
+    }
+
+    /// The same for an object that somebody else keeps.
+    pub(crate) fn feed_ref(&self, kind: &ResourceKind, object: &Value) {
+        if let Some(feed) = self.feed_of(kind) {
+            feed.feed_ref(object);
+        }
+    }
+
+    /// An object as JSON, with what its Rust type knows.
+    pub(crate) fn value(&self, kind: &ResourceKind, key: &ObjectKey) -> Option<Value> {
+        self.feed_of(kind)?.value(key)
+    }
+
+    /// Every object of a kind as JSON, by key.
+    pub(crate) fn values(&self, kind: &ResourceKind) -> Vec<Value> {
+        self.feed_of(kind).map(|feed| feed.values()).unwrap_or_default()
     }
 
     /// Takes in the text that the server answered to a write.

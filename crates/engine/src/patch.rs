@@ -28,6 +28,25 @@ pub fn merge_diff(old: &Value, new: &Value) -> Option<Value> {
     (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
+/// Applies a JSON merge patch (RFC 7386).
+pub fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(changes) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(members) = target else { return };
+    for (key, change) in changes {
+        if change.is_null() {
+            members.remove(key);
+        } else {
+            merge(members.entry(key.clone()).or_insert(Value::Null), change);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -41,25 +60,6 @@ mod tests {
         let new = json!({"a": 1, "b": {"c": 2, "d": 4}, "l": [1], "new": {}});
         assert_eq!(merge_diff(&old, &new), Some(json!({"b": {"d": 4}, "l": [1], "new": {}, "gone": null})));
         assert_eq!(merge_diff(&old, &old), None);
-    }
-
-    /// RFC 7386, written from its text, as the judge of the patches.
-    fn apply(target: &mut Value, patch: &Value) {
-        let Value::Object(patch) = patch else {
-            *target = patch.clone();
-            return;
-        };
-        if !target.is_object() {
-            *target = json!({});
-        }
-        let object = target.as_object_mut().unwrap();
-        for (key, value) in patch {
-            if value.is_null() {
-                object.remove(key);
-            } else {
-                apply(object.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
     }
 
     fn tree() -> impl Strategy<Value = Value> {
@@ -78,7 +78,7 @@ mod tests {
         fn applying_the_patch_to_the_old_gives_the_new(old in tree(), new in tree()) {
             let mut result = old.clone();
             if let Some(patch) = merge_diff(&old, &new) {
-                apply(&mut result, &patch);
+                merge(&mut result, &patch);
             }
             prop_assert_eq!(result, new);
         }

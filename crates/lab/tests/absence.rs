@@ -18,7 +18,7 @@ use common::*;
 /// Every kind that the provider reads, as the sweep has them.
 fn kinds() -> Vec<ResourceKind> {
     let mut caches = Caches::default();
-    capm3_provider::indexes::register(&mut caches);
+    capm3_provider::kinds::register(&mut caches);
     caches.kinds()
 }
 

@@ -22,7 +22,7 @@ use crate::{
     baremetalhost::{self, Orphans},
     deletions::Deletions,
     host_crd::HostCrd,
-    indexes, ippool, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
+    ippool, kinds, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
     waits::{Waiting, Waits},
     watching::subscribe,
     workload::{Connect, Workloads},
@@ -196,7 +196,7 @@ impl Provider {
     /// Starts informers and controllers; controllers wait until every cache has its first list.
     pub fn start(client: ApiClient, connect: Arc<dyn Connect>, clock: Clock, options: &Options) -> Self {
         let mut caches = Caches::default();
-        indexes::register(&mut caches);
+        kinds::register(&mut caches);
         let caches = Arc::new(caches);
         let tasks = Arc::new(Tasks::default());
         let workloads = Arc::new(Workloads::new(client.clone(), connect, clock));

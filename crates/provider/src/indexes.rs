@@ -4,8 +4,7 @@ use capm3_api::{
     ipam::{self, IpAddress, IpClaim, IpPool},
     metadata::{MetadataExt, group_of},
     neighbours::{
-        BareMetalHost, CAPI_GROUP, CapiIpAddress, Cluster, IpAddressClaim, KubeadmControlPlane, Machine,
-        MachineDeployment, MachineSet, SecretMetadata, TypedPoolRef,
+        BareMetalHost, CAPI_GROUP, CapiIpAddress, IpAddressClaim, Machine, MachineDeployment, TypedPoolRef,
     },
     v1beta2::{
         self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
@@ -18,7 +17,7 @@ use capm3_domain::{
     index::{space_of_data, space_of_template},
     render::inline_limit,
 };
-use capm3_engine::{Caches, Index};
+use capm3_engine::Index;
 use kube::core::ObjectMeta;
 
 /// Metal3Machines that wait for a host, by namespace.
@@ -360,67 +359,6 @@ pub const DATA_BY_SECRET: Index<Metal3Data> = Index {
         names.map(|name| in_namespace(&data.metadata, name)).collect()
     },
 };
-
-/// Adds every kind that the provider watches, with its indexes. Control planes and both families of address management
-/// are optional: there are others of their kind.
-pub fn register(caches: &mut Caches) {
-    caches.add::<Metal3Machine>(&[
-        MACHINES_WITHOUT_HOST,
-        MACHINES_BY_HOST,
-        MACHINES_BY_HOSTNAME,
-        MACHINES_BY_OWNER,
-        MACHINES_BY_CLUSTER,
-        MACHINES_BY_TEMPLATE,
-        MACHINES_BY_SECRET,
-    ]);
-    caches.add::<Metal3MachineTemplate>(&[MACHINE_TEMPLATES_BY_NAMESPACE]);
-    caches.add::<Metal3Cluster>(&[METAL3_CLUSTERS_BY_OWNER]);
-    caches.add::<Metal3DataTemplate>(&[TEMPLATES_BY_SPACE, RANGED_TEMPLATES_BY_NAMESPACE]);
-    caches.add::<Metal3DataClaim>(&[
-        CLAIMS_BY_TEMPLATE,
-        OPEN_CLAIMS_BY_TEMPLATE,
-        CLAIMS_BY_CLUSTER,
-        CLAIMS_BY_RENDERED_DATA,
-    ]);
-    caches.add::<Metal3Data>(&[
-        DATA_BY_TEMPLATE,
-        DATA_BY_SPACE,
-        DATA_BY_CLAIM,
-        DATA_BY_CLUSTER,
-        DATA_BY_SECRET,
-    ]);
-    caches.add_optional::<IpPool>(&[POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE]);
-    caches.add_optional::<IpClaim>(&[
-        IP_CLAIMS_BY_POOL,
-        OPEN_IP_CLAIMS_BY_POOL,
-        IP_CLAIMS_BY_OWNER,
-        IP_CLAIMS_BY_DATA,
-    ]);
-    caches.add_optional::<IpAddress>(&[IP_ADDRESSES_BY_POOL]);
-    caches.add_optional::<IpAddressClaim>(&[
-        CAPI_CLAIMS_BY_POOL,
-        OPEN_CAPI_CLAIMS_BY_POOL,
-        CAPI_CLAIMS_BY_OWNER,
-        CAPI_CLAIMS_BY_DATA,
-    ]);
-    caches.add_optional::<CapiIpAddress>(&[CAPI_IP_ADDRESSES_BY_POOL]);
-    caches.add::<BareMetalHost>(&[
-        HOSTS_BY_CONSUMER,
-        HOSTS_BY_NAMESPACE,
-        USABLE_HOSTS,
-        HOSTS_BY_BMC_SECRET,
-        HOSTS_BY_UID,
-        BOOKED_HOSTS_BY_CLUSTER,
-        BOOKED_HOSTS_BY_LABEL,
-        PAUSED_HOSTS_BY_CLUSTER,
-    ]);
-    caches.add::<Cluster>(&[]);
-    caches.add::<Machine>(&[CAPI_MACHINES_BY_CLUSTER]);
-    caches.add::<MachineSet>(&[]);
-    caches.add::<MachineDeployment>(&[DEPLOYMENTS_BY_BOOKING]);
-    caches.add_optional::<KubeadmControlPlane>(&[]);
-    caches.add_metadata_only::<SecretMetadata>(&[]);
-}
 
 fn in_namespace(metadata: &ObjectMeta, name: &str) -> String {
     format!("{}/{name}", metadata.namespace_str())

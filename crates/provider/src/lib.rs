@@ -14,6 +14,7 @@ pub mod host_crd;
 pub mod host_patch;
 pub mod indexes;
 pub mod ippool;
+pub mod kinds;
 pub mod metal3cluster;
 pub mod metal3data;
 pub mod metal3datatemplate;

@@ -2,7 +2,6 @@
 // A member that is missing reads as null.
 #![allow(clippy::indexing_slicing)]
 
-mod memory;
 // The runner offers more than this test uses.
 #[allow(unused_imports)]
 #[path = "../../domain/tests/support/mod.rs"]
@@ -12,11 +11,11 @@ use capm3_api::{
     neighbours::Cluster,
     v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate},
 };
-use capm3_engine::ObjectKey;
+use capm3_engine::{Memory, ObjectKey};
 use capm3_provider::plan::{End, Plan};
 
+use capm3_provider::kinds;
 use capm3_provider::metal3datatemplate::{decide, observe};
-use memory::Memory;
 use serde_json::{Value, json};
 use support::Case;
 
@@ -67,12 +66,12 @@ fn comes_to_rest(mut memory: Memory, key: &ObjectKey) -> Result<(), String> {
 }
 
 fn load(case: &Case) -> Memory {
-    let mut memory = Memory::default();
-    memory.put::<Metal3DataTemplate>(case.input["template"].clone());
+    let mut memory = kinds::memory();
+    memory.put_whole::<Metal3DataTemplate>(case.input["template"].clone());
     let list = |member: &str| case.input[member].as_array().cloned().unwrap_or_default();
-    list("datas").into_iter().for_each(|data| memory.put::<Metal3Data>(data));
-    list("claims").into_iter().for_each(|claim| memory.put::<Metal3DataClaim>(claim));
-    list("clusters").into_iter().for_each(|cluster| memory.put::<Cluster>(cluster));
+    list("datas").into_iter().for_each(|data| memory.put_whole::<Metal3Data>(data));
+    list("claims").into_iter().for_each(|claim| memory.put_whole::<Metal3DataClaim>(claim));
+    list("clusters").into_iter().for_each(|cluster| memory.put_whole::<Cluster>(cluster));
     memory
 }
 

@@ -2,7 +2,6 @@
 // A member that is missing reads as null.
 #![allow(clippy::indexing_slicing)]
 
-mod memory;
 // The runner offers more than this test uses.
 #[allow(unused_imports)]
 #[path = "../../domain/tests/support/mod.rs"]
@@ -12,11 +11,11 @@ use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
     neighbours::{CapiIpAddress, IpAddressClaim},
 };
-use capm3_engine::{ObjectKey, Write};
+use capm3_engine::{Memory, ObjectKey, Write};
 use capm3_provider::plan::{End, Plan};
 
 use capm3_provider::ippool::{decide, observe};
-use memory::Memory;
+use capm3_provider::kinds;
 use serde_json::{Value, json};
 use support::Case;
 
@@ -78,31 +77,31 @@ fn play(case: &Case, run: u64) -> Result<Memory, String> {
 }
 
 fn load(case: &Case, run: u64) -> Memory {
-    let mut memory = Memory::default();
-    memory.put::<IpPool>(case.input["pool"].clone());
+    let mut memory = kinds::memory().recording();
+    memory.put_whole::<IpPool>(case.input["pool"].clone());
     let list = |member: &str| case.input[member].as_array().cloned().unwrap_or_default();
     for mut claim in list("ipClaims") {
         if run > 0 {
             claim["metadata"]["uid"] = json!(format!("uid-{run}"));
         }
-        memory.put::<IpClaim>(claim);
+        memory.put_whole::<IpClaim>(claim);
     }
     for mut address in list("ipAddresses") {
         // The reference's writer leaves an empty name out.
         if address["spec"]["claim"]["name"] == json!("") {
             address["spec"]["claim"] = json!({});
         }
-        memory.put::<IpAddress>(address);
+        memory.put_whole::<IpAddress>(address);
     }
-    list("ipAddressClaims").into_iter().for_each(|claim| memory.put::<IpAddressClaim>(claim));
-    list("capiIPAddresses").into_iter().for_each(|address| memory.put::<CapiIpAddress>(address));
+    list("ipAddressClaims").into_iter().for_each(|claim| memory.put_whole::<IpAddressClaim>(claim));
+    list("capiIPAddresses").into_iter().for_each(|address| memory.put_whole::<CapiIpAddress>(address));
     memory
 }
 
 fn take(memory: &mut Memory, pool: &ObjectKey, step: &Value) -> Result<(), String> {
     let (word, value) = step.as_object().and_then(|step| step.iter().next()).ok_or("a step says nothing")?;
     match word.as_str() {
-        "createIPClaim" => memory.put::<IpClaim>(value.clone()),
+        "createIPClaim" => memory.put_whole::<IpClaim>(value.clone()),
         "deleteIPClaim" => {
             memory.delete::<IpClaim>(&ObjectKey::new(&pool.namespace, value.as_str().unwrap_or_default()));
         }
@@ -115,7 +114,7 @@ fn take(memory: &mut Memory, pool: &ObjectKey, step: &Value) -> Result<(), Strin
                 memory.change::<IpClaim>(&key_of(&claim), &json!({"status": {"errorMessage": null}}));
             }
         }
-        "createIPAddressClaim" => memory.put::<IpAddressClaim>(value.clone()),
+        "createIPAddressClaim" => memory.put_whole::<IpAddressClaim>(value.clone()),
         "deleteIPAddressClaim" => {
             let key = ObjectKey::new(&pool.namespace, value.as_str().unwrap_or_default());
             memory.delete::<IpAddressClaim>(&key);
@@ -190,7 +189,7 @@ fn report(memory: &Memory, key: &ObjectKey) -> Value {
         "ip_addresses": memory.list::<IpAddress>().iter().filter(|it| !is_lock(it)).map(address).collect::<Vec<_>>(),
         "ip_address_claims": memory.list::<IpAddressClaim>().iter().map(capi_claim).collect::<Vec<_>>(),
         "capi_ip_addresses": memory.list::<CapiIpAddress>().iter().map(address).collect::<Vec<_>>(),
-        "reconcile_errors": memory.log.iter().filter_map(complaint).collect::<Vec<_>>(),
+        "reconcile_errors": memory.log().iter().filter_map(complaint).collect::<Vec<_>>(),
     })
 }
 

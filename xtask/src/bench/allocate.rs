@@ -10,7 +10,7 @@ use capm3_api::{
     v1beta2::{Metal3DataClaim, Metal3DataTemplate},
 };
 use capm3_engine::{Caches, Object, ObjectKey};
-use capm3_provider::{indexes, ippool, metal3datatemplate};
+use capm3_provider::{ippool, kinds, metal3datatemplate};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ struct Fleet {
 impl Fleet {
     fn of(claims: usize, each: usize, make: &impl Fn(&Caches, &str, usize) -> Result<()>) -> Result<Self> {
         let mut caches = Caches::default();
-        indexes::register(&mut caches);
+        kinds::register(&mut caches);
         let owners: Vec<ObjectKey> =
             (0..claims / each).map(|number| ObjectKey::new("bench", format!("pool-{number:03}"))).collect();
         for owner in &owners {

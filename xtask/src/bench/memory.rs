@@ -10,7 +10,7 @@ use capm3_api::{
     v1beta2::{Metal3Data, Metal3DataClaim, Metal3Machine},
 };
 use capm3_engine::{Caches, Object};
-use capm3_provider::indexes;
+use capm3_provider::kinds;
 use serde_json::{Value, json};
 
 use super::fleet_objects as objects;
@@ -26,7 +26,7 @@ const WHOLE_SIZE: usize = 10_000;
 pub fn run(size: usize, as_json: bool) -> Result<()> {
     ensure!(size > 0, "--size 0 fills nothing");
     let mut caches = Caches::default();
-    indexes::register(&mut caches);
+    kinds::register(&mut caches);
     let hosts = fill::<BareMetalHost>(&caches, size, &objects::host())?;
     let kinds = [
         ("Machine", fill::<Machine>(&caches, size, &objects::machine())?),

@@ -8,7 +8,7 @@ use capm3_engine::Caches;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::indexes;
+use crate::kinds;
 
 fn put<K: Object>(caches: &Caches, value: Value) {
     caches.store::<K>().unwrap().apply(serde_json::from_value(value).unwrap());
@@ -21,7 +21,7 @@ fn named(name: &str) -> Value {
 /// What is made of a host that is booked so, with this spec of its Cluster and this control plane.
 fn seen(booking: &str, cluster: Value, control_plane: Option<Value>) -> Snapshot {
     let mut caches = Caches::default();
-    indexes::register(&mut caches);
+    kinds::register(&mut caches);
     put::<Cluster>(
         &caches,
         json!({"metadata": {"name": "c", "namespace": "ns", "resourceVersion": "1"}, "spec": cluster}),
@@ -96,7 +96,7 @@ fn only_a_pause_of_ours_ends_with_that_of_the_cluster() {
         ("the Cluster is not there", Some(ours), "other", json!({}), true),
     ] {
         let mut caches = Caches::default();
-        indexes::register(&mut caches);
+        kinds::register(&mut caches);
         put::<Cluster>(&caches, json!({"metadata": named("c")["metadata"], "spec": cluster}));
         let mut host = named("h");
         host["metadata"]["labels"] = json!({label::CLUSTER_NAME: labelled});
@@ -119,7 +119,7 @@ fn only_a_host_that_nobody_can_have_is_freed_of_the_block_on_moving() {
         ("another kind elsewhere", reference("HostClaim", "other"), false, false),
     ] {
         let mut caches = Caches::default();
-        indexes::register(&mut caches);
+        kinds::register(&mut caches);
         if knows {
             let mut machine = named("w");
             machine["metadata"]["annotations"] = json!({annotation::HOST: "ns/h"});
@@ -155,7 +155,7 @@ fn a_host_that_a_living_machine_knows_is_looked_after_whomever_it_names() {
         ("on its way out", goes, Some("Metal3Machine ns/gone, which consumes this host, is not found")),
     ] {
         let mut caches = Caches::default();
-        indexes::register(&mut caches);
+        kinds::register(&mut caches);
         put::<Metal3Machine>(&caches, machine);
         let mut host = named("h");
         host["metadata"]["uid"] = json!("uid-h");
@@ -192,7 +192,7 @@ fn a_host_in_use_is_orphaned_if_its_machine_is_there_without_a_record_of_it() {
         ),
     ] {
         let mut caches = Caches::default();
-        indexes::register(&mut caches);
+        kinds::register(&mut caches);
         for machine in machines {
             put::<Metal3Machine>(&caches, machine);
         }

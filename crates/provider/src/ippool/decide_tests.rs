@@ -2,13 +2,13 @@ use capm3_api::{
     ipam::{IpAddress, IpClaim},
     v1beta2::{Metal3Data, Metal3DataClaim},
 };
-use capm3_engine::ObjectKey;
+use capm3_engine::{Memory, ObjectKey};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::plan::waits_for;
-use crate::{ippool::observe, metal3datatemplate::memory::Memory};
+use crate::{ippool::observe, kinds};
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new("n", name)
@@ -28,11 +28,11 @@ fn twins(claims: &[&str]) -> [(Memory, [&'static str; 2]); 2] {
 }
 
 fn world(spec: Value, claims: &[&str]) -> Memory {
-    let mut memory = Memory::default();
+    let mut memory = kinds::memory();
     let metadata = json!({"namespace": "n", "name": "p", "uid": "p", "finalizers": [finalizer::IP_POOL]});
-    memory.put::<IpPool>(json!({"metadata": metadata, "spec": spec}));
+    memory.put_whole::<IpPool>(json!({"metadata": metadata, "spec": spec}));
     for name in claims {
-        memory.put::<IpClaim>(claim(name));
+        memory.put_whole::<IpClaim>(claim(name));
     }
     memory
 }
@@ -123,7 +123,7 @@ fn an_exhausted_claim_is_served_when_the_pool_grows() {
 fn an_address_made_before_a_crash_is_found_again() {
     for (mut memory, [first, _]) in twins(&["a"]) {
         let whole = plan(&memory, 0);
-        memory.act_until_crash(&whole, 2).unwrap();
+        memory.act_until_crash(whole.clone(), 2).unwrap();
         pass(&mut memory, 1);
         assert_eq!(said(&memory, "a"), first);
         assert_eq!(memory.list::<IpAddress>().len(), 1);
@@ -148,7 +148,7 @@ fn an_address_stays_while_somebody_else_holds_the_claim() {
         memory.change::<IpClaim>(&key("a"), &json!({"metadata": {"finalizers": [finalizer::DATA]}}));
         pass(&mut memory, 0);
         memory.delete::<IpClaim>(&key("a"));
-        memory.put::<IpClaim>(claim("b"));
+        memory.put_whole::<IpClaim>(claim("b"));
         pass(&mut memory, 1);
         assert_eq!((said(&memory, "a"), said(&memory, "b")), (first.to_owned(), second.to_owned()));
     }
@@ -158,9 +158,9 @@ fn an_address_stays_while_somebody_else_holds_the_claim() {
 fn an_address_of_another_claim_of_the_same_name_is_left_alone_and_the_next_one_is_given() {
     for (mut memory, [first, second]) in twins(&[]) {
         let owner = json!({"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPClaim", "name": "z", "uid": "uid-of-an-earlier-z"});
-        memory.put::<IpAddress>(json!({"metadata": {"namespace": "n", "name": format!("x-{}", first.replace(['.', ':'], "-")),
+        memory.put_whole::<IpAddress>(json!({"metadata": {"namespace": "n", "name": format!("x-{}", first.replace(['.', ':'], "-")),
             "ownerReferences": [owner]}, "spec": {"address": first, "pool": {"name": "p"}, "claim": {"name": "z"}}}));
-        memory.put::<IpClaim>(claim("z"));
+        memory.put_whole::<IpClaim>(claim("z"));
         pass(&mut memory, 0);
         assert_eq!(said(&memory, "z"), second);
     }
@@ -174,7 +174,7 @@ fn an_address_that_was_torn_out_is_made_anew_before_anybody_else_is_served() {
         let torn_out = key(address["metadata"]["name"].as_str().unwrap());
         memory.change::<IpAddress>(&torn_out, &json!({"metadata": {"finalizers": null}}));
         memory.delete::<IpAddress>(&torn_out);
-        memory.put::<IpClaim>(claim("a"));
+        memory.put_whole::<IpClaim>(claim("a"));
         pass(&mut memory, 1);
         assert_eq!((said(&memory, "b"), said(&memory, "a")), (first.to_owned(), second.to_owned()));
         assert_eq!(memory.list::<IpAddress>().len(), 2);
@@ -205,10 +205,10 @@ fn a_claim_that_its_data_has_given_up_is_let_go_in_one_write_and_no_earlier() {
         memory.delete::<IpClaim>(&key("a"));
         let is_quiet = |memory: &Memory| plan(memory, 1).is_quiet();
         assert!(is_quiet(&memory), "its data was not seen");
-        memory.put::<Metal3DataClaim>(machines_claim.clone());
-        memory.put::<Metal3Data>(data(false));
+        memory.put_whole::<Metal3DataClaim>(machines_claim.clone());
+        memory.put_whole::<Metal3Data>(data(false));
         assert!(is_quiet(&memory), "its data lives");
-        memory.put::<Metal3Data>(data(true));
+        memory.put_whole::<Metal3Data>(data(true));
         assert!(is_quiet(&memory), "the machine still runs on its data");
         memory.delete::<Metal3DataClaim>(&key("m"));
         let kinds: Vec<String> =
@@ -228,7 +228,7 @@ fn an_address_that_another_holds_back_is_not_given_out_again_before_it_is_gone()
         let both = json!([finalizer::IP_ADDRESS, "other"]);
         memory.change::<IpAddress>(&key(&name), &json!({"metadata": {"finalizers": both}}));
         memory.delete::<IpClaim>(&key("a"));
-        memory.put::<IpClaim>(claim("b"));
+        memory.put_whole::<IpClaim>(claim("b"));
         pass(&mut memory, 1);
         assert_eq!(said(&memory, "b"), second);
         pass(&mut memory, 2);
@@ -241,8 +241,8 @@ fn a_name_in_the_way_takes_the_next_address_at_once() {
     let mut memory = world(json!({"namePrefix": "x", "pools": [{"start": "10.0.0.1"}]}), &["a"]);
     let other = json!({"metadata": {"namespace": "n", "name": "x-10-0-0-1"},
         "spec": {"address": "10.0.0.1", "pool": {"name": "other"}, "claim": {"name": "z"}}});
-    memory.put::<IpAddress>(other);
-    memory.put::<IpClaim>(claim("b"));
+    memory.put_whole::<IpAddress>(other);
+    memory.put_whole::<IpClaim>(claim("b"));
     let request = json!({"metadata": {"annotations": {"ipAddress": "10.0.0.1"}}});
     memory.change::<IpClaim>(&key("b"), &request);
     pass(&mut memory, 0);
@@ -280,7 +280,7 @@ fn a_pool_joins_its_cluster_and_waits_for_it() {
         world(json!({"namePrefix": "x", "clusterName": "c", "pools": [{"start": "10.0.0.1"}]}), &["a"]);
     assert_eq!(writes(&plan(&memory, 0)), ["patch IPPool n/p"]);
     assert_eq!(waits_for(&plan(&memory, 0)), "waiting for Cluster c");
-    memory.put::<Cluster>(
+    memory.put_whole::<Cluster>(
         json!({"metadata": {"namespace": "n", "name": "c", "uid": "cu"}, "spec": {"paused": true}}),
     );
     pass(&mut memory, 1);
@@ -305,7 +305,7 @@ fn a_pool_on_its_way_out_takes_no_claims_and_goes_with_its_last_address() {
     for (mut memory, _) in twins(&["a"]) {
         pass(&mut memory, 0);
         memory.delete::<IpPool>(&key("p"));
-        memory.put::<IpClaim>(claim("late"));
+        memory.put_whole::<IpClaim>(claim("late"));
         pass(&mut memory, 1);
         assert_eq!(said(&memory, "late"), "IPPool p is being deleted");
         memory.delete::<IpClaim>(&key("a"));
@@ -377,7 +377,7 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
                 claim["metadata"]["annotations"] = json!({"ipAddress": format!("10.0.0.{wish}")});
             }
             if memory.list::<IpClaim>().iter().all(|claim| claim["metadata"]["name"] != json!(name)) {
-                memory.put::<IpClaim>(claim);
+                memory.put_whole::<IpClaim>(claim);
             }
         }
         Event::Delete(n) => memory.delete::<IpClaim>(&key(&format!("c{n}"))),
@@ -391,7 +391,7 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
         }
         Event::Crash(writes) => {
             let plan = plan(memory, now);
-            memory.act_until_crash(&plan, *writes).unwrap();
+            memory.act_until_crash(plan.clone(), *writes).unwrap();
         }
         Event::Pass => {
             pass(memory, now);
@@ -454,7 +454,7 @@ fn a_new_pool_says_when_it_was_made() {
     let mut memory = world(json!({"namePrefix": "x"}), &[]);
     let mut pool = memory.list::<IpPool>()[0].clone();
     pool["metadata"]["creationTimestamp"] = json!("2026-01-01T10:00:00Z");
-    memory.put::<IpPool>(pool);
+    memory.put_whole::<IpPool>(pool);
     pass(&mut memory, 0);
     assert_eq!(memory.list::<IpPool>()[0]["status"]["lastUpdated"], "2026-01-01T10:00:00Z");
     assert_eq!(writes(&plan(&memory, 60)), Vec::<String>::new());

@@ -5,13 +5,13 @@ use capm3_api::{
     neighbours::Cluster,
     v1beta2::{self, Metal3Data},
 };
-use capm3_engine::ObjectKey;
+use capm3_engine::{Memory, ObjectKey};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::metal3datatemplate::{memory::Memory, observe};
+use crate::{kinds, metal3datatemplate::observe};
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new("n", name)
@@ -31,10 +31,10 @@ fn claim(name: &str) -> Value {
 }
 
 fn world(claims: &[&str]) -> Memory {
-    let mut memory = Memory::default();
-    memory.put::<Metal3DataTemplate>(template());
+    let mut memory = kinds::memory();
+    memory.put_whole::<Metal3DataTemplate>(template());
     for name in claims {
-        memory.put::<Metal3DataClaim>(claim(name));
+        memory.put_whole::<Metal3DataClaim>(claim(name));
     }
     memory
 }
@@ -103,7 +103,7 @@ fn older_claims_come_first_then_names() {
     for (name, second) in [("a", 2), ("c", 1), ("b", 1)] {
         let mut claim = claim(name);
         claim["metadata"]["creationTimestamp"] = json!(format!("2026-01-01T00:00:0{second}Z"));
-        memory.put::<Metal3DataClaim>(claim);
+        memory.put_whole::<Metal3DataClaim>(claim);
     }
     pass(&mut memory, 0);
     let order = ["b", "c", "a"].map(|name| index_of(&memory, name).unwrap());
@@ -122,7 +122,7 @@ fn many_claims_share_one_status_write() {
 fn claims_that_trickle_in_within_a_second_wait_with_the_status_only() {
     let mut memory = world(&["a"]);
     pass(&mut memory, 7);
-    memory.put::<Metal3DataClaim>(claim("b"));
+    memory.put_whole::<Metal3DataClaim>(claim("b"));
     let end = pass(&mut memory, 7);
     assert_eq!(index_of(&memory, "b").as_deref(), Some("t-1"));
     assert!(matches!(end, End::After(_)), "{end:?}");
@@ -135,7 +135,7 @@ fn data_of_an_earlier_claim_of_the_same_name_is_not_taken_over() {
     pass(&mut memory, 0);
     let mut again = claim("a");
     again["metadata"]["uid"] = json!("another");
-    memory.put::<Metal3DataClaim>(again);
+    memory.put_whole::<Metal3DataClaim>(again);
     pass(&mut memory, 1);
     assert_eq!(index_of(&memory, "a").as_deref(), Some("t-1"));
 }
@@ -144,7 +144,7 @@ fn data_of_an_earlier_claim_of_the_same_name_is_not_taken_over() {
 fn data_that_was_made_before_a_crash_is_found_again() {
     let mut memory = world(&["a"]);
     let first = plan(&memory, 0);
-    memory.act_until_crash(&first, 2).unwrap();
+    memory.act_until_crash(first.clone(), 2).unwrap();
     pass(&mut memory, 1);
     assert_eq!(index_of(&memory, "a").as_deref(), Some("t-0"));
     assert_eq!(memory.list::<Metal3Data>().len(), 1);
@@ -155,7 +155,7 @@ fn a_claim_without_machine_is_told_and_others_are_served() {
     let mut memory = world(&["b"]);
     let mut bad = claim("a");
     bad["metadata"]["ownerReferences"] = json!([]);
-    memory.put::<Metal3DataClaim>(bad);
+    memory.put_whole::<Metal3DataClaim>(bad);
     pass(&mut memory, 0);
     assert_eq!(index_of(&memory, "b").as_deref(), Some("t-0"));
     let message = &memory.list::<Metal3DataClaim>()[0]["status"]["errorMessage"];
@@ -179,8 +179,9 @@ fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
 fn pa66_claims_of_a_paused_cluster_are_neither_served_nor_released() {
     let mut memory = world(&["a", "b"]);
     pass(&mut memory, 0);
-    memory.put::<Cluster>(json!({"metadata": {"namespace": "n", "name": "c"}, "spec": {"paused": true}}));
-    memory.put::<Metal3DataClaim>(claim("new"));
+    memory
+        .put_whole::<Cluster>(json!({"metadata": {"namespace": "n", "name": "c"}, "spec": {"paused": true}}));
+    memory.put_whole::<Metal3DataClaim>(claim("new"));
     delete_claim(&mut memory, "a");
     assert!(plan(&memory, 1).is_quiet());
     assert!(matches!(plan(&memory, 1).end, End::WaitFor(_)));
@@ -236,7 +237,7 @@ fn data_that_was_torn_out_is_made_anew_under_its_index_before_anybody_else_is_se
     pass(&mut memory, 0);
     memory.change::<Metal3Data>(&key("t-0"), &json!({"metadata": {"finalizers": null}}));
     memory.delete::<Metal3Data>(&key("t-0"));
-    memory.put::<Metal3DataClaim>(claim("a"));
+    memory.put_whole::<Metal3DataClaim>(claim("a"));
     pass(&mut memory, 1);
     assert_eq!(index_of(&memory, "b").as_deref(), Some("t-0"));
     assert_eq!(index_of(&memory, "a").as_deref(), Some("t-1"));
@@ -319,7 +320,7 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
             let mut claim = claim(&format!("c{n}"));
             claim["metadata"]["uid"] = json!(format!("uid-{n}-{now}"));
             if !given(memory).contains_key(&format!("c{n}")) {
-                memory.put::<Metal3DataClaim>(claim);
+                memory.put_whole::<Metal3DataClaim>(claim);
             }
         }
         Event::Delete(n) => delete_claim(memory, &format!("c{n}")),
@@ -336,7 +337,7 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
         }
         Event::Crash(writes) => {
             let plan = plan(memory, now);
-            memory.act_until_crash(&plan, *writes).unwrap();
+            memory.act_until_crash(plan.clone(), *writes).unwrap();
         }
         Event::Pass => {
             pass(memory, now);

@@ -8,9 +8,6 @@ mod allot;
 mod claim;
 mod decide;
 mod left_behind;
-#[cfg(test)]
-#[path = "../../tests/memory/mod.rs"]
-pub(crate) mod memory;
 mod observe;
 #[cfg(test)]
 mod space_tests;

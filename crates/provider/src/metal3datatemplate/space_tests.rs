@@ -2,12 +2,13 @@
 
 use crate::plan::End;
 use capm3_api::v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate};
-use capm3_engine::ObjectKey;
+use capm3_engine::{Memory, ObjectKey};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{decide, memory::Memory, observe};
+use super::{decide, observe};
+use crate::kinds;
 
 fn template(name: &str, spec: &Value) -> Value {
     json!({"metadata": {"namespace": "n", "name": name, "uid": name}, "spec": spec})
@@ -20,9 +21,9 @@ fn claim(name: &str, template: &str) -> Value {
 }
 
 fn world(templates: &[(&str, Value)]) -> Memory {
-    let mut memory = Memory::default();
+    let mut memory = kinds::memory();
     for (name, spec) in templates {
-        memory.put::<Metal3DataTemplate>(template(name, spec));
+        memory.put_whole::<Metal3DataTemplate>(template(name, spec));
     }
     memory
 }
@@ -50,12 +51,12 @@ fn entry(name: &str, index: i64, key: &str) -> (String, i64, String) {
 #[test]
 fn s162_a_key_that_names_another_template_joins_its_index_space() {
     let mut memory = world(&[("a", json!({})), ("b", json!({"templateReference": "a"}))]);
-    memory.put::<Metal3DataClaim>(claim("m0", "a"));
-    memory.put::<Metal3DataClaim>(claim("m1", "a"));
+    memory.put_whole::<Metal3DataClaim>(claim("m0", "a"));
+    memory.put_whole::<Metal3DataClaim>(claim("m1", "a"));
     pass(&mut memory, "a");
-    memory.put::<Metal3DataClaim>(claim("n0", "b"));
+    memory.put_whole::<Metal3DataClaim>(claim("n0", "b"));
     pass(&mut memory, "b");
-    memory.put::<Metal3DataClaim>(claim("m2", "a"));
+    memory.put_whole::<Metal3DataClaim>(claim("m2", "a"));
     pass(&mut memory, "a");
     assert_eq!(
         datas(&memory),
@@ -68,7 +69,7 @@ fn s162_a_key_that_names_another_template_joins_its_index_space() {
 #[test]
 fn s167_data_of_a_keyed_template_carries_the_key() {
     let mut memory = world(&[("b", json!({"templateReference": "shared"}))]);
-    memory.put::<Metal3DataClaim>(claim("m", "b"));
+    memory.put_whole::<Metal3DataClaim>(claim("m", "b"));
     pass(&mut memory, "b");
     assert_eq!(datas(&memory), [entry("shared-0", 0, "shared")]);
     for object in [&memory.list::<Metal3Data>()[0], &memory.list::<Metal3DataTemplate>()[0]] {
@@ -83,7 +84,7 @@ fn a_key_that_is_no_name_still_shares_its_indexes() {
     let key = json!({"templateReference": "SharedRef"});
     let mut memory = world(&[("a", key.clone()), ("b", key)]);
     for (claim_name, template) in [("m0", "a"), ("m1", "b"), ("m2", "a")] {
-        memory.put::<Metal3DataClaim>(claim(claim_name, template));
+        memory.put_whole::<Metal3DataClaim>(claim(claim_name, template));
         pass(&mut memory, template);
     }
     assert_eq!(
@@ -95,14 +96,14 @@ fn a_key_that_is_no_name_still_shares_its_indexes() {
 #[test]
 fn data_made_before_its_template_got_a_key_counts_for_the_siblings() {
     let mut memory = world(&[("a", json!({}))]);
-    memory.put::<Metal3DataClaim>(claim("m0", "a"));
+    memory.put_whole::<Metal3DataClaim>(claim("m0", "a"));
     pass(&mut memory, "a");
     memory.change::<Metal3DataTemplate>(
         &ObjectKey::new("n", "a"),
         &json!({"spec": {"templateReference": "k"}}),
     );
-    memory.put::<Metal3DataTemplate>(template("b", &json!({"templateReference": "k"})));
-    memory.put::<Metal3DataClaim>(claim("m1", "b"));
+    memory.put_whole::<Metal3DataTemplate>(template("b", &json!({"templateReference": "k"})));
+    memory.put_whole::<Metal3DataClaim>(claim("m1", "b"));
     pass(&mut memory, "b");
     assert_eq!(datas(&memory), [entry("a-0", 0, ""), entry("k-1", 1, "k")]);
 }
@@ -111,7 +112,7 @@ fn data_made_before_its_template_got_a_key_counts_for_the_siblings() {
 #[test]
 fn s170_only_its_own_claims_hold_a_template_back() {
     let mut memory = world(&[("a", json!({})), ("b", json!({"templateReference": "a"}))]);
-    memory.put::<Metal3DataClaim>(claim("n0", "b"));
+    memory.put_whole::<Metal3DataClaim>(claim("n0", "b"));
     pass(&mut memory, "a");
     pass(&mut memory, "b");
     memory.delete::<Metal3DataTemplate>(&ObjectKey::new("n", "a"));
@@ -141,14 +142,14 @@ fn data_that_no_range_can_serve_takes_a_lower_index_when_one_comes_free() {
     for crash in 0..4 {
         let mut memory = world(&[("t", two_addresses())]);
         for name in ["m0", "m1", "m2", "m3"] {
-            memory.put::<Metal3DataClaim>(claim(name, "t"));
+            memory.put_whole::<Metal3DataClaim>(claim(name, "t"));
         }
         pass(&mut memory, "t");
         assert_eq!(rendered(&memory, "m2"), "t-2");
         free(&mut memory, "m0", "t-0");
         let key = ObjectKey::new("n", "t");
         let plan = observe(&memory, &key).map(|snapshot| decide(&snapshot, "2026-01-02T00:00:00Z")).unwrap();
-        memory.act_until_crash(&plan, crash).unwrap();
+        memory.act_until_crash(plan.clone(), crash).unwrap();
         pass(&mut memory, "t");
         assert_eq!(rendered(&memory, "m2"), "t-0", "the oldest of those that do not fit, crash at {crash}");
         assert_eq!(rendered(&memory, "m3"), "t-3", "there is one place only");
@@ -160,7 +161,7 @@ fn data_that_no_range_can_serve_takes_a_lower_index_when_one_comes_free() {
 fn data_that_is_rendered_keeps_its_index() {
     let mut memory = world(&[("t", two_addresses())]);
     for name in ["m0", "m1", "m2"] {
-        memory.put::<Metal3DataClaim>(claim(name, "t"));
+        memory.put_whole::<Metal3DataClaim>(claim(name, "t"));
     }
     pass(&mut memory, "t");
     memory.change::<Metal3Data>(&ObjectKey::new("n", "t-2"), &json!({"status": {"ready": true}}));
@@ -184,14 +185,14 @@ fn s84_a_template_carries_the_label_of_its_only_cluster() {
     let mut memory = world(&[("t", json!({}))]);
     pass(&mut memory, "t");
     assert_eq!(cluster_of(&memory), None);
-    memory.put::<Metal3DataClaim>(of("m0", "one"));
+    memory.put_whole::<Metal3DataClaim>(of("m0", "one"));
     pass(&mut memory, "t");
     assert_eq!(cluster_of(&memory).as_deref(), Some("one"));
-    memory.put::<Metal3DataClaim>(of("m1", "two"));
+    memory.put_whole::<Metal3DataClaim>(of("m1", "two"));
     pass(&mut memory, "t");
     assert_eq!(cluster_of(&memory), None, "several Clusters share it");
     let mut memory = world(&[("t", json!({"clusterName": "named"}))]);
-    memory.put::<Metal3DataClaim>(of("m0", "one"));
+    memory.put_whole::<Metal3DataClaim>(of("m0", "one"));
     pass(&mut memory, "t");
     assert_eq!(cluster_of(&memory).as_deref(), Some("named"));
 }
@@ -236,7 +237,7 @@ proptest! {
         for (add, first, which, crash) in steps {
             let template = if first { "a" } else { "b" };
             if add {
-                memory.put::<Metal3DataClaim>(claim(&format!("m{made}"), template));
+                memory.put_whole::<Metal3DataClaim>(claim(&format!("m{made}"), template));
                 made += 1;
             } else if let Some(gone) = memory.list::<Metal3DataClaim>().get(which) {
                 let name = gone["metadata"]["name"].as_str().unwrap().to_owned();
@@ -245,7 +246,7 @@ proptest! {
             let object = ObjectKey::new("n", template);
             if let Some(snapshot) = observe(&memory, &object) {
                 let plan = decide(&snapshot, "2026-01-02T00:00:00Z");
-                memory.act_until_crash(&plan, crash).unwrap();
+                memory.act_until_crash(plan.clone(), crash).unwrap();
             }
             let mut indexes: Vec<i64> = datas(&memory).iter().map(|data| data.1).collect();
             let count = indexes.len();
@@ -259,7 +260,7 @@ proptest! {
         }
         let claims = memory.list::<Metal3DataClaim>();
         prop_assert_eq!(datas(&memory).len(), claims.len(), "one data for each claim");
-        memory.put::<Metal3DataClaim>(claim("last", "a"));
+        memory.put_whole::<Metal3DataClaim>(claim("last", "a"));
         pass(&mut memory, "a");
         let mut indexes: Vec<i64> = datas(&memory).iter().map(|data| data.1).collect();
         let newest = rendered(&memory, "last").rsplit('-').next().unwrap().parse::<i64>().unwrap();

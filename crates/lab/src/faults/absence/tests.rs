@@ -220,7 +220,7 @@ async fn a_fault_begins_before_the_write_that_it_was_set_to() {
 #[test]
 fn no_kind_of_the_provider_can_read_an_object_that_is_spoilt() {
     let mut caches = Caches::default();
-    capm3_provider::indexes::register(&mut caches);
+    capm3_provider::kinds::register(&mut caches);
     let kinds = caches.kinds();
     assert!(kinds.len() > 10, "{kinds:?}");
     for kind in kinds {

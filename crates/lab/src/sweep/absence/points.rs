@@ -120,7 +120,7 @@ pub fn sample(scenario: Scenario, seed: u64) -> Vec<AbsencePoint> {
 /// Every kind that the provider reads, with every fault that it can have.
 fn pairs() -> Vec<(ResourceKind, AnswerFault)> {
     let mut caches = Caches::default();
-    capm3_provider::indexes::register(&mut caches);
+    capm3_provider::kinds::register(&mut caches);
     let with_faults = |kind: ResourceKind| {
         let faults = AnswerFault::ALL.into_iter().filter(|fault| fault.applies_to(&kind));
         faults.map(|fault| (kind.clone(), fault)).collect::<Vec<_>>()

@@ -1,0 +1,328 @@
+//! Objects in memory that plans are carried out on, as an API server would do it: names are unique, versions guard patches,
+//! finalizers hold back deletion, a patch of the status changes nothing else.
+//!
+//! Takes objects and plans; gives a [`Reader`] over the same indexes that controllers have. It is all there is: what it does
+//! not show is not there. It asks nobody and it does nothing by itself.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::{Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Write, patch::merge};
+
+/// How often [`Memory::drive`] looks at one key before it gives up.
+const LOOKS: usize = 8;
+
+/// Group and plural of a kind, namespace and name.
+type Place = (String, String, ObjectKey);
+
+/// Versions that the own writes of a plan gave.
+type OwnVersions = BTreeMap<Place, u64>;
+
+/// Objects by kind, namespace and name.
+pub struct Memory {
+    register: fn(&mut Caches),
+    caches: Caches,
+    /// Objects with all their members, as far as they are known to have more than their Rust types.
+    wholes: BTreeMap<Place, Value>,
+    version: u64,
+    now: Option<String>,
+    log: Option<Vec<Write>>,
+}
+
+/// The view was outdated; the plan is to be made anew.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Outdated(String);
+
+impl Memory {
+    /// An empty memory with the kinds and indexes that `register` adds.
+    pub fn new(register: fn(&mut Caches)) -> Self {
+        let mut caches = Caches::default();
+        register(&mut caches);
+        Self { register, caches, wholes: BTreeMap::new(), version: 0, now: None, log: None }
+    }
+
+    /// The same, with a record of every write that is carried out.
+    #[must_use]
+    pub fn recording(self) -> Self {
+        Self { log: Some(Vec::new()), ..self }
+    }
+
+    /// The time at which objects are created from now on; without it they have none.
+    pub fn tell_time(&mut self, now: impl Into<String>) {
+        self.now = Some(now.into());
+    }
+
+    /// Every write that was carried out, if they are recorded.
+    pub fn log(&self) -> &[Write] {
+        self.log.as_deref().unwrap_or_default()
+    }
+
+    /// How many writes there were; the same as before if nothing was written.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// What is stored, by kind.
+    pub fn caches(&self) -> &Caches {
+        &self.caches
+    }
+
+    /// Stores an object as it is, with a new version.
+    pub fn put<K: Object>(&mut self, mut object: K) {
+        self.version += 1;
+        object.meta_mut().resource_version = Some(self.version.to_string());
+        let place = place(&ResourceKind::of::<K>(), &object.key());
+        self.wholes.remove(&place);
+        if let Some(store) = self.caches.store::<K>() {
+            store.apply(object);
+        }
+    }
+
+    /// The same for an object with all its members. One that its Rust type cannot read is stored and not shown.
+    pub fn put_whole<K: Object>(&mut self, object: Value) {
+        self.store(&ResourceKind::of::<K>(), &key_of(&object), object);
+    }
+
+    /// Everything that is known of an object.
+    pub fn whole<K: Object>(&self, key: &ObjectKey) -> Option<Value> {
+        self.find(&ResourceKind::of::<K>(), key)
+    }
+
+    /// All objects of a kind, by namespace and name.
+    pub fn list<K: Object>(&self) -> Vec<Value> {
+        let all = self.caches.store::<K>().map(|store| store.all()).unwrap_or_default();
+        all.iter().filter_map(|object| self.whole::<K>(&object.key())).collect()
+    }
+
+    /// Changes an object whatever its version is, if it is there.
+    pub fn change<K: Object>(&mut self, key: &ObjectKey, patch: &Value) {
+        let kind = ResourceKind::of::<K>();
+        if let Some(mut object) = self.find(&kind, key) {
+            merge(&mut object, patch);
+            self.store(&kind, key, object);
+        }
+    }
+
+    /// Deletes an object as a user does.
+    pub fn delete<K: Object>(&mut self, key: &ObjectKey) {
+        let kind = ResourceKind::of::<K>();
+        if let Some(object) = self.find(&kind, key) {
+            self.remove(&kind, key, object);
+        }
+    }
+
+    /// Carries out a plan; stops at the first write that meets an outdated view.
+    pub fn act<W>(&mut self, plan: Plan<W>) -> Result<End<W>, Outdated> {
+        self.act_until_crash(plan, usize::MAX)
+    }
+
+    /// Carries out the first writes of a plan, then nothing, as if the process had died.
+    pub fn act_until_crash<W>(&mut self, plan: Plan<W>, writes: usize) -> Result<End<W>, Outdated> {
+        let mut own = OwnVersions::new();
+        for write in plan.writes.into_iter().take(writes) {
+            self.write(write, &mut own)?;
+        }
+        Ok(plan.end)
+    }
+
+    /// Carries out a plan that comes in parts, which may write the same objects; ends as the last part does.
+    pub fn act_in_parts<W>(&mut self, parts: impl Iterator<Item = Plan<W>>) -> Result<End<W>, Outdated> {
+        let (mut own, mut end) = (OwnVersions::new(), End::Done);
+        for part in parts {
+            for write in part.writes {
+                self.write(write, &mut own)?;
+            }
+            end = part.end;
+        }
+        Ok(end)
+    }
+
+    /// Plans and acts as a controller does: at once again while the view is outdated or the plan says so.
+    pub fn drive<W>(&mut self, mut plan: impl FnMut(&Self) -> Option<Plan<W>>) -> End<W> {
+        for _ in 0..LOOKS {
+            let Some(plan) = plan(self) else { return End::Done };
+            match self.act(plan) {
+                Ok(End::Again) | Err(Outdated(_)) => {}
+                Ok(end) => return end,
+            }
+        }
+        End::Again
+    }
+
+    fn write(&mut self, write: Write, own: &mut OwnVersions) -> Result<(), Outdated> {
+        let logged = self.log.is_some().then(|| write.clone());
+        let place = place(write.kind(), write.key());
+        match write {
+            Write::Create { kind, key, object } => self.create(&kind, &key, object)?,
+            Write::Patch { kind, key, subresource, version, patch } => {
+                let version = own.get(&place).copied().or_else(|| version?.parse().ok());
+                self.patch(&kind, &key, subresource, version, patch)?;
+            }
+            Write::Delete { kind, key, uid } => {
+                if let Some(object) = self.find(&kind, &key) {
+                    if uid.is_some_and(|uid| text(&object, "uid") != uid) {
+                        return Err(Outdated(format!("{kind} {key} is another one")));
+                    }
+                    self.remove(&kind, &key, object);
+                }
+            }
+            // What cannot be done is not worth failing for.
+            Write::BestEffort(write) => {
+                let _refused = self.write(*write, own);
+                return Ok(());
+            }
+            // Workload clusters are not kept here.
+            Write::Workload { .. } => return Ok(()),
+        }
+        own.insert(place, self.version);
+        if let (Some(log), Some(write)) = (&mut self.log, logged) {
+            log.push(write);
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, kind: &ResourceKind, key: &ObjectKey, mut object: Value) -> Result<(), Outdated> {
+        if self.version_of(kind, key) > 0 {
+            return Err(Outdated(format!("{kind} {key} already exists")));
+        }
+        let metadata = metadata(&mut object);
+        metadata.insert("uid".to_owned(), format!("{}-{}", key.name, self.version).into());
+        if let Some(now) = &self.now {
+            metadata.insert("creationTimestamp".to_owned(), now.clone().into());
+        }
+        self.store(kind, key, object);
+        Ok(())
+    }
+
+    fn patch(
+        &mut self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        subresource: Option<&str>,
+        version: Option<u64>,
+        patch: Value,
+    ) -> Result<(), Outdated> {
+        let is = self.version_of(kind, key);
+        let Some(mut object) = self.take(kind, key) else {
+            return Err(Outdated(format!("{kind} {key} is gone")));
+        };
+        if version.is_some_and(|version| version != is) {
+            self.wholes.insert(place(kind, key), object);
+            return Err(Outdated(format!("{kind} {key} has changed")));
+        }
+        let Value::Object(mut members) = patch else { return Ok(()) };
+        members.retain(|member, _| (member == "status") == (subresource == Some("status")));
+        merge(&mut object, &Value::Object(members));
+        self.store(kind, key, object);
+        Ok(())
+    }
+
+    fn remove(&mut self, kind: &ResourceKind, key: &ObjectKey, mut object: Value) {
+        let now = self.now.clone().unwrap_or_else(|| "1970-01-01T00:00:00Z".to_owned());
+        metadata(&mut object).entry("deletionTimestamp").or_insert(now.into());
+        self.store(kind, key, object);
+    }
+
+    /// Stores what was written; an object on its way out that nobody holds is gone.
+    fn store(&mut self, kind: &ResourceKind, key: &ObjectKey, mut object: Value) {
+        self.version += 1;
+        metadata(&mut object).insert("resourceVersion".to_owned(), self.version.to_string().into());
+        self.caches.feed_ref(kind, &object);
+        let is_held = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+        let is_held = is_held.is_some_and(|finalizers| !finalizers.is_empty());
+        match is_held || text(&object, "deletionTimestamp").is_empty() {
+            true => self.wholes.insert(place(kind, key), object),
+            false => self.wholes.remove(&place(kind, key)),
+        };
+    }
+
+    fn find(&self, kind: &ResourceKind, key: &ObjectKey) -> Option<Value> {
+        self.wholes.get(&place(kind, key)).cloned().or_else(|| self.caches.value(kind, key))
+    }
+
+    /// The object, which must be stored again.
+    fn take(&mut self, kind: &ResourceKind, key: &ObjectKey) -> Option<Value> {
+        self.wholes.remove(&place(kind, key)).or_else(|| self.caches.value(kind, key))
+    }
+
+    /// Version of an object, 0 if it is not there.
+    fn version_of(&self, kind: &ResourceKind, key: &ObjectKey) -> u64 {
+        match self.caches.version(kind, key) {
+            0 => {
+                let whole = self.wholes.get(&place(kind, key));
+                whole.and_then(|object| text(object, "resourceVersion").parse().ok()).unwrap_or(0)
+            }
+            version => version,
+        }
+    }
+}
+
+impl Reader for Memory {
+    fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.caches.get(key)
+    }
+
+    fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
+        self.caches.by_index(index, value)
+    }
+
+    fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {
+        self.caches.count(index, value)
+    }
+
+    fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
+        self.caches.each(index, value, look);
+    }
+}
+
+impl Clone for Memory {
+    fn clone(&self) -> Self {
+        let mut copy = Self { version: self.version, now: self.now.clone(), ..Self::new(self.register) };
+        copy.log.clone_from(&self.log);
+        copy.wholes.clone_from(&self.wholes);
+        for kind in self.caches.kinds() {
+            for object in self.caches.values(&kind) {
+                copy.caches.feed_ref(&kind, &object);
+            }
+        }
+        copy
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+fn place(kind: &ResourceKind, key: &ObjectKey) -> Place {
+    (kind.group.clone(), kind.plural.clone(), key.clone())
+}
+
+fn key_of(object: &Value) -> ObjectKey {
+    ObjectKey::new(text(object, "namespace"), text(object, "name"))
+}
+
+/// A text of the metadata, empty if there is none.
+fn text<'a>(object: &'a Value, member: &str) -> &'a str {
+    object.get("metadata").and_then(|metadata| metadata.get(member)?.as_str()).unwrap_or_default()
+}
+
+fn metadata(object: &mut Value) -> &mut Map<String, Value> {
+    if !object.is_object() {
+        *object = json!({});
+    }
+    let members = object.as_object_mut().expect("was made an object");
+    let metadata = members.entry("metadata").or_insert_with(|| json!({}));
+    if !metadata.is_object() {
+        *metadata = json!({});
+    }
+    metadata.as_object_mut().expect("was made an object")
+}
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;
