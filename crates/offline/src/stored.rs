@@ -9,14 +9,25 @@ use serde_json::Value;
 
 /// The object in the version in which the controllers read it, with the namespace that it lives in.
 pub fn object<K: Object>(document: &Document) -> Result<K, Problem> {
-    let mut value = stored(document)?;
-    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("namespace".to_owned(), Value::String(document.key().namespace));
-    }
+    let value = value(document)?;
     serde_json::from_value::<K>(value.clone()).map_err(|error| {
         let fails = |value: &Value| serde_json::from_value::<K>(value.clone()).err().map(|e| e.to_string());
         document.problem(&culprit(&value, &fails), format!("cannot be read: {error}"))
     })
+}
+
+/// The same as JSON.
+pub fn value(document: &Document) -> Result<Value, Problem> {
+    let mut value = stored(document)?;
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("namespace".to_owned(), Value::String(document.key().namespace));
+    }
+    Ok(value)
+}
+
+/// Whether a document is of a kind, in any version.
+pub fn is_of<K: Object>(document: &Document) -> bool {
+    document.kind() == K::kind(&()) && group_of(document.api_version()) == K::group(&())
 }
 
 /// The path of the deepest value without which something else or nothing is wrong with the whole.

@@ -2,21 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use capm3_api::{
-    ipam::{IpAddress, IpClaim, IpPool},
-    neighbours::{
-        BareMetalHost, CapiIpAddress, Cluster, IpAddressClaim, KubeadmControlPlane, Machine,
-        MachineDeployment, MachineSet, SecretMetadata,
-    },
-    v1beta2::{
-        Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate,
-    },
-};
+use capm3_api::neighbours::SecretMetadata;
 use capm3_engine::{
-    Caches, Detail, Object, ObjectKey, Reader, ResourceKind,
+    Caches, Detail, Index, Object, ObjectKey, Reader, ResourceKind,
     manifests::{Document, Problem},
 };
-use capm3_provider::{host_crd, indexes};
+use capm3_provider::{
+    host_crd,
+    kinds::{self, Reading, Visitor},
+};
 use serde_json::Value;
 
 use super::events::event_kind;
@@ -37,15 +31,12 @@ pub struct Site {
     pub problems: Vec<Problem>,
 }
 
-/// Reads a document into the caches.
-type Put = fn(&Caches, &Document) -> Result<(), Problem>;
-
 impl Site {
     /// Sorts documents out; kinds that have no say are passed over. `knows_secrets` says whether a Secret that is not
     /// among the documents is not there.
     pub fn read<'d>(documents: impl IntoIterator<Item = &'d Document>, knows_secrets: bool) -> Self {
         let mut objects = Caches::default();
-        indexes::register(&mut objects);
+        kinds::register(&mut objects);
         let mut site = Self {
             objects,
             knows_secrets,
@@ -62,7 +53,9 @@ impl Site {
             if document.resource() == event_kind() {
                 site.events.push(document.value.clone());
             }
-            let Some(put) = put_of(document) else { continue };
+            if !has_a_say(document) {
+                continue;
+            }
             let kind = document.resource();
             let first = seen.entry((kind.group, kind.kind, document.key())).or_insert(document);
             let taken = match std::ptr::eq(*first, document) {
@@ -95,7 +88,9 @@ impl Site {
 
 /// Whether explanations look at a document, so that a mistake in it must be told.
 pub fn has_a_say(document: &Document) -> bool {
-    put_of(document).is_some()
+    let mut put = Put { document, objects: None, taken: None };
+    kinds::visit(&mut put);
+    put.taken.is_some()
 }
 
 /// Whether it is the definition of hosts, which tells what the server drops of them.
@@ -103,64 +98,77 @@ fn is_crd_of_hosts(document: &Document) -> bool {
     document.kind() == host_crd::definitions().kind && document.key().name == host_crd::NAME
 }
 
-fn put_of(document: &Document) -> Option<Put> {
-    let kind = document.resource();
-    let mut known = kinds().into_iter();
-    known.find(|(known, ..)| known.group == kind.group && known.kind == kind.kind).map(|(_, _, put)| put)
+/// Reads a document into the caches if it is of a kind that the controllers read.
+struct Put<'a> {
+    document: &'a Document,
+    objects: Option<&'a Caches>,
+    taken: Option<Result<(), Problem>>,
 }
 
-/// What only the explanation of a host looks at.
-const OF_HOSTS_ONLY: [&str; 2] = ["MachineDeployment", "KubeadmControlPlane"];
+impl Visitor for Put<'_> {
+    fn visit<K: Object>(&mut self, _reading: Reading, _indexes: &[Index<K>]) {
+        if !stored::is_of::<K>(self.document) {
+            return;
+        }
+        self.taken = Some(match self.objects.and_then(Caches::store::<K>) {
+            Some(store) => stored::object(self.document).map(|object: K| {
+                store.apply(object);
+            }),
+            None => Ok(()),
+        });
+    }
+}
+
+fn put(objects: &Caches, document: &Document) -> Result<(), Problem> {
+    let mut put = Put { document, objects: Some(objects), taken: None };
+    kinds::visit(&mut put);
+    put.taken.unwrap_or(Ok(()))
+}
 
 /// What the explanation of a host looks at, in the order in which it is listed: a machine that a host names is there before
 /// the host names it, so hosts come first.
-const OF_HOSTS: [&str; 6] =
-    ["BareMetalHost", "Metal3Machine", "Metal3DataClaim", "Cluster", OF_HOSTS_ONLY[0], OF_HOSTS_ONLY[1]];
+const OF_HOSTS: [&str; 6] = [
+    "BareMetalHost",
+    "Metal3Machine",
+    "Metal3DataClaim",
+    "Cluster",
+    "MachineDeployment",
+    "KubeadmControlPlane",
+];
 
-/// What to list of a cluster for the explanation of a machine, and how much of each object.
+/// What to list of a cluster for the explanation of a machine, and how much of each object: all that the controllers read.
 pub fn wanted() -> Vec<(ResourceKind, Detail)> {
-    let of_machines = kinds().into_iter().filter(|(kind, ..)| !OF_HOSTS_ONLY.contains(&kind.kind.as_str()));
-    of_machines.map(|(kind, detail, _)| (kind, detail)).collect()
+    struct Wanted(Vec<(ResourceKind, Detail)>);
+    impl Visitor for Wanted {
+        fn visit<K: Object>(&mut self, reading: Reading, _indexes: &[Index<K>]) {
+            self.0.push((ResourceKind::of::<K>(), reading.detail));
+        }
+    }
+    let mut wanted = Wanted(Vec::new());
+    kinds::visit(&mut wanted);
+    wanted.0
 }
 
 /// What to list of a cluster for the explanation of a host, in this order.
 pub fn wanted_for_host() -> Vec<(ResourceKind, Detail)> {
-    let known = kinds();
-    let find = |name: &&str| known.iter().find(|(kind, ..)| kind.kind == **name);
-    OF_HOSTS.iter().filter_map(find).map(|(kind, detail, _)| (kind.clone(), *detail)).collect()
+    let known = wanted();
+    let find = |name: &&str| known.iter().find(|(kind, _)| kind.kind == **name);
+    OF_HOSTS.iter().filter_map(find).cloned().collect()
 }
 
-fn kinds() -> [(ResourceKind, Detail, Put); 18] {
-    [
-        whole::<Metal3Machine>(),
-        whole::<Metal3MachineTemplate>(),
-        whole::<Metal3Cluster>(),
-        whole::<Metal3DataTemplate>(),
-        whole::<Metal3DataClaim>(),
-        whole::<Metal3Data>(),
-        whole::<BareMetalHost>(),
-        whole::<Cluster>(),
-        whole::<Machine>(),
-        whole::<MachineSet>(),
-        whole::<MachineDeployment>(),
-        whole::<KubeadmControlPlane>(),
-        whole::<IpPool>(),
-        whole::<IpClaim>(),
-        whole::<IpAddress>(),
-        whole::<IpAddressClaim>(),
-        whole::<CapiIpAddress>(),
-        (ResourceKind::of::<SecretMetadata>(), Detail::Metadata, put::<SecretMetadata>),
-    ]
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn whole<K: Object>() -> (ResourceKind, Detail, Put) {
-    (ResourceKind::of::<K>(), Detail::Whole, put::<K>)
-}
-
-fn put<K: Object>(objects: &Caches, document: &Document) -> Result<(), Problem> {
-    let object: K = stored::object(document)?;
-    if let Some(store) = objects.store::<K>() {
-        store.apply(object);
+    #[test]
+    fn a_live_explanation_lists_every_kind_that_the_controllers_read() {
+        let mut caches = Caches::default();
+        kinds::register(&mut caches);
+        let mut listed: Vec<ResourceKind> = wanted().into_iter().map(|(kind, _)| kind).collect();
+        listed.sort();
+        let mut read = caches.kinds();
+        read.sort();
+        assert_eq!(listed, read);
+        assert_eq!(wanted_for_host().len(), OF_HOSTS.len());
     }
-    Ok(())
 }
