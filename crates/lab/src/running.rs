@@ -214,6 +214,11 @@ impl Lab {
         self.world.is_idle() && self.providers.iter().all(Provider::is_idle)
     }
 
+    /// What time it is in the lab.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// The server.
     pub fn server(&self) -> &ApiServer {
         &self.server

@@ -5,5 +5,6 @@
 pub mod explain;
 pub mod migrate;
 mod nearest;
+pub mod planner;
 pub mod render;
 mod stored;

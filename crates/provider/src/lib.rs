@@ -9,6 +9,7 @@ mod belonging;
 mod conditions;
 mod context;
 mod deletions;
+pub mod dry_run;
 mod finalizers;
 pub mod host_crd;
 pub mod host_patch;
