@@ -15,7 +15,6 @@ pub use crate::metal3data::Settings;
 use crate::{
     baremetalhost, ippool, metal3cluster, metal3data, metal3datatemplate, metal3machine,
     plan::{End, Plan},
-    workload::Workload,
 };
 
 /// How often a batch is looked at before it has to wait.
@@ -88,15 +87,8 @@ fn keys<K: Object>(memory: &Memory) -> Vec<ObjectKey> {
 }
 
 fn machine(memory: &Memory, key: &ObjectKey, now: &str) -> Option<Plan> {
-    let inputs = metal3machine::Inputs {
-        workload: &|_| Workload::Unknown,
-        live: &metal3machine::Live::trusting_the_reader(),
-        host_lacks: &[],
-        refused: None,
-        fast_track: false,
-        is_preview: false,
-        knows_secrets: true,
-    };
+    let live = metal3machine::Live::trusting_the_reader();
+    let inputs = metal3machine::Inputs::trusting(&live);
     match metal3machine::decide(&metal3machine::observe(memory, &inputs, key)?, now).next {
         Next::Act(plan) => Some(plan),
         // The reader has answered everything.

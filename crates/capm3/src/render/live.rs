@@ -115,7 +115,7 @@ impl Live {
                     Some(old) => (old, format!("cluster: Secret {key}")),
                     None => (String::new(), format!("cluster: Secret {key} is not there")),
                 };
-                let new = format!("rendered: machine {}, {member}", machine.name);
+                let new = format!("rendered: machine {}, {member}", machine.whose());
                 differences.extend(unified(&name, &new, &old, document));
             }
         }

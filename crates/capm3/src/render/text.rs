@@ -32,5 +32,5 @@ fn whose(machine: &Rendered) -> String {
         (Some(template), Some(index)) => format!("{template} index {index}"),
         _ => "no data template".to_owned(),
     };
-    format!("machine {}, {host}, {template}", machine.name)
+    format!("machine {}, {host}, {template}", machine.whose())
 }

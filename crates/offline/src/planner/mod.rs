@@ -27,6 +27,15 @@ const ROUNDS: usize = 100;
 /// A provider as it is set up by default in `up`.
 const SETTINGS: Settings = Settings { serves_addresses: true, names_claims_by_host: false };
 
+/// Controllers that look as soon as something changes.
+const AT_ONCE: [Controller; 3] = [Controller::Cluster, Controller::Machine, Controller::Data];
+
+/// The same once every grace is over.
+const LATE: [Controller; 4] = [Controller::Cluster, Controller::Machine, Controller::Data, Controller::Host];
+
+/// Controllers that gather claims for a moment and serve them together.
+const GATHERING: [Controller; 2] = [Controller::DataTemplate, Controller::Pool];
+
 /// Objects and what the controllers make of them.
 #[derive(Debug)]
 pub struct Planner {
@@ -51,9 +60,7 @@ impl Planner {
     /// Lets the controllers work from `now` on until nothing more is written. `false` if they do not come to rest.
     pub fn run(&mut self, now: Timestamp) -> bool {
         // Hosts whose booking has lost its owner are let go after a grace.
-        let at_once = Controller::ALL.into_iter().filter(|controller| *controller != Controller::Host);
-        let at_once: Vec<Controller> = at_once.collect();
-        self.come_to_rest(&at_once, now) && self.come_to_rest(&Controller::ALL, now + LATER)
+        self.come_to_rest(&AT_ONCE, now) && self.come_to_rest(&LATE, now + LATER)
     }
 
     /// What is there.
@@ -71,20 +78,32 @@ impl Planner {
         self.waits.get(&(controller, key.clone()))
     }
 
+    /// Each look of those that gather claims serves what came meanwhile, so they look once nobody else has anything to do.
+    /// When they start, they look at what there is.
     fn come_to_rest(&mut self, controllers: &[Controller], now: Timestamp) -> bool {
         let now = clock::text(now);
         self.memory.tell_time(&now);
         for _ in 0..ROUNDS {
             let before = self.memory.version();
-            self.waits.clear();
-            for controller in controllers {
-                self.work(*controller, &now);
+            GATHERING.into_iter().for_each(|controller| self.work(controller, &now));
+            let gathered = self.memory.version();
+            if !self.settle(controllers, &now) {
+                return false;
             }
-            if self.memory.version() == before {
+            if gathered == before && self.memory.version() == before {
                 return true;
             }
         }
         false
+    }
+
+    /// Lets these controllers look until they write nothing more.
+    fn settle(&mut self, controllers: &[Controller], now: &str) -> bool {
+        (0..ROUNDS).any(|_| {
+            let before = self.memory.version();
+            controllers.iter().for_each(|controller| self.work(*controller, now));
+            self.memory.version() == before
+        })
     }
 
     /// Lets a controller look at everything that it has, one after the other.
@@ -93,6 +112,8 @@ impl Planner {
             let end = controller.reconcile(&mut self.memory, &key, self.settings, now);
             if let End::WaitFor(wait) | End::Retry(wait, _) = end {
                 self.waits.insert((controller, key), wait);
+            } else {
+                self.waits.remove(&(controller, key));
             }
         }
     }

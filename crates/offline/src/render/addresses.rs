@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capm3_api::{ipam::IpPool, metadata::MetadataExt, v1beta2::Metal3DataTemplateSpec};
+use capm3_api::{
+    ipam::IpPool,
+    metadata::MetadataExt,
+    v1beta2::{GROUP, Metal3Data, Metal3DataTemplateSpec},
+};
 use capm3_domain::{
     address::{AddressBook, AddressRequest, ClaimKey, ClaimKind, object_name},
     render::{Address, PoolRef, place_of_pool, referenced_pools},
@@ -32,6 +36,8 @@ struct Pools<'d> {
     /// Addresses that claims have, by namespace and name of the claim.
     metal3: BTreeMap<ObjectKey, Address>,
     capi: BTreeMap<ObjectKey, Address>,
+    /// IPClaims by the Metal3Data that owns them and by pool: they may be named after their hosts.
+    claims: BTreeMap<(ObjectKey, String), ObjectKey>,
     /// Names of address objects, which no two pools may share.
     names: BTreeSet<ObjectKey>,
 }
@@ -67,7 +73,19 @@ impl<'d> Pools<'d> {
                 enter(key.clone(), address, ClaimKind::IpClaim, claim);
             }
         }
-        Self { site, books, metal3, capi, names: site.ip_addresses.keys().cloned().collect() }
+        let claims = site.ip_claims.iter().filter_map(|(key, found)| {
+            let owner = found.object.metadata.owner(GROUP, Metal3Data::API.kind)?;
+            let pool = found.object.spec.pool.name_str().to_owned();
+            Some(((ObjectKey::new(&key.namespace, &owner.name), pool), key.clone()))
+        });
+        Self {
+            site,
+            books,
+            metal3,
+            capi,
+            claims: claims.collect(),
+            names: site.ip_addresses.keys().cloned().collect(),
+        }
     }
 
     fn give(&mut self, case: &mut Case<'_>) -> Result<(), Problem> {
@@ -75,7 +93,9 @@ impl<'d> Pools<'d> {
         let spec = wanted_spec(&template.object, Some(&case.machine));
         let wanted = referenced_pools(&spec, case.objects()).map_err(|error| render_problem(case, &error))?;
         for (name, pool) in wanted {
-            let claim = case.here(&claim_name(&data, &name));
+            let own = self.claims.get(&(case.here(data.metadata.name_str()), name.clone()));
+            let own = own.filter(|_| pool.is_metal3()).cloned();
+            let claim = own.unwrap_or_else(|| case.here(&claim_name(&data, &name)));
             let address = if pool.is_metal3() {
                 self.metal3(&claim, &pool, data.status.ready == Some(true))
             } else {

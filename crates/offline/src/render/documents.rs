@@ -24,6 +24,7 @@ pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
     let data = case.data.clone().unwrap_or_default();
     let secret = |content| case.here(&secret_name(content, &data, case.name()));
     let rendered = Rendered {
+        namespace: Some(case.key().namespace),
         name: case.name().to_owned(),
         host: case.host_name().map(str::to_owned),
         data_template: case.template.map(|template| template.document.key().name),

@@ -1,27 +1,39 @@
 //! The host of each machine: the one it has, else one that it could take.
 //!
-//! Rules are `domain`'s. A machine that exists draws among equals by its uid, as the controllers do. One without a uid
+//! Which host a machine has, and which one a machine that exists would take, the controllers' own decision tells. A machine that exists draws among equals by its uid. One without a uid
 //! exists nowhere, so what it will draw cannot be known: it takes the first by name, which is also quick for thousands.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, HostHardware},
+    neighbours::{BareMetalHost, CAPI_GROUP, HostHardware},
     vocabulary::{annotation, host_state, label},
 };
-use capm3_domain::host::{
-    Consumer, HostChoice, HostOutcome, HostRequest, Ownership, Standing, annotated_host, choose, judge,
-    ownership,
+use capm3_domain::{
+    host::{
+        Consumer, HostChoice, HostOutcome, HostRequest, Ownership, Standing, choose, judge, known_host,
+        known_host_uid, ownership,
+    },
+    wait::Wait,
 };
-use capm3_engine::{Object, ObjectKey};
-use capm3_provider::host_patch::{claim as claim_host, host_annotation};
+use capm3_engine::{Memory, Object, ObjectKey, Reader, ResourceKind};
+use capm3_provider::{
+    host_patch::{claim as claim_host, host_annotation},
+    indexes::HOSTS_BY_NAMESPACE,
+    kinds,
+    metal3machine::{Inputs, Live, choose_host, find_hosts, observe},
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::{case::Case, site::Site};
 
 /// Gives each machine its host. Machines that have one come first: what is taken is not given out again.
 pub(super) fn place(site: &Site<'_>, cases: &mut [Case<'_>]) {
     let mut hosts = Hosts::of(site);
+    for case in cases.iter().filter(|case| site.machines.contains_key(&case.key())) {
+        hosts.know(case);
+    }
     for case in cases.iter_mut() {
         hosts.find_own(case);
     }
@@ -32,9 +44,8 @@ pub(super) fn place(site: &Site<'_>, cases: &mut [Case<'_>]) {
 
 /// The hosts of the files and who may take them.
 struct Hosts {
-    /// By namespace and name, as they will be once they are inspected.
-    hosts: BTreeMap<ObjectKey, BareMetalHost>,
-    by_consumer: BTreeMap<ObjectKey, Vec<ObjectKey>>,
+    /// Hosts as they will be once they are inspected, machines and their owners.
+    memory: Memory,
     lines: BTreeMap<Asked, Line>,
 }
 
@@ -54,51 +65,65 @@ struct Line {
 
 impl Hosts {
     fn of(site: &Site<'_>) -> Self {
-        let inspected = |(key, found): (&ObjectKey, &super::site::Located<'_, BareMetalHost>)| {
-            (key.clone(), inspected(found.object.clone()))
-        };
-        let hosts: BTreeMap<ObjectKey, BareMetalHost> = site.hosts.iter().map(inspected).collect();
-        let mut by_consumer: BTreeMap<ObjectKey, Vec<ObjectKey>> = BTreeMap::new();
-        for (key, host) in &hosts {
-            let name = host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref());
-            if let Some(name) = name {
-                by_consumer.entry(ObjectKey::new(&key.namespace, name)).or_default().push(key.clone());
-            }
-        }
-        Self { hosts, by_consumer, lines: BTreeMap::new() }
+        let mut memory = kinds::memory();
+        site.hosts.values().for_each(|found| memory.put(inspected(found.object.clone())));
+        site.machine_sets.values().for_each(|found| memory.put(found.object.clone()));
+        Self { memory, lines: BTreeMap::new() }
     }
 
-    /// The host that names the machine, else the one that the machine has recorded.
+    /// Takes a machine in, with the Machine that owns it or would.
+    fn know(&mut self, case: &Case<'_>) {
+        let mut machine = case.machine.clone();
+        if machine.metadata.owner(CAPI_GROUP, "Machine").is_none() {
+            let kind = ResourceKind::of::<capm3_api::neighbours::Machine>();
+            let owner = OwnerReference {
+                api_version: kind.api_version(),
+                kind: kind.kind,
+                name: case.owner.metadata.name_str().to_owned(),
+                uid: case.owner.metadata.uid_str().to_owned(),
+                ..OwnerReference::default()
+            };
+            machine.metadata.owner_references.get_or_insert_default().push(owner);
+        }
+        self.memory.put(machine);
+        self.memory.put(case.owner.clone());
+    }
+
+    fn host(&self, key: &ObjectKey) -> Option<Arc<BareMetalHost>> {
+        self.memory.get(key)
+    }
+
+    /// The host that the controllers find to be the machine's.
     fn find_own(&mut self, case: &mut Case<'_>) {
-        let recorded = match annotated_host(&case.machine) {
-            Ok(name) => name.map(|name| case.here(name)),
+        let known = match known_host(&case.machine) {
+            Ok(known) => known,
             Err(error) => return case.fail("metadata.annotations", error),
         };
-        let consumed = self.by_consumer.get(&case.key()).into_iter().flatten();
-        let is_ours = |key: &&ObjectKey| {
-            let consumer = self.hosts.get(*key).and_then(|host| host.spec.consumer_ref.as_ref());
-            consumer.is_some_and(|consumer| Consumer::is_machine(consumer, &case.machine))
-        };
-        let consumed: Vec<&ObjectKey> = consumed.filter(is_ours).collect();
-        let own = consumed.iter().find(|key| Some(**key) == recorded.as_ref()).or(consumed.first());
-        let Some(key) = own.map(|key| (*key).clone()).or(recorded) else { return };
-        if let Some(host) = self.hosts.get(&key) {
-            return match ownership(&case.machine, host) {
-                Ownership::Ours | Ownership::Nobody => self.take(&key, case),
+        let found = find_hosts(&self.memory, &case.machine, &case.key());
+        if let Some(host) = found.host {
+            let other = found.of_others.get(host.metadata.name_str());
+            let other = other.map(|other| Consumer::machine(case.machine.metadata.namespace_str(), other));
+            let ownership = other.map_or_else(|| ownership(&case.machine, &host), Ownership::Other);
+            return match ownership {
+                Ownership::Ours | Ownership::Nobody => self.take(&host.key(), case),
                 Ownership::Other(consumer) => {
-                    case.fail("", format!("host {} is consumed by {consumer}", key.name));
+                    case.fail("", format!("host {} is consumed by {consumer}", host.metadata.name_str()));
                 }
             };
         }
-        let message = format!("BareMetalHost {key}, which it has recorded, is not in the files; add it");
-        case.fail(&format!("metadata.annotations[{}]", annotation::HOST), message);
+        if let Some(key) = known.map(|name| case.here(&name)) {
+            let message = format!("BareMetalHost {key}, which it has recorded, is not in the files; add it");
+            return case.fail(&place_of_record(case), message);
+        }
+        if let Some(host) = found.held.first() {
+            let ObjectKey { namespace, name } = host.key();
+            case.fail("", Wait::UnrecordedHost { namespace, host: name });
+        }
     }
 
     fn find_new(&mut self, case: &mut Case<'_>) {
-        let namespace = case.machine.metadata.namespace_str();
         // Without any host what needs none can still be rendered.
-        let first = self.hosts.range(ObjectKey::new(namespace, "")..).next();
-        if first.is_none_or(|(key, _)| key.namespace != namespace) {
+        if self.memory.count(&HOSTS_BY_NAMESPACE, case.machine.metadata.namespace_str()) == 0 {
             return;
         }
         let found = match case.machine.metadata.uid_str() {
@@ -112,9 +137,14 @@ impl Hosts {
     }
 
     /// What the controllers would choose now.
-    fn draw(&self, case: &Case<'_>) -> Result<ObjectKey, String> {
-        let choice = choose(&request(case), self.hosts.values());
-        chosen(&choice).map(|name| case.here(&name))
+    fn draw(&mut self, case: &Case<'_>) -> Result<ObjectKey, String> {
+        if self.memory.get::<capm3_api::v1beta2::Metal3Machine>(&case.key()).is_none() {
+            self.know(case);
+        }
+        let live = Live::trusting_the_reader();
+        let snapshot = observe(&self.memory, &Inputs::trusting(&live), &case.key());
+        let snapshot = snapshot.expect("the machine was put into the memory");
+        chosen(&choose_host(&snapshot)).map(|name| case.here(&name))
     }
 
     /// The first by name of the hosts that the controllers could choose, of the machine's domain if there is one.
@@ -122,9 +152,10 @@ impl Hosts {
         let request = request(case);
         let selector = serde_json::to_string(&case.machine.spec.host_selector).unwrap_or_default();
         let namespace = case.machine.metadata.namespace_str().to_owned();
-        let asked = (namespace, selector, request.cluster_name.to_owned(), request.reuse_label.clone());
-        let hosts = &self.hosts;
-        let line = self.lines.entry(asked).or_insert_with(|| Line::of(&request, hosts.values()));
+        let asked =
+            (namespace.clone(), selector, request.cluster_name.to_owned(), request.reuse_label.clone());
+        let memory = &self.memory;
+        let line = self.lines.entry(asked).or_insert_with(|| Line::of(&request, memory));
         if line.has_bookings {
             return self.draw(case);
         }
@@ -132,17 +163,16 @@ impl Hosts {
             return Err(refusal.clone());
         }
         let is_free = |key: &ObjectKey| {
-            let host = hosts.get(key);
-            host.is_some_and(|host| matches!(judge(&request, host), Standing::Free))
+            let host = memory.get::<BareMetalHost>(key);
+            host.is_some_and(|host| matches!(judge(&request, &host), Standing::Free))
         };
         let domain = request.failure_domain().and_then(|domain| line.by_domain.get_mut(domain));
         let next = domain.and_then(|line| next(line, is_free)).or_else(|| next(&mut line.all, is_free));
-        let next = next.and_then(|key| hosts.get(&key));
-        let choice = match next {
-            Some(host) => choose(&request, [host].into_iter()),
-            None => choose(&request, hosts.values()),
+        let offered = match next.and_then(|key| memory.get::<BareMetalHost>(&key)) {
+            Some(host) => vec![host],
+            None => memory.by_index(&HOSTS_BY_NAMESPACE, &namespace),
         };
-        let found = chosen(&choice);
+        let found = chosen(&choose(&request, offered.iter().map(AsRef::as_ref)));
         if let Err(message) = &found {
             line.refusal = Some(message.clone());
         }
@@ -151,27 +181,37 @@ impl Hosts {
 
     /// Host and machine as they are after the claim: templates may read the labels and annotations of both.
     fn take(&mut self, key: &ObjectKey, case: &mut Case<'_>) {
-        let Some(host) = self.hosts.get_mut(key) else { return };
+        let Some(host) = self.host(key) else { return };
+        let mut host = host.as_ref().clone();
         if host.spec.consumer_ref.is_none() {
-            claim_host(host, &case.machine, &case.owner.spec.cluster_name);
+            claim_host(&mut host, &case.machine, &case.owner.spec.cluster_name);
+            self.memory.put(host.clone());
         }
-        let (name, value) = host_annotation(host);
+        let (name, value) = host_annotation(&host);
         case.machine.metadata.annotations.get_or_insert_default().insert(name, value);
-        case.host = Some(host.clone());
+        case.host = Some(host);
+    }
+}
+
+/// Where a machine says which host it has.
+fn place_of_record(case: &Case<'_>) -> String {
+    let is_by_id = known_host_uid(&case.machine).is_some()
+        || case.machine.metadata.annotation(annotation::HOST).is_none();
+    match is_by_id {
+        true => "spec.providerID".to_owned(),
+        false => format!("metadata.annotations[{}]", annotation::HOST),
     }
 }
 
 impl Line {
-    fn of<'h>(request: &HostRequest<'_>, hosts: impl Iterator<Item = &'h BareMetalHost>) -> Self {
+    fn of(request: &HostRequest<'_>, memory: &Memory) -> Self {
         let mut line = Self::default();
         let namespace = request.machine.metadata.namespace_str();
-        for host in hosts.filter(|host| host.metadata.namespace_str() == namespace) {
-            match judge(request, host) {
-                Standing::Free => line.add(host),
-                Standing::Reserved | Standing::ReservedLater(_) => line.has_bookings = true,
-                Standing::Own | Standing::Rejected(_) => {}
-            }
-        }
+        memory.each(&HOSTS_BY_NAMESPACE, namespace, &mut |host| match judge(request, host) {
+            Standing::Free => line.add(host),
+            Standing::Reserved | Standing::ReservedLater(_) => line.has_bookings = true,
+            Standing::Own | Standing::Rejected(_) => {}
+        });
         // Taken from the end.
         line.all.reverse();
         line.by_domain.values_mut().for_each(|hosts| hosts.reverse());

@@ -12,6 +12,7 @@ use capm3_engine::{
     ObjectKey,
     manifests::{Document, Problem},
 };
+use capm3_provider::metal3machine::is_provisioned;
 
 use super::{
     Options,
@@ -39,7 +40,8 @@ fn case_of<'d>(site: &'d Site<'d>, found: &'d Located<'d, Metal3Machine>) -> Cas
     let owner = owner.unwrap_or_else(|| key.name.clone());
     let owner = site.owners.get(&ObjectKey::new(&key.namespace, owner));
     let owner = owner.map_or_else(|| owner_for(&machine), |owner| owner.object.clone());
-    if owner.spec.failure_domain.is_some() {
+    // From a machine that is provisioned Cluster API copies the domain the other way.
+    if !is_provisioned(&machine) {
         machine.spec.failure_domain.clone_from(&owner.spec.failure_domain);
     }
     let set =
@@ -94,7 +96,10 @@ fn made_up<'d>(
     problems: &mut Vec<Problem>,
 ) -> Vec<Case<'d>> {
     match pattern(site, template) {
-        Ok(pattern) => (0..count).map(|number| made_from(&pattern, number)).collect(),
+        Ok(pattern) => {
+            let is_new = |case: &Case<'_>| !site.machines.contains_key(&case.key());
+            (0..).map(|number| made_from(&pattern, number)).filter(is_new).take(count).collect()
+        }
         Err(message) => {
             problems.push(Problem { file: "--machines".to_owned(), line: 0, message });
             Vec::new()

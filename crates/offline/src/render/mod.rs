@@ -19,6 +19,8 @@ mod site;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use capm3_engine::{
     ObjectKey,
     manifests::{Document, Problem},
@@ -63,6 +65,9 @@ pub struct Rendering {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rendered {
+    /// Namespace of the Metal3Machine, where there are machines of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// Name of the Metal3Machine.
     pub name: String,
     /// The host that it has or would take; none where the files have no hosts.
@@ -81,6 +86,13 @@ pub struct Rendered {
     /// Where the controllers store the network data document.
     #[serde(skip)]
     pub network_data_secret: ObjectKey,
+}
+
+impl Rendered {
+    /// The machine as people are told of it: its name, and its namespace where there are several.
+    pub fn whose(&self) -> String {
+        self.namespace.as_ref().map_or_else(|| self.name.clone(), |home| format!("{home}/{}", self.name))
+    }
 }
 
 /// Whether a document may have a say in rendering, so that a mistake in it must be told.
@@ -102,12 +114,14 @@ pub fn render(documents: &[Document], options: &Options) -> Rendering {
     rendering.warnings = overlaps::find(&site);
     let mut cases = machines::cases(&site, options, &mut rendering.problems);
     rendering.count = cases.len();
+    let namespaces: BTreeSet<String> = cases.iter().map(|case| case.key().namespace).collect();
     hosts::place(&site, &mut cases);
     indexes::give(&site, &mut cases);
     addresses::give(&site, &mut cases);
     for case in cases.into_iter().filter(|case| is_wanted(case, options)) {
         match documents::render(case) {
-            Ok(rendered) => rendering.machines.push(rendered),
+            Ok(rendered) if namespaces.len() > 1 => rendering.machines.push(rendered),
+            Ok(rendered) => rendering.machines.push(Rendered { namespace: None, ..rendered }),
             Err(problem) => rendering.problems.push(problem),
         }
     }

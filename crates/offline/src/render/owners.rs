@@ -1,5 +1,7 @@
 //! Machines that control planes, MachineDeployments and MachineSets of the files ask for and that are not there.
 
+use std::collections::BTreeSet;
+
 use capm3_api::{
     metadata::{MetadataExt, group_of},
     neighbours::CONTROL_PLANE_GROUP,
@@ -29,9 +31,10 @@ const TEMPLATES: [&str; 3] = [
 /// One case for each machine that is asked for and not there.
 pub(super) fn missing<'d>(site: &'d Site<'d>, problems: &mut Vec<Problem>) -> Vec<Case<'d>> {
     let mut cases = Vec::new();
+    let mut names: BTreeSet<ObjectKey> = site.machines.keys().cloned().collect();
     for document in site.scalable.iter().copied().filter(|document| !is_owned(document)) {
         match Asked::of(site, document) {
-            Ok(Some(asked)) => cases.extend(asked.cases(site)),
+            Ok(Some(asked)) => cases.extend(asked.cases(site, &mut names)),
             Ok(None) => {}
             Err(problem) => problems.push(problem),
         }
@@ -87,18 +90,21 @@ impl<'d> Asked<'d> {
         }))
     }
 
-    /// The machines that are not there yet.
-    fn cases(&self, site: &Site<'_>) -> Vec<Case<'d>> {
+    /// The machines that are not there yet. A control plane and a deployment may have one name, but no two machines have:
+    /// `names` are those in use.
+    fn cases(&self, site: &Site<'_>, names: &mut BTreeSet<ObjectKey>) -> Vec<Case<'d>> {
         let own = |machine: &Metal3Machine| {
             machine.metadata.namespace == self.template.metadata.namespace
                 && machine_template_name(machine) == Some(self.template.metadata.name_str())
         };
         let there = site.machines.values().filter(|found| own(&found.object)).count();
-        (there..self.replicas).map(|number| self.case(number)).collect()
+        let owner = self.document.key();
+        let mut free = (there..).map(|number| format!("{}-{number}", owner.name));
+        let mut name = || free.find(|name| names.insert(ObjectKey::new(&owner.namespace, name)));
+        (there..self.replicas).filter_map(|number| Some(self.case(number, name()?))).collect()
     }
 
-    fn case(&self, number: usize) -> Case<'d> {
-        let name = format!("{}-{number}", self.document.key().name);
+    fn case(&self, number: usize, name: String) -> Case<'d> {
         let mut machine = clone_of(self.template, name, self.cluster.as_deref());
         let labels = machine.metadata.labels.get_or_insert_default();
         if self.is_control_plane {

@@ -443,3 +443,128 @@ spec: {{metaData: {{ipAddresses: [{{key: ip, subnet: {subnet}}}]}}}}
     );
     assert_eq!(warned("10.0.1.0/24"), []);
 }
+
+/// A machine that has its host: the provider ID names it, whatever a stale annotation says.
+#[test]
+fn a_host_is_known_by_the_provider_id_before_the_annotation() {
+    let annotation = ", annotations: {metal3.io/BareMetalHost: ns/h2}";
+    let a = machine("a", annotation).replace("spec: {", "spec: {providerID: 'metal3://ns/h1/a', ");
+    let rendering = run(&[&a, &host("h1", "r"), &host("h2", "r"), TEMPLATE, POOL]);
+    assert_eq!(rendering.machines[0].host.as_deref(), Some("h1"), "{:?}", said(&rendering));
+    let gone = a.replace("ns/h1/a", "ns/h9/a").replace(annotation, "");
+    assert_eq!(
+        said(&run(&[&gone, &host("h2", "r"), TEMPLATE, POOL])),
+        [
+            "a.yaml:5: Metal3Machine ns/a: spec.providerID: machine a: BareMetalHost ns/h9, which it has recorded, \
+             is not in the files; add it"
+        ]
+    );
+}
+
+#[test]
+fn a_host_in_use_of_which_the_machine_has_no_record_is_left_alone() {
+    let used = host("h1", "r")
+        + "spec: {image: {url: u}, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, \
+        kind: Metal3Machine, namespace: ns, name: a}}\n";
+    let problems = said(&run(&[&machine("a", ""), &used, &host("h2", "r"), TEMPLATE, POOL]));
+    assert!(problems.len() == 1 && problems[0].contains("h1"), "{problems:?}");
+}
+
+const OWNER: &str = "
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata: {name: a, namespace: ns}
+spec: {clusterName: c, failureDomain: r2}
+";
+
+/// Which data template applies tells the domain.
+#[test]
+fn a_machine_takes_the_domain_of_its_owner_until_it_is_provisioned() {
+    let mapped = "
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3MachineTemplate
+metadata: {name: mt, namespace: ns}
+spec:
+  template: {spec: {dataTemplate: {name: t}}}
+  failureDomainDataTemplates:
+  - {failureDomain: r1, dataTemplate: {name: t}}
+  - {failureDomain: r2, dataTemplate: {name: u}}
+";
+    let other = TEMPLATE.replace("name: t,", "name: u,");
+    let made_from = ", annotations: {cluster.x-k8s.io/cloned-from-name: mt, \
+        cluster.x-k8s.io/cloned-from-groupkind: Metal3MachineTemplate.infrastructure.cluster.x-k8s.io}";
+    let a = machine("a", made_from).replace("spec: {", "spec: {failureDomain: r1, ");
+    let bare = host("h", "r").replace(", labels: {infrastructure.cluster.x-k8s.io/failure-domain: r}", "");
+    let template_of = |machine: &str| {
+        let rendering = run(&[machine, OWNER, mapped, &bare, TEMPLATE, &other, POOL]);
+        rendering.machines.first().and_then(|machine| machine.data_template.clone())
+    };
+    assert_eq!(template_of(&a).as_deref(), Some("u"));
+    let provisioned = a.replace("spec: {", "spec: {providerID: 'metal3://ns/h/a', ")
+        + "status: {initialization: {provisioned: true}}\n";
+    assert_eq!(template_of(&provisioned).as_deref(), Some("t"));
+}
+
+#[test]
+fn a_claim_that_is_named_after_its_host_is_found_by_its_owner() {
+    let claim = "
+apiVersion: ipam.metal3.io/v1alpha1
+kind: IPClaim
+metadata:
+  name: h1-pool
+  namespace: ns
+  ownerReferences:
+  - {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: Metal3Data, name: t-7, uid: u}
+spec: {pool: {name: pool}}
+status: {address: {name: p-10-0-0-13}}
+";
+    let address = "
+apiVersion: ipam.metal3.io/v1alpha1
+kind: IPAddress
+metadata: {name: p-10-0-0-13, namespace: ns}
+spec: {address: 10.0.0.13, prefix: 24, pool: {name: pool}, claim: {name: h1-pool}}
+";
+    let rendering = run(&[&machine("a", ""), DATA, claim, address, TEMPLATE, POOL]);
+    assert_eq!(rows(&rendering), ["a 7 10.0.0.13"], "{:?}", said(&rendering));
+}
+
+const OWNERS: &str = "
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3MachineTemplate
+metadata: {name: mt, namespace: ns}
+spec: {template: {spec: {dataTemplate: {name: t}}}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata: {name: same, namespace: ns}
+spec:
+  replicas: 1
+  machineTemplate: {spec: {infrastructureRef: {kind: Metal3MachineTemplate, name: mt}}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: same, namespace: ns}
+spec:
+  replicas: 2
+  template: {spec: {infrastructureRef: {kind: Metal3MachineTemplate, name: mt}}}
+";
+
+#[test]
+fn no_two_machines_that_are_made_up_have_one_name() {
+    let rendering = run(&[OWNERS, TEMPLATE, POOL]);
+    assert_eq!(rows(&rendering), ["same-0 0 10.0.0.10", "same-1 1 10.0.0.11", "same-2 2 10.0.0.12"]);
+    let options = Options { machines: Some(1), ..Options::default() };
+    let made = run_with(&options, &[&machine("machine-0", ""), TEMPLATE, POOL]);
+    assert_eq!(rows(&made), ["machine-0 0 10.0.0.10", "machine-1 1 10.0.0.11"]);
+}
+
+#[test]
+fn the_namespace_is_told_where_there_are_several() {
+    let there = |text: &str| text.replace("namespace: ns", "namespace: other");
+    let (a, one) = (machine("a", ""), run(&[&machine("a", ""), TEMPLATE, POOL]));
+    assert_eq!((one.machines[0].whose().as_str(), &one.machines[0].namespace), ("a", &None));
+    let h = host("h", "r");
+    let two = run(&[&a, TEMPLATE, POOL, &h, &there(&a), &there(TEMPLATE), &there(POOL), &there(&h)]);
+    let whose: Vec<String> = two.machines.iter().map(Rendered::whose).collect();
+    assert_eq!(whose, ["ns/a", "other/a"]);
+}

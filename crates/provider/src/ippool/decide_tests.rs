@@ -391,7 +391,7 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
         }
         Event::Crash(writes) => {
             let plan = plan(memory, now);
-            memory.act_until_crash(plan.clone(), *writes).unwrap();
+            memory.act_until_crash(plan, *writes).unwrap();
         }
         Event::Pass => {
             pass(memory, now);

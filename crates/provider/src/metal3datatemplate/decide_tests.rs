@@ -144,7 +144,7 @@ fn data_of_an_earlier_claim_of_the_same_name_is_not_taken_over() {
 fn data_that_was_made_before_a_crash_is_found_again() {
     let mut memory = world(&["a"]);
     let first = plan(&memory, 0);
-    memory.act_until_crash(first.clone(), 2).unwrap();
+    memory.act_until_crash(first, 2).unwrap();
     pass(&mut memory, 1);
     assert_eq!(index_of(&memory, "a").as_deref(), Some("t-0"));
     assert_eq!(memory.list::<Metal3Data>().len(), 1);
@@ -337,7 +337,7 @@ fn happen(memory: &mut Memory, event: &Event, now: u32) {
         }
         Event::Crash(writes) => {
             let plan = plan(memory, now);
-            memory.act_until_crash(plan.clone(), *writes).unwrap();
+            memory.act_until_crash(plan, *writes).unwrap();
         }
         Event::Pass => {
             pass(memory, now);

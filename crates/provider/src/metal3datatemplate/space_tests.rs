@@ -210,8 +210,8 @@ fn s145_overlapping_ranges_of_two_templates_are_warned_of_once() {
     };
     assert_eq!(told(&memory, "a"), [""; 0]);
     pass(&mut memory, "a");
-    memory.put::<Metal3DataTemplate>(template("b", &ranged("10.0.0.128/25")));
-    memory.put::<Metal3DataTemplate>(template("c", &ranged("10.0.1.0/24")));
+    memory.put_whole::<Metal3DataTemplate>(template("b", &ranged("10.0.0.128/25")));
+    memory.put_whole::<Metal3DataTemplate>(template("c", &ranged("10.0.1.0/24")));
     let warned = told(&memory, "b");
     assert_eq!(warned.len(), 1, "{warned:?}");
     let start = "RangesOverlap inline ranges of Metal3DataTemplate a overlap: both give 10.0.0.129";

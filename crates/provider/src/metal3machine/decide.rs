@@ -317,7 +317,7 @@ impl<'a> Pass<'a> {
 }
 
 /// Whether a machine was fully provisioned once.
-pub(super) fn is_provisioned(machine: &Metal3Machine) -> bool {
+pub fn is_provisioned(machine: &Metal3Machine) -> bool {
     machine.spec.provider_id.as_ref().is_some_and(|id| !id.is_empty())
         && Initialization::is_provisioned(&machine.status.initialization)
 }

@@ -133,6 +133,21 @@ pub struct Inputs<'a> {
     pub knows_secrets: bool,
 }
 
+impl<'a> Inputs<'a> {
+    /// Where nothing but the reader can be asked: workload clusters are not known, and the CRD of hosts is complete.
+    pub fn trusting(live: &'a Live) -> Self {
+        Self {
+            workload: &|_| Workload::Unknown,
+            live,
+            host_lacks: &[],
+            refused: None,
+            fast_track: false,
+            is_preview: false,
+            knows_secrets: true,
+        }
+    }
+}
+
 impl std::fmt::Debug for Inputs<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inputs")
@@ -255,7 +270,7 @@ fn stays_behind(secret: &SecretMetadata) -> bool {
 }
 
 /// The host in use, those beyond it, and those that belong to other machines.
-fn find_hosts(
+pub fn find_hosts(
     reader: &impl Reader,
     machine: &Metal3Machine,
     key: &ObjectKey,

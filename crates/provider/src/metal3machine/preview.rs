@@ -16,7 +16,7 @@ use capm3_engine::{ObjectKey, Reader, Write, clock};
 use serde::Serialize;
 
 use super::{Decision, Inputs, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
-use crate::{metal3data, workload::Workload};
+use crate::metal3data;
 
 /// What was observed and what follows from it.
 #[derive(Debug, Clone)]
@@ -38,15 +38,8 @@ pub fn preview<'r>(
     host_lacks: &[&'static str],
     knows_secrets: bool,
 ) -> Option<Preview<'r>> {
-    let inputs = Inputs {
-        workload: &|_| Workload::Unknown,
-        live: &Live::trusting_the_reader(),
-        host_lacks,
-        refused: None,
-        fast_track: false,
-        is_preview: true,
-        knows_secrets,
-    };
+    let live = Live::trusting_the_reader();
+    let inputs = Inputs { host_lacks, is_preview: true, knows_secrets, ..Inputs::trusting(&live) };
     let snapshot = observe(reader, &inputs, key)?;
     let decision = decide(&snapshot, "");
     let mut of_others = snapshot.candidates.all().of_others;

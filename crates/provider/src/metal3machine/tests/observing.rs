@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use capm3_engine::{Index, Object, ObjectKey, Reader, ResourceKind};
 
 use super::*;
-use crate::{
-    metal3machine::{Inputs, observe},
-    workload::Workload,
-};
+use crate::metal3machine::{Inputs, observe};
 
 /// Objects by kind, namespace and name.
 #[derive(Default)]
@@ -22,16 +19,8 @@ impl Shelf {
     }
 
     pub(super) fn snapshot(&self) -> crate::metal3machine::Snapshot<'_> {
-        let inputs = Inputs {
-            workload: &|_| Workload::Unknown,
-            live: &Live::trusting_the_reader(),
-            host_lacks: &[],
-            refused: None,
-            fast_track: false,
-            is_preview: false,
-            knows_secrets: true,
-        };
-        observe(self, &inputs, &ObjectKey::new("metal3", "m")).unwrap()
+        let live = Live::trusting_the_reader();
+        observe(self, &Inputs::trusting(&live), &ObjectKey::new("metal3", "m")).unwrap()
     }
 }
 
