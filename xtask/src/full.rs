@@ -24,9 +24,10 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 14] = [
+const PARTS: [(&str, &str); 15] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
+    ("forecast equals fact", "test --release --locked --package capm3 --test forecast -- --nocapture"),
     ("replicas and storms", "test --release --package capm3-lab --locked --test faults"),
     ("sweep, seed 1", "run --release --quiet --package xtask -- sweep --seed 1"),
     ("sweep, seed 2", "run --release --quiet --package xtask -- sweep --seed 2"),

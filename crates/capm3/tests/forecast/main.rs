@@ -1,15 +1,16 @@
 //! Forecast equals fact: what the planner says will happen to a random site is what the provider makes of it.
 //!
-//! A site is brought up to some moment: machines without hosts, or a provider that died in the middle of its work. The
-//! planner is asked what will happen, then the provider works to rest, and host, data template, index, addresses and both
-//! documents of every machine are compared. One worker a controller, so that who comes first is the order of names.
+//! A site is brought up to some moment: machines without hosts beside machines that run, or a provider that died in the
+//! middle of its work. The planner is asked what will happen, then the provider works to rest, and host, data template, index, addresses and both
+//! documents of every machine are compared. After such a death several controllers have something to do at once, and which
+//! claim is served first is not decided: then the same indexes and addresses must be given out. One worker a controller, so that who comes first is the order of names.
 //! `CAPM3_PROPERTY_CASES` says how many sites, `CAPM3_FORECAST_SITE` which one alone.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod facts;
 mod site;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use capm3_engine::manifests::Document;
 use capm3_lab::{
@@ -18,7 +19,7 @@ use capm3_lab::{
     manifests::Manifest,
 };
 use capm3_offline::planner::Planner;
-use facts::{Facts, facts};
+use facts::{Fact, Facts, facts};
 use serde_json::{Value, json};
 use site::Site;
 
@@ -34,24 +35,31 @@ fn forecast_equals_fact() {
         Some(one) => (one, one),
         None => (1, number("CAPM3_PROPERTY_CASES").map_or(SITES, |cases| cases.min(MOST))),
     };
-    let (mut machines, mut ahead, mut with_host, mut with_data, mut wrong) = (0, 0, 0, 0, Vec::new());
+    let (mut machines, mut ahead, mut with_host, mut with_data) = (0, 0, 0, 0);
+    let (mut undecided, mut wrong) = (0, Vec::new());
     for seed in first..=last {
-        let Played { before, forecast, fact } = play(seed);
+        let Played { may_race, before, forecast, fact } = play(seed);
         machines += fact.len();
         ahead += fact.iter().filter(|(key, is)| before.get(*key) != Some(*is)).count();
         with_host += fact.values().filter(|fact| fact.host.is_some()).count();
         with_data += fact.values().filter(|fact| fact.network_data.is_some()).count();
-        for (key, is) in &fact {
-            let said = forecast.get(key);
-            if said != Some(is) {
-                wrong.push(format!("site {seed}, machine {key}:\n forecast {said:?}\n fact {is:?}\n"));
-            }
-        }
         assert_eq!(forecast.len(), fact.len(), "site {seed}");
+        let is_wrong = |(key, is): &(&String, &Fact)| forecast.get(*key) != Some(*is);
+        let differ: Vec<_> = fact.iter().filter(is_wrong).collect();
+        if may_race && is_same_but_for_order(&forecast, &fact) {
+            undecided += differ.len();
+            continue;
+        }
+        for (key, is) in differ {
+            let (was, said) = (before.get(key), forecast.get(key));
+            wrong.push(format!(
+                "site {seed}, machine {key}:\n was {was:?}\n forecast {said:?}\n fact {is:?}\n"
+            ));
+        }
     }
     println!(
         "{} sites, {machines} machines: {ahead} had something ahead of them, {with_host} end with a host, {with_data} \
-         with network data, 0 undecided",
+         with network data, {undecided} in an order that is not decided",
         last + 1 - first
     );
     assert!(first == last || ahead > 0 && with_data > 0 && with_host < machines, "the sites say something");
@@ -60,6 +68,8 @@ fn forecast_equals_fact() {
 
 /// What a site was, what was said of it, and what it came to.
 struct Played {
+    /// Whether a provider that starts finds work for several controllers at once.
+    may_race: bool,
     before: Facts,
     forecast: Facts,
     fact: Facts,
@@ -74,6 +84,8 @@ fn play(seed: u64) -> Played {
         let options = Options { seed, workers: 1, faults: Arc::clone(&cut) as _, ..Options::default() };
         let mut lab = Lab::start(&options).await.unwrap();
         put(&lab, &site.before).await;
+        rest(&lab).await;
+        put(&lab, &site.first_hosts).await;
         rest(&lab).await;
         lab.stop_providers();
         put(&lab, &site.hosts).await;
@@ -93,7 +105,7 @@ fn play(seed: u64) -> Played {
         let (before, forecast) = (now(&lab), forecast(&lab, seed));
         lab.start_provider();
         rest(&lab).await;
-        Played { before, forecast, fact: now(&lab) }
+        Played { may_race: site.dies_at.is_some(), before, forecast, fact: now(&lab) }
     })
 }
 
@@ -147,6 +159,23 @@ fn forecast(lab: &Lab, seed: u64) -> Facts {
     assert!(problems.is_empty(), "site {seed}: {problems:?}");
     assert!(planner.run(lab.now()), "site {seed}: the planner comes to rest");
     facts(|kind| planner.list(kind))
+}
+
+/// Whether every machine has the host and the data template that was said, and the same indexes and addresses are given
+/// out: of claims that are served at the same moment, nobody can say which one is served first.
+fn is_same_but_for_order(forecast: &Facts, fact: &Facts) -> bool {
+    let placed = |facts: &Facts| -> Vec<_> {
+        facts.values().map(|fact| (fact.host.clone(), fact.data_template.clone())).collect()
+    };
+    let given_out = |facts: &Facts| -> BTreeSet<(String, String)> {
+        let home = |key: &String| key.split('/').next().unwrap_or_default().to_owned();
+        let all = facts.iter().flat_map(|(key, fact)| {
+            let addresses = fact.addresses.values().cloned();
+            addresses.chain(fact.data.clone()).map(move |given| (home(key), given))
+        });
+        all.collect()
+    };
+    placed(forecast) == placed(fact) && given_out(forecast) == given_out(fact)
 }
 
 /// An annotation.

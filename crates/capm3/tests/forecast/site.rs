@@ -12,7 +12,9 @@ const FAILURE_DOMAIN: &str = "infrastructure.cluster.x-k8s.io/failure-domain";
 pub struct Site {
     /// All but hosts: machines come to wait for them.
     pub before: Vec<Value>,
-    /// The hosts.
+    /// Hosts that come then: some machines run on them.
+    pub first_hosts: Vec<Value>,
+    /// The others.
     pub hosts: Vec<Value>,
     /// What is changed then: kind, name and patch.
     pub changes: Vec<(&'static str, String, Value)>,
@@ -24,11 +26,20 @@ impl Site {
     pub fn random(seed: u64) -> Self {
         let draw = Draw(Rng::seeded(seed));
         let namespaces: &[&str] = if draw.one_in(2) { &["left", "right"] } else { &["left"] };
-        let mut site = Self { before: Vec::new(), hosts: Vec::new(), changes: Vec::new(), dies_at: None };
+        let mut site = Self {
+            before: Vec::new(),
+            first_hosts: Vec::new(),
+            hosts: Vec::new(),
+            changes: Vec::new(),
+            dies_at: None,
+        };
         for namespace in namespaces {
             let home = Home { namespace, draw: &draw };
             site.before.extend(home.surroundings());
-            site.hosts.extend(home.hosts());
+            let mut hosts = home.hosts();
+            let first = if draw.one_in(2) { draw.below(hosts.len() as u64) } else { 0 };
+            site.hosts.extend(hosts.split_off(usize::try_from(first).unwrap()));
+            site.first_hosts.extend(hosts);
         }
         site.changes = changes(&draw);
         site.dies_at = draw.one_in(2).then(|| 1 + draw.below(60));

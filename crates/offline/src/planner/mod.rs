@@ -1,7 +1,8 @@
 //! What will happen: the controllers' own decisions, carried out on objects in memory until nothing more is written.
 //!
 //! Takes documents, of files or of a cluster, and a time; gives the memory as it is then, and what each object waits for. It
-//! decides nothing itself. Nobody else acts: hosts are not provisioned, so it ends where data is rendered and hosts are
+//! decides nothing itself. Where two controllers have something to do at the same moment, claims may in fact be served in
+//! another order than here, which nobody can know. Nobody else acts: hosts are not provisioned, so it ends where data is rendered and hosts are
 //! told what to run.
 
 mod site;
@@ -27,14 +28,14 @@ const ROUNDS: usize = 100;
 /// A provider as it is set up by default in `up`.
 const SETTINGS: Settings = Settings { serves_addresses: true, names_claims_by_host: false };
 
+/// Controllers that gather claims for a moment and serve them together.
+const GATHERING: [Controller; 2] = [Controller::DataTemplate, Controller::Pool];
+
 /// Controllers that look as soon as something changes.
 const AT_ONCE: [Controller; 3] = [Controller::Cluster, Controller::Machine, Controller::Data];
 
-/// The same once every grace is over.
+/// The same once every grace is over: hosts whose booking has lost its owner are let go.
 const LATE: [Controller; 4] = [Controller::Cluster, Controller::Machine, Controller::Data, Controller::Host];
-
-/// Controllers that gather claims for a moment and serve them together.
-const GATHERING: [Controller; 2] = [Controller::DataTemplate, Controller::Pool];
 
 /// Objects and what the controllers make of them.
 #[derive(Debug)]
@@ -59,7 +60,6 @@ impl Planner {
 
     /// Lets the controllers work from `now` on until nothing more is written. `false` if they do not come to rest.
     pub fn run(&mut self, now: Timestamp) -> bool {
-        // Hosts whose booking has lost its owner are let go after a grace.
         self.come_to_rest(&AT_ONCE, now) && self.come_to_rest(&LATE, now + LATER)
     }
 
@@ -78,23 +78,15 @@ impl Planner {
         self.waits.get(&(controller, key.clone()))
     }
 
-    /// Each look of those that gather claims serves what came meanwhile, so they look once nobody else has anything to do.
-    /// When they start, they look at what there is.
+    /// Those that gather claims look at what there is when they start, and then whenever nobody else has anything to do.
     fn come_to_rest(&mut self, controllers: &[Controller], now: Timestamp) -> bool {
         let now = clock::text(now);
         self.memory.tell_time(&now);
-        for _ in 0..ROUNDS {
+        (0..ROUNDS).any(|_| {
             let before = self.memory.version();
             GATHERING.into_iter().for_each(|controller| self.work(controller, &now));
-            let gathered = self.memory.version();
-            if !self.settle(controllers, &now) {
-                return false;
-            }
-            if gathered == before && self.memory.version() == before {
-                return true;
-            }
-        }
-        false
+            self.settle(controllers, &now) && self.memory.version() == before
+        })
     }
 
     /// Lets these controllers look until they write nothing more.
