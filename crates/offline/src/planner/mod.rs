@@ -5,7 +5,10 @@
 //! another order than here, which nobody can know. Nobody else acts: hosts are not provisioned, so it ends where data is rendered and hosts are
 //! told what to run.
 
+mod operator;
 mod site;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,6 +20,7 @@ use capm3_engine::{
 pub use capm3_provider::dry_run::{Controller, Settings};
 use capm3_provider::plan::End;
 use jiff::Timestamp;
+pub(crate) use operator::inspected;
 use serde_json::Value;
 
 /// After which time every wait is said and every grace is over.
@@ -46,7 +50,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Reads documents; kinds that the controllers do not read are passed over. What cannot be read is told and left out.
+    /// Reads documents; kinds that the controllers do not read are passed over. What cannot be read is told and left out. A
+    /// host that no operator has seen counts as available, with the hardware of its annotation.
     pub fn read<'d>(documents: impl IntoIterator<Item = &'d Document>) -> (Self, Vec<Problem>) {
         let (memory, problems) = site::read(documents);
         (Self { memory, settings: SETTINGS, waits: BTreeMap::new() }, problems)

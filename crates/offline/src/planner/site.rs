@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use capm3_api::neighbours::BareMetalHost;
 use capm3_engine::{
     Detail, Index, Memory, Object, ObjectKey,
     manifests::{Document, Problem},
@@ -9,6 +10,7 @@ use capm3_engine::{
 use capm3_provider::kinds::{self, Reading, Visitor};
 use serde_json::Value;
 
+use super::operator::inspected;
 use crate::stored;
 
 /// Reads documents; what cannot be read is told and left out.
@@ -23,6 +25,10 @@ pub(super) fn read<'d>(documents: impl IntoIterator<Item = &'d Document>) -> (Me
         let first = seen.entry((kind.group, kind.kind, document.key())).or_insert(document);
         let is_first = std::ptr::eq(*first, document) || first.value == document.value;
         problems.extend(if is_first { taken.err() } else { Some(stored::twice(document, first)) });
+    }
+    let hosts = memory.caches().store::<BareMetalHost>().map(|store| store.all()).unwrap_or_default();
+    for host in hosts.iter().filter(|host| host.state().is_empty()) {
+        memory.put(inspected(host.as_ref().clone()));
     }
     (memory, problems)
 }

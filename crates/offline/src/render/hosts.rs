@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, CAPI_GROUP, HostHardware},
-    vocabulary::{annotation, host_state, label},
+    neighbours::{BareMetalHost, CAPI_GROUP},
+    vocabulary::{annotation, label},
 };
 use capm3_domain::{
     host::{
@@ -27,6 +27,7 @@ use capm3_provider::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::{case::Case, site::Site};
+use crate::planner::inspected;
 
 /// Gives each machine its host. Machines that have one come first: what is taken is not given out again.
 pub(super) fn place(site: &Site<'_>, cases: &mut [Case<'_>]) {
@@ -252,17 +253,4 @@ fn chosen(choice: &HostChoice) -> Result<String, String> {
         }
         HostOutcome::Err(error) => Err(error.to_string()),
     }
-}
-
-/// A host that no operator has seen yet, as it will be: available, with the hardware that its annotation tells.
-fn inspected(mut host: BareMetalHost) -> BareMetalHost {
-    if host.status.provisioning.state.as_deref().unwrap_or_default().is_empty() {
-        host.status.provisioning.state = Some(host_state::AVAILABLE.into());
-    }
-    if host.status.hardware.is_none() {
-        let details = host.metadata.annotation(annotation::HARDWARE_DETAILS);
-        let details = details.and_then(|text| serde_json::from_str::<HostHardware>(text).ok());
-        host.status.hardware = details;
-    }
-    host
 }
