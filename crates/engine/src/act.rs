@@ -1,4 +1,4 @@
-//! The one place that writes: span, precondition, answer into the cache, count, event.
+//! The one place that writes: span, precondition, gate, answer into the cache, count, event.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use thiserror::Error;
 use tracing::{Instrument, debug, debug_span, warn};
 
 use crate::{
-    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, WorkloadWriter, Write, WriteCounts,
+    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, WorkloadWriter, Write, WriteCounts, WriteGate,
     client::{ApiClient, ApiError, Deletion, PageMeta, decode},
 };
 
@@ -55,6 +55,7 @@ pub struct Executor {
     component: &'static str,
     workloads: Option<Arc<dyn WorkloadWriter>>,
     counts: WriteCounts,
+    gate: WriteGate,
 }
 
 /// Versions that this plan's own writes produced, so that a later write of the plan is not refused for an earlier.
@@ -90,8 +91,14 @@ impl Acting<'_> {
 impl Executor {
     /// An executor whose events name `component` as their source.
     pub fn new(client: ApiClient, caches: Arc<Caches>, clock: Clock, component: &'static str) -> Self {
-        let counts = WriteCounts::default();
-        Self { client, caches, clock, component, workloads: None, counts }
+        let (counts, gate) = (WriteCounts::default(), WriteGate::always_open());
+        Self { client, caches, clock, component, workloads: None, counts, gate }
+    }
+
+    /// The same, which sends a write only while the gate is open.
+    #[must_use]
+    pub fn with_gate(self, gate: WriteGate) -> Self {
+        Self { gate, ..self }
     }
 
     /// The same, which also writes to workload clusters.
@@ -127,7 +134,9 @@ impl Executor {
         async {
             debug!(write = %request, "writing");
             let result = self.write(request, own).await;
-            self.counts.add(request, result.is_ok());
+            if !matches!(result, Err(ApiError::GateClosed)) {
+                self.counts.add(request, result.is_ok());
+            }
             let Err(source) = result else { return Ok(()) };
             if is_best_effort && !self.may_succeed_later(request, &source) {
                 debug!(error = source.with_causes(), "not done, and not needed");
@@ -155,10 +164,11 @@ impl Executor {
                 let Some(workloads) = &self.workloads else {
                     return Err(ApiError::transport("this executor does not write to workload clusters"));
                 };
-                Arc::clone(workloads).merge_patch(cluster, kind, key, patch).await?;
+                self.gate.pass(Arc::clone(workloads).merge_patch(cluster, kind, key, patch)).await?;
             }
             Write::Create { kind, key, object } => {
-                let answer = self.client.create_for_text(kind, &key.namespace, object.clone()).await?;
+                let request = self.client.create_for_text(kind, &key.namespace, object.clone());
+                let answer = self.gate.pass(request).await?;
                 self.take_in(kind, key, &answer, own)?;
             }
             Write::Patch { kind, key, subresource, version, patch } => {
@@ -167,12 +177,13 @@ impl Executor {
                     let version = own.get(&(kind.clone(), key.clone())).unwrap_or(version);
                     guard(&mut patch, version);
                 }
-                let answer = self.client.merge_patch_for_text(kind, key, *subresource, &patch).await?;
+                let request = self.client.merge_patch_for_text(kind, key, *subresource, &patch);
+                let answer = self.gate.pass(request).await?;
                 self.take_in(kind, key, &answer, own)?;
             }
             Write::Delete { kind, key, uid } => {
                 let known = self.caches.version(kind, key);
-                match self.client.delete(kind, key, uid.as_deref()).await? {
+                match self.gate.pass(self.client.delete(kind, key, uid.as_deref())).await? {
                     // Not guarded by version, so it gives none to later writes of the plan.
                     Deletion::Held(answer) => self.caches.feed(kind, answer),
                     Deletion::Done => {
@@ -233,7 +244,7 @@ impl Executor {
             "reason": note.reason, "message": note.message, "count": 1,
             "firstTimestamp": now, "lastTimestamp": now, "source": {"component": self.component},
         });
-        match self.client.create(&kind, &note.key.namespace, event).await {
+        match self.gate.pass(self.client.create(&kind, &note.key.namespace, event)).await {
             Err(ApiError::AlreadyExists { .. }) if note.is_repeated => {
                 self.count_up(&kind, &ObjectKey::new(&note.key.namespace, name), &now).await;
             }
@@ -249,7 +260,7 @@ impl Executor {
         let recorded = self.client.get::<Value>(kind, key).await.unwrap_or_default();
         let count = recorded.as_ref().and_then(|event| event.pointer("/count")?.as_u64()).unwrap_or(1);
         let patch = json!({"count": count + 1, "lastTimestamp": now});
-        if let Err(error) = self.client.merge_patch(kind, key, None, &patch).await {
+        if let Err(error) = self.gate.pass(self.client.merge_patch(kind, key, None, &patch)).await {
             warn!(error = error.with_causes(), event = %key, "could not count up an event");
         }
     }

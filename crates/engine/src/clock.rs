@@ -45,6 +45,11 @@ pub fn text(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// A time as the fields of a Lease have it: RFC 3339 with exactly six digits of a second, as `MicroTime` demands.
+pub fn micro_text(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
 /// Measures how long something takes in real time, whatever the runtime's timer shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(std::time::Instant);
@@ -77,5 +82,15 @@ mod tests {
         assert_eq!(clock.now_text(), "2023-11-14T22:13:20Z");
         tokio::time::advance(Duration::from_secs(61)).await;
         assert_eq!(clock.now_text(), "2023-11-14T22:14:21Z");
+    }
+
+    #[test]
+    fn a_micro_time_always_has_six_digits() {
+        for (nanoseconds, text) in
+            [(0, "2023-11-14T22:13:20.000000Z"), (120_000_999, "2023-11-14T22:13:20.120000Z")]
+        {
+            let time = Timestamp::new(1_700_000_000, nanoseconds).unwrap();
+            assert_eq!(micro_text(time), text);
+        }
     }
 }

@@ -3,9 +3,9 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 
-use crate::{ActError, Caches, ObjectKey, Queue, Tasks};
+use crate::{ActError, ApiError, Caches, ObjectKey, Queue, Tasks, WriteGate};
 
 /// How the work on a key ended.
 #[derive(Debug)]
@@ -38,14 +38,16 @@ impl Controller {
         Self { name, queue, reconcile }
     }
 
-    /// Starts the workers once every cache has its first list: acting on half a view would be a guess.
-    pub fn start_when_synced(&self, workers: usize, tasks: &Tasks, caches: Arc<Caches>) {
+    /// Starts the workers once every cache has its first list, because acting on half a view would be a guess, and the gate
+    /// is open. They end when it is closed.
+    pub fn start_when_synced(&self, workers: usize, tasks: &Tasks, caches: Arc<Caches>, gate: &WriteGate) {
         for _ in 0..workers {
             let (name, queue, reconcile) = (self.name, Arc::clone(&self.queue), Arc::clone(&self.reconcile));
-            let caches = Arc::clone(&caches);
+            let (caches, gate) = (Arc::clone(&caches), gate.clone());
             tasks.spawn(async move {
                 caches.synced().await;
-                work(name, queue, reconcile).await;
+                gate.opened().await;
+                work(name, queue, reconcile, gate).await;
             });
         }
     }
@@ -57,9 +59,13 @@ impl std::fmt::Debug for Controller {
     }
 }
 
-async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Reconcile) {
+async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Reconcile, gate: WriteGate) {
     loop {
         let key = queue.next().await;
+        if !gate.is_open() {
+            queue.done(&key);
+            return;
+        }
         // A panic costs the key a pause, never the worker.
         let outcome = AssertUnwindSafe(reconcile(key.clone())).catch_unwind().await;
         match outcome {
@@ -71,6 +77,9 @@ async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Recon
             Ok(Outcome::Restless) => {
                 warn!(controller = name, %key, "every pass leads to another one; retries after a pause");
                 queue.add_failed(key.clone());
+            }
+            Ok(Outcome::Failed(failure)) if matches!(failure.source, ApiError::GateClosed) => {
+                debug!(controller = name, %key, error = %failure, "left for the next leader");
             }
             Ok(Outcome::Failed(failure)) => {
                 warn!(controller = name, %key, error = %failure, cause = %failure.source, "failed; retries after a pause");

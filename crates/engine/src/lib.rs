@@ -3,7 +3,7 @@
 //! The way of a change: [`informer`] keeps a typed, indexed copy of each kind and tells its subscribers what changed;
 //! a [`queue`] holds the keys; [`controller`] workers take a key, *observe* through a [`Reader`], *decide* a [`Plan`] and
 //! *act* it out through [`Executor`], whose answers enter the cache at once, so that the next pass sees our own writes.
-//! [`reconcile`] is the one loop of passes.
+//! [`reconcile`] is the one loop of passes. Of several replicas only the one that holds the [`lease`] writes: [`WriteGate`].
 //!
 //! The crate knows no kind of ours. Time comes from [`clock`] and the runtime's timer, chance from [`rng`], so that
 //! a run on a paused, single-threaded runtime is repeatable.
@@ -14,7 +14,9 @@ mod cache;
 pub mod client;
 pub mod clock;
 pub mod controller;
+mod gate;
 pub mod informer;
+pub mod lease;
 pub mod manifests;
 mod memory;
 mod object;
@@ -34,6 +36,7 @@ pub use cache::Caches;
 pub use client::{ApiClient, ApiError, Detail};
 pub use clock::Clock;
 pub use controller::{Controller, Outcome};
+pub use gate::{Term, WriteGate};
 pub use informer::{Index, Informer, Store};
 pub use memory::{Memory, Outdated};
 pub use object::{Object, ObjectKey, ResourceKind};

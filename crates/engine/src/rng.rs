@@ -20,6 +20,21 @@ pub fn unguessable() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// A random UUID, for the identity of a process.
+pub fn uuid() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open(SYSTEM)?.read_exact(&mut bytes)?;
+    let bits = u128::from_be_bytes(bytes) & !(0xF << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let (high, low) = (bits >> 64, bits & u128::from(u64::MAX));
+    let (node, clock) = (low & 0xFFFF_FFFF_FFFF, low >> 48);
+    Ok(format!(
+        "{:08x}-{:04x}-{:04x}-{clock:04x}-{node:012x}",
+        high >> 32,
+        high >> 16 & 0xFFFF,
+        high & 0xFFFF
+    ))
+}
+
 /// A seeded generator; equal seeds give equal sequences.
 #[derive(Debug)]
 pub struct Rng {
@@ -73,6 +88,15 @@ mod tests {
         assert_eq!(first, of(&b));
         assert_ne!(first, of(&c));
         assert!(first.iter().all(|s| s.len() == 5));
+    }
+
+    #[test]
+    fn a_uuid_has_the_form_of_a_random_one() {
+        let (a, b) = (uuid().unwrap(), uuid().unwrap());
+        assert_ne!(a, b);
+        let lengths: Vec<usize> = a.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12], "{a}");
+        assert!(a.as_bytes()[14] == b'4' && b"89ab".contains(&a.as_bytes()[19]), "{a}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use capm3_api::neighbours::{Cluster, SecretMetadata};
 use capm3_domain::wait::Code;
 use capm3_engine::{
     ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey,
-    ResourceKind, Tasks, WorkloadWriter,
+    ResourceKind, Tasks, WorkloadWriter, WriteGate,
     absence::{self, Doubt, Verdict},
     controller::Outcome,
     drive,
@@ -41,6 +41,8 @@ pub struct Options {
     pub fast_track: bool,
     /// After which time a host is released whose machine is proven to be gone; without it only a person's request does.
     pub release_orphaned_hosts_after: Option<Duration>,
+    /// Lets writes pass; controllers start when it opens and end when it closes.
+    pub gate: WriteGate,
 }
 
 impl Default for Options {
@@ -51,6 +53,7 @@ impl Default for Options {
             name_claims_by_host: false,
             fast_track: false,
             release_orphaned_hosts_after: None,
+            gate: WriteGate::always_open(),
         }
     }
 }
@@ -193,7 +196,7 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Starts informers and controllers; controllers wait until every cache has its first list.
+    /// Starts informers and controllers; controllers wait until every cache has its first list and the gate is open.
     pub fn start(client: ApiClient, connect: Arc<dyn Connect>, clock: Clock, options: &Options) -> Self {
         let mut caches = Caches::default();
         kinds::register(&mut caches);
@@ -202,7 +205,8 @@ impl Provider {
         let workloads = Arc::new(Workloads::new(client.clone(), connect, clock));
         let context = Context {
             executor: Executor::new(client.clone(), Arc::clone(&caches), clock, "capm3")
-                .with_workloads(Arc::clone(&workloads) as Arc<dyn WorkloadWriter>),
+                .with_workloads(Arc::clone(&workloads) as Arc<dyn WorkloadWriter>)
+                .with_gate(options.gate.clone()),
             client: client.clone(),
             caches: Arc::clone(&caches),
             fast_track: options.fast_track,
@@ -240,7 +244,7 @@ impl Provider {
         });
         caches.start_informers(&client, &tasks);
         for controller in &controllers {
-            controller.start_when_synced(options.workers, &tasks, Arc::clone(&caches));
+            controller.start_when_synced(options.workers, &tasks, Arc::clone(&caches), &options.gate);
         }
         Self { caches, controllers, workloads, orphans: context.orphans, waits: context.waits, _tasks: tasks }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capm3_engine::{ApiClient, Caches, Clock, Controller, Executor, ObjectKey, Tasks, rng::Rng};
+use capm3_engine::{ApiClient, Caches, Clock, Controller, Executor, ObjectKey, Tasks, WriteGate, rng::Rng};
 
 use crate::{
     book::{Book, NodeData},
@@ -67,8 +67,9 @@ impl World {
         controllers.extend(nodes::controllers(&context));
         let tasks = Tasks::default();
         caches.start_informers(&client, &tasks);
+        let (workers, gate) = (options.workers.max(1), WriteGate::always_open());
         for controller in &controllers {
-            controller.start_when_synced(options.workers.max(1), &tasks, Arc::clone(&caches));
+            controller.start_when_synced(workers, &tasks, Arc::clone(&caches), &gate);
         }
         Self { context, controllers, _tasks: tasks }
     }

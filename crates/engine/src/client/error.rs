@@ -67,6 +67,9 @@ pub enum ApiError {
     /// The server sends more, or takes longer, than it may.
     #[error("the server's answer exceeds a limit: {0}")]
     LimitExceeded(#[from] LimitExceeded),
+    /// The write was not sent.
+    #[error("not sent: this process may not write, because it does not lead or it stops")]
+    GateClosed,
 }
 
 /// The object that a `Status` is about.
@@ -154,7 +157,8 @@ impl ApiError {
             Self::NoAnswer { .. }
             | Self::Unreadable { .. }
             | Self::NotServed { .. }
-            | Self::Conflict { .. } => true,
+            | Self::Conflict { .. }
+            | Self::GateClosed => true,
             Self::Refused { code, .. } => *code == 429 || *code >= 500,
             _ => false,
         }

@@ -302,6 +302,17 @@ impl ApiClient {
         self.send(Ask::write(Method::PATCH, &path, "application/merge-patch+json", patch)).await
     }
 
+    /// Replaces an object. It is guarded by the version in its metadata: a server that has another one says conflict.
+    pub async fn replace(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        object: &Value,
+    ) -> Result<Value, ApiError> {
+        let path = kind.object_path(key);
+        decode(&self.send(Ask::write(Method::PUT, &path, "application/json", object)).await?)
+    }
+
     /// Deletes an object, only the one with that uid if a uid is given.
     pub async fn delete(
         &self,
