@@ -1,4 +1,4 @@
-//! A client over the network, from a kubeconfig: one HTTP/2 connection for all watches and requests, with time
+//! A client over the network, from a kubeconfig or another configuration: one HTTP/2 connection for all watches and requests, with time
 //! limits, and without the library's own retries.
 
 use std::time::Duration;
@@ -20,6 +20,7 @@ use super::{
     ApiClient,
     activity::{Activity, Noting},
     kubeconfig::{KubeconfigProblem, check_cluster, check_credentials, read, read_foreign},
+    token::BearerToken,
 };
 
 const CONNECT: Duration = Duration::from_secs(10);
@@ -75,6 +76,16 @@ async fn client(
     let config =
         Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(KubeconfigProblem::from)?;
     check_credentials(&config.cluster_url, &config.auth_info)?;
+    connect(config, None, user_agent, is_foreign)
+}
+
+/// A client by a configuration, with a token that its credentials do not have.
+pub(super) fn connect(
+    config: Config,
+    token: Option<BearerToken>,
+    user_agent: &str,
+    is_foreign: bool,
+) -> Result<ApiClient, NetworkError> {
     let activity = Activity::default();
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -109,6 +120,7 @@ async fn client(
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer().map_err(NetworkError::Credentials)?)
+        .option_layer(token)
         .map_err(tower::BoxError::from)
         .service(transport);
     info!(server = config.cluster_url.host(), port = config.cluster_url.port_u16(), "connecting");
