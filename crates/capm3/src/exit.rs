@@ -25,6 +25,9 @@ pub enum Failure {
     /// It could not run.
     #[error("{0}")]
     CouldNotRun(String),
+    /// Another process leads.
+    #[error("{0}")]
+    LeadershipLost(String),
     /// A signal ended it before it was done.
     #[error("{1}")]
     Stopped(StopSignal, String),
@@ -33,7 +36,7 @@ pub enum Failure {
 impl Failure {
     fn code(&self) -> u8 {
         match self {
-            Self::Problems | Self::Invalid(_) => 1,
+            Self::Problems | Self::Invalid(_) | Self::LeadershipLost(_) => 1,
             Self::Usage(_) => 2,
             Self::CouldNotRun(_) => 3,
             Self::Stopped(signal, _) => signal.exit_code(),

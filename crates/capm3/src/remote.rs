@@ -35,11 +35,15 @@ impl RemoteArgs {
 
 /// The first file of KUBECONFIG that is there, else the one in the home folder.
 fn usual_kubeconfig() -> Option<PathBuf> {
-    let list = std::env::var_os("KUBECONFIG").filter(|list| !list.is_empty());
-    let Some(list) = list else {
+    named_kubeconfig().or_else(|| {
         let path = PathBuf::from(std::env::var_os("HOME")?).join(".kube/config");
-        return path.exists().then_some(path);
-    };
+        path.exists().then_some(path)
+    })
+}
+
+/// The first file of KUBECONFIG that is there, or the first one if none is.
+pub fn named_kubeconfig() -> Option<PathBuf> {
+    let list = std::env::var_os("KUBECONFIG").filter(|list| !list.is_empty())?;
     let paths: Vec<PathBuf> = std::env::split_paths(&list).collect();
     let there = paths.iter().find(|path| path.exists()).cloned();
     there.or_else(|| paths.into_iter().next())

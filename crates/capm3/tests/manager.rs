@@ -1,4 +1,4 @@
-//! `capm3 manager` as a process against an API server in another one: what its probes say, and what it logs.
+//! `capm3 manager` as a process against an API server in another one: what its probes say, what it logs, and which of two leads.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 #![allow(dead_code, reason = "not every test needs all that is shared")]
 
@@ -26,16 +26,22 @@ struct Manager {
 
 impl Manager {
     fn start(up: &Up) -> Self {
+        Self::start_with(up, &[])
+    }
+
+    fn start_with(up: &Up, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
-            .args(["manager", "--health-addr", "127.0.0.1:0", "--logging-format", "json", "--kubeconfig"])
-            .arg(&up.kubeconfig)
+            .args(["manager", "--health-addr", "127.0.0.1:0", "--logging-format", "json"])
+            .args(arguments)
+            .env("KUBECONFIG", &up.kubeconfig)
             .env_remove("CAPM3_LOG")
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-        let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line).unwrap());
+        // The last words of a command are no log entry.
+        let mut lines = lines.map(|line| serde_json::from_str(&line).unwrap_or(json!({"said": line})));
         let health =
             lines.find_map(|entry| entry["fields"]["health"].as_str().map(|at| at.parse().unwrap())).unwrap();
         let logs = Arc::new(Mutex::new(Vec::new()));
@@ -78,6 +84,39 @@ impl Manager {
     }
 }
 
+impl Manager {
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Waits 90 s at most until something is logged that begins with a word.
+    fn until_logged(&self, word: &str) {
+        let clock = Stopwatch::start();
+        while self.logged(word).is_empty() {
+            let logs = self.logs.lock().unwrap();
+            assert!(clock.elapsed() < Duration::from_secs(90), "no {word}: {logs:#?}");
+            drop(logs);
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+        println!("{word} after {:.1} s", clock.elapsed().as_secs_f64());
+    }
+
+    /// Waits for the end; the exit code and what was said last.
+    fn ended(mut self) -> (Option<i32>, String) {
+        let code = self.child.wait().unwrap().code();
+        let clock = Stopwatch::start();
+        loop {
+            let logs = self.logs.lock().unwrap();
+            let said = logs.iter().find_map(|entry| Some(entry["said"].as_str()?.to_owned()));
+            drop(logs);
+            if said.is_some() || code == Some(0) || clock.elapsed() > Duration::from_secs(10) {
+                return (code, said.unwrap_or_default());
+            }
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+}
+
 impl Drop for Manager {
     fn drop(&mut self) {
         let _told = self.child.kill();
@@ -90,7 +129,10 @@ struct Frozen(Pid);
 
 impl Frozen {
     fn new(up: &Up) -> Self {
-        let pid = Pid::from_raw(up.pid().try_into().unwrap()).unwrap();
+        Self::stop(Pid::from_raw(up.pid().try_into().unwrap()).unwrap())
+    }
+
+    fn stop(pid: Pid) -> Self {
         kill_process(pid, Signal::STOP).unwrap();
         Self(pid)
     }
@@ -172,4 +214,67 @@ fn a_frozen_api_server_makes_every_kind_unready_until_it_answers_again() {
         let levels: Vec<&str> = logged.iter().map(|(level, _)| level.as_str()).collect();
         assert_eq!(levels, ["WARN", "INFO"], "{logged:?}");
     }
+}
+
+/// Times of an election that is over soon, and still leaves a slow machine time to renew.
+const ELECTION: [&str; 5] = [
+    "--leader-elect",
+    "--leader-elect-lease-duration=8s",
+    "--leader-elect-renew-deadline=6s",
+    "--leader-elect-retry-period=1s",
+    "--leader-elect-namespace=metal3",
+];
+
+fn lease(up: &Up) -> Value {
+    up.list(&[capm3_engine::lease::lease_kind()]).remove(0)
+}
+
+#[test]
+fn of_two_managers_one_leads_and_a_stop_hands_over() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let first = Manager::start_with(&up, &ELECTION);
+    first.until_logged("became leader");
+    let second = Manager::start_with(&up, &ELECTION);
+    second.until_logged("waits for the Lease: held by ");
+    assert_eq!(second.until_readyz(200, "who does not lead is ready too"), "ok");
+    let before = lease(&up);
+    kill_process(first.pid(), Signal::TERM).unwrap();
+    assert_eq!(first.ended(), (Some(0), String::new()));
+    second.until_logged("became leader");
+    let after = lease(&up);
+    assert_ne!(before["spec"]["holderIdentity"], after["spec"]["holderIdentity"]);
+    assert_eq!(after["spec"]["leaseTransitions"], 1, "{before} {after}");
+}
+
+#[test]
+fn a_leader_that_was_stopped_for_too_long_ends_with_code_1() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let first = Manager::start_with(&up, &ELECTION);
+    first.until_logged("became leader");
+    let second = Manager::start_with(&up, &ELECTION);
+    let frozen = Frozen::stop(first.pid());
+    second.until_logged("became leader");
+    drop(frozen);
+    let (code, said) = first.ended();
+    assert_eq!(code, Some(1), "{said}");
+    let lost = "error: leadership is lost: Lease metal3/controller-leader-election-capm3 ";
+    assert!(said.starts_with(lost), "{said}");
+    assert!(said.ends_with("start it again to contend for the Lease"), "{said}");
+}
+
+#[test]
+fn a_manager_without_an_election_stops_with_code_0() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let manager = Manager::start(&up);
+    manager.until_readyz(200, "ready");
+    kill_process(manager.pid(), Signal::TERM).unwrap();
+    assert_eq!(manager.ended(), (Some(0), String::new()));
+}
+
+#[test]
+fn a_manager_without_a_cluster_says_the_ways() {
+    let run = common::capm3(&["manager"], "");
+    assert_eq!(run.code, 2, "{}", run.text());
+    let expected = "error: there is no cluster to work for: say --kubeconfig PATH, set KUBECONFIG, or run in a pod of the cluster";
+    assert!(run.stderr.contains(expected), "{}", run.text());
 }

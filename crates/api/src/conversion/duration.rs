@@ -4,6 +4,13 @@ const NANOSECONDS: i128 = 1_000_000_000;
 
 /// Whole seconds of a Go duration, towards zero, cut to 32 bits; none if the text is no duration.
 pub(super) fn whole_seconds(text: &str) -> Option<i32> {
+    let seconds = nanoseconds(text)? / 1_000_000_000;
+    let limit = if seconds < 0 { i32::MIN } else { i32::MAX };
+    Some(i32::try_from(seconds).unwrap_or(limit))
+}
+
+/// Nanoseconds of a Go duration; none if the text is no duration.
+pub fn nanoseconds(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -11,10 +18,8 @@ pub(super) fn whole_seconds(text: &str) -> Option<i32> {
     if digits == "0" {
         return Some(0);
     }
-    let nanoseconds = sum(digits).filter(|sum| *sum <= i128::from(i64::MAX))?;
-    let seconds = if negative { -(nanoseconds / NANOSECONDS) } else { nanoseconds / NANOSECONDS };
-    let limit = if negative { i32::MIN } else { i32::MAX };
-    Some(i32::try_from(seconds).unwrap_or(limit))
+    let nanoseconds = i64::try_from(sum(digits)?).ok()?;
+    Some(if negative { -nanoseconds } else { nanoseconds })
 }
 
 /// The sum of at least one `<number><unit>`.

@@ -10,7 +10,7 @@
 mod cluster;
 mod data;
 mod data_template;
-mod duration;
+pub mod duration;
 mod json;
 mod machine;
 mod merge;

@@ -1,27 +1,44 @@
 //! `capm3 manager`: the controllers against a real cluster.
 
+mod cluster;
+mod election;
+mod flags;
 mod health;
 
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
-use capm3_engine::{ApiClient, Clock, client::over_network, informer::KindHealth};
+use capm3_engine::{
+    Clock, WriteGate,
+    client::ServiceAccount,
+    informer::KindHealth,
+    lease::{Elector, LeadershipLost},
+};
 use capm3_provider::{Options, Provider, workload::ConnectOverNetwork};
 use clap::{Args, ValueEnum};
-use tracing::info;
+use tracing::{info, warn};
 
-use crate::{exit::Failure, stop::stop_signal};
+use crate::{
+    exit::Failure,
+    stop::{StopSignal, stop_signal},
+};
+use election::ElectionArgs;
 
 /// Name under which the server counts the manager's requests.
 const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
 
+/// How long a stop waits for writes in flight, and then for the Lease to be given back. Both, and an event, fit into the ten
+/// seconds that the Deployment leaves.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// Run the controllers against a cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "The cluster needs the CRDs of capm3, of Cluster API and of the host operator. \
-    SIGTERM and Ctrl-C stop the manager at once; it can be started again at any time.")]
+    SIGTERM and Ctrl-C stop the manager: writes in flight end, the Lease is given back, the exit code is 0. \
+    A manager that loses its Lease ends with code 1. It can be started again at any time.")]
 pub struct ManagerArgs {
-    /// Kubeconfig of the management cluster
-    #[arg(long, env = "KUBECONFIG", value_name = "PATH")]
-    kubeconfig: PathBuf,
+    /// Kubeconfig of the management cluster; without it, that of KUBECONFIG, or the service account of the pod
+    #[arg(long, value_name = "PATH")]
+    kubeconfig: Option<PathBuf>,
 
     /// Context of the kubeconfig; without it, the current one
     #[arg(long, value_name = "NAME")]
@@ -41,6 +58,9 @@ pub struct ManagerArgs {
     /// says NotFound for the machine, a fresh list lacks it, and the watch was healthy for a minute.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     release_orphaned_hosts_after: Option<Duration>,
+
+    #[command(flatten)]
+    election: ElectionArgs,
 
     /// Workers per controller
     #[arg(long, default_value = "10", value_name = "N")]
@@ -84,54 +104,95 @@ impl ManagerArgs {
     }
 }
 
-/// Runs until it is told to stop.
+/// Runs until a signal stops it or another process leads.
 pub fn run(args: &ManagerArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
     let result = runtime.block_on(manage(args));
-    // Requests under way are not waited for: every write is guarded, and a crash between two writes is normal.
+    // Whatever is still under way is not waited for: every write is guarded, and a crash between two writes is normal.
     runtime.shutdown_background();
     result
 }
 
+/// Why the manager ends.
+enum Ended {
+    Stopped(StopSignal),
+    Lost(LeadershipLost),
+}
+
 async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
-    let client = connect(args).await?;
+    let candidate = args.election.candidate(&ServiceAccount::default())?;
+    let client = cluster::connect(args.kubeconfig.as_deref(), args.context.as_deref(), USER_AGENT).await?;
     let listener = tokio::net::TcpListener::bind(args.health_addr).await;
     let listener = listener.map_err(|e| {
         Failure::CouldNotRun(format!("--health-addr {}: {e}; choose another port", args.health_addr))
     })?;
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
-    let options = Options {
+    let clock = Clock::system();
+    let gate = if candidate.is_some() { WriteGate::for_leader() } else { WriteGate::always_open() };
+    let mut elector = match candidate {
+        Some(candidate) => Some(election::elector(client.clone(), clock, candidate, gate.clone())?),
+        None => None,
+    };
+    let connect = Arc::new(ConnectOverNetwork::new(USER_AGENT));
+    let provider = Arc::new(Provider::start(client, connect, clock, &options(args, gate.clone())));
+    let health = listener.local_addr().unwrap_or(args.health_addr);
+    info!(%health, ipam = args.enable_ipam, leader_elect = elector.is_some(), "manager started");
+    let probed = Arc::clone(&provider);
+    let ended = tokio::select! {
+        biased;
+        signal = stop => Ended::Stopped(signal),
+        lost = lead(elector.as_mut()) => Ended::Lost(lost),
+        () = health::serve(listener, Arc::new(move || unready(&probed))) => return Ok(()),
+    };
+    end(ended, elector, &gate).await
+}
+
+fn options(args: &ManagerArgs, gate: WriteGate) -> Options {
+    Options {
         workers: args.workers.get(),
         serve_addresses: args.enable_ipam,
         name_claims_by_host: args.enable_bmh_name_based_preallocation,
         fast_track: std::env::var("CAPM3_FAST_TRACK").is_ok_and(|value| value == "true"),
         release_orphaned_hosts_after: args.release_orphaned_hosts_after,
-    };
-    let connect = Arc::new(ConnectOverNetwork::new(USER_AGENT));
-    let provider = Provider::start(client, connect, Clock::system(), &options);
-    let health = listener.local_addr().unwrap_or(args.health_addr);
-    info!(%health, ipam = args.enable_ipam, "manager started");
-    tokio::select! {
-        biased;
-        signal = stop => info!(%signal, "manager stops"),
-        () = health::serve(listener, Arc::new(move || unready(&provider))) => {}
+        gate,
     }
-    Ok(())
+}
+
+/// Leads until that ends; for ever without an election.
+async fn lead(elector: Option<&mut Elector>) -> LeadershipLost {
+    let Some(elector) = elector else { return std::future::pending().await };
+    elector.acquire().await;
+    elector.keep().await
+}
+
+/// Lets no new write begin, waits for those in flight, and gives the Lease back.
+async fn end(ended: Ended, elector: Option<Elector>, gate: &WriteGate) -> Result<(), Failure> {
+    match (ended, elector) {
+        (Ended::Stopped(signal), Some(mut elector)) => {
+            info!(%signal, "manager stops");
+            elector.release(PATIENCE).await;
+            Ok(())
+        }
+        (Ended::Stopped(signal), None) => {
+            info!(%signal, "manager stops");
+            if !gate.finish(PATIENCE).await {
+                warn!(writes = gate.in_flight(), "writes are still in flight");
+            }
+            Ok(())
+        }
+        (Ended::Lost(lost), _) => {
+            gate.finish(PATIENCE).await;
+            let ways = "this manager ends and writes no more; start it again to contend for the Lease";
+            Err(Failure::LeadershipLost(format!("leadership is lost: {lost}; {ways}")))
+        }
+    }
 }
 
 /// Why the provider is not ready: every kind that it needs and cannot rely on, one per line.
 fn unready(provider: &Provider) -> Option<String> {
     let lines: Vec<String> = provider.caches().health().filter_map(KindHealth::unready).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
-}
-
-async fn connect(args: &ManagerArgs) -> Result<ApiClient, Failure> {
-    let path = args.kubeconfig.display();
-    let text = std::fs::read_to_string(&args.kubeconfig);
-    let text = text.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))?;
-    let client = over_network(&text, args.context.as_deref(), USER_AGENT).await;
-    client.map_err(|e| Failure::Usage(format!("--kubeconfig {path}: {e}")))
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub fn capm3(arguments: &[&str], input: &str) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capm3"));
     command.args(arguments).current_dir(repository());
     command.env_remove("CAPM3_LOG").env_remove("KUBECONFIG").env("HOME", "/nonexistent");
+    // The tests may run in a pod.
+    command.env_remove("KUBERNETES_SERVICE_HOST");
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A program that does not read its input may have ended by now.
