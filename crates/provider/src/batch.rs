@@ -5,7 +5,7 @@ use std::{cmp::Ordering, collections::BTreeMap, ops::ControlFlow, time::Duration
 
 use crate::plan::{End, Plan};
 use capm3_api::metadata::MetadataExt;
-use capm3_domain::wait::Wait;
+use capm3_domain::wait::{Text, Wait};
 use capm3_engine::{ActError, ApiError, Executor, Outcome, Passes};
 
 use kube::core::ObjectMeta;
@@ -20,7 +20,7 @@ pub(crate) const STATUS_PACE: Duration = Duration::from_millis(250);
 pub(crate) const GATHER: Duration = Duration::from_millis(10);
 
 /// Claims whose writes the server refused, by the name given in the batch, with the server's words.
-pub(crate) type Refusals = BTreeMap<String, String>;
+pub(crate) type Refusals = BTreeMap<String, Text>;
 
 /// What is known of an owner and its claims, from which a pass over them is decided.
 pub(crate) trait Pass: Send + Sync {
@@ -135,19 +135,16 @@ async fn one_by_one<P: Pass, F: Future<Output = Result<(), ActError>>>(
     }
 }
 
-/// The server's words, if it looked at the write and did not want it. Overload, absence and a session that ended are no
-/// refusals.
-pub(crate) fn refusal(failure: &ActError) -> Option<String> {
+/// The server's words, if it looked at the write and did not want it, or a webhook that must be asked is away, which may
+/// last. Overload, absence and a session that ended are no refusals.
+pub(crate) fn refusal(failure: &ActError) -> Option<Text> {
     match &failure.source {
         ApiError::Refused { code, message, .. }
             if (400..500).contains(code) && !matches!(code, 401 | 429) =>
         {
-            Some(message.clone())
+            Some(Text::new(message))
         }
-        // A webhook that must be asked and does not answer may be away for long.
-        ApiError::Refused { code: 500, message, .. } if message.contains("failed calling webhook") => {
-            Some(message.clone())
-        }
+        ApiError::WebhookUnavailable { message, .. } => Some(Text::new(message)),
         _ => None,
     }
 }
@@ -231,12 +228,15 @@ mod tests {
 
     #[test]
     fn an_overloaded_server_refuses_nobody() {
-        assert_eq!(refusal(&refuse(422)).as_deref(), Some("no"));
+        assert_eq!(refusal(&refuse(422)), Some(Text::new("no")));
         for code in [401, 429, 500, 503] {
             assert_eq!(refusal(&refuse(code)), None, "{code}");
         }
-        let message = "Internal error occurred: failed calling webhook \"w\": no endpoints".to_owned();
-        let source = ApiError::Refused { code: 500, reason: "InternalError".into(), message };
+        let source = ApiError::WebhookUnavailable {
+            code: 500,
+            reason: "InternalError".into(),
+            message: "no endpoints".into(),
+        };
         assert!(refusal(&ActError::reading("patch", source)).is_some(), "nobody is there to judge it");
     }
 

@@ -52,6 +52,17 @@ pub enum ApiError {
         /// The server's words.
         message: String,
     },
+    /// A webhook that the server must ask about a write does not answer. Nobody has judged the write, and the webhook may be
+    /// away for long.
+    #[error("{code} {reason}: {message}")]
+    WebhookUnavailable {
+        /// HTTP status code.
+        code: u16,
+        /// The server's reason in one word.
+        reason: String,
+        /// The server's words.
+        message: String,
+    },
     /// The answer is not what the API promises.
     #[error("the server's answer could not be read")]
     Unreadable {
@@ -118,6 +129,7 @@ impl ApiError {
             (409, "AlreadyExists") => Self::AlreadyExists { message },
             (409, _) => Self::Conflict { message },
             (410, _) => Self::Expired { message },
+            (500, _) if is_of_webhook(&message) => Self::WebhookUnavailable { code, reason, message },
             _ => Self::Refused { code, reason, message },
         }
     }
@@ -145,7 +157,10 @@ impl ApiError {
     /// It is unknown whether the server did what was asked.
     pub fn may_have_taken_effect(&self) -> bool {
         match self {
-            Self::NoAnswer { .. } | Self::Unreadable { .. } | Self::LimitExceeded(_) => true,
+            Self::NoAnswer { .. }
+            | Self::Unreadable { .. }
+            | Self::LimitExceeded(_)
+            | Self::WebhookUnavailable { .. } => true,
             Self::Refused { code, .. } => *code >= 500,
             _ => false,
         }
@@ -157,6 +172,7 @@ impl ApiError {
             Self::NoAnswer { .. }
             | Self::Unreadable { .. }
             | Self::NotServed { .. }
+            | Self::WebhookUnavailable { .. }
             | Self::Conflict { .. }
             | Self::GateClosed => true,
             Self::Refused { code, .. } => *code == 429 || *code >= 500,
@@ -168,6 +184,12 @@ impl ApiError {
     pub fn is_outdated_view(&self) -> bool {
         matches!(self, Self::Conflict { .. } | Self::AlreadyExists { .. } | Self::NotFound { .. })
     }
+}
+
+/// Whether a 500 is about a webhook. Only the words tell: the server gives it the same code and reason as any error of its
+/// own. This is the one place where they are read.
+fn is_of_webhook(message: &str) -> bool {
+    message.contains("failed calling webhook")
 }
 
 /// What a 404 says, at most a line of it: it may be a whole page of a load balancer.
@@ -235,6 +257,14 @@ mod tests {
         assert!(matches!(of(404, "NotFound"), ApiError::NotServed { .. }), "no Status of an object");
         assert!(matches!(of(422, "Invalid"), ApiError::Refused { code: 422, .. }));
         assert!(matches!(ApiError::from_answer(500, b"oops"), ApiError::Refused { code: 500, .. }));
+        let webhook = br#"{"reason":"InternalError","message":"Internal error occurred: failed calling webhook \"w\": timeout"}"#;
+        let error = ApiError::from_answer(500, webhook);
+        assert!(matches!(error, ApiError::WebhookUnavailable { .. }), "{error:?}");
+        assert!(error.is_transient() && error.may_have_taken_effect());
+        assert_eq!(
+            error.to_string(),
+            "500 InternalError: Internal error occurred: failed calling webhook \"w\": timeout"
+        );
         assert!(of(409, "Conflict").is_outdated_view());
         assert!(!of(422, "Invalid").is_outdated_view());
     }

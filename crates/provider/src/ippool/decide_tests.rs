@@ -2,6 +2,7 @@ use capm3_api::{
     ipam::{IpAddress, IpClaim},
     v1beta2::{Metal3Data, Metal3DataClaim},
 };
+use capm3_domain::wait::Text;
 use capm3_engine::{Memory, ObjectKey};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -335,7 +336,7 @@ fn a_terminating_address_whose_claim_is_gone_is_let_go() {
 fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
     for (memory, [first, _]) in twins(&["a", "b"]) {
         let mut snapshot = observe(&memory, &key("p")).unwrap();
-        snapshot.refused.insert("IPClaim a".into(), "denied".into());
+        snapshot.refused.insert("IPClaim a".into(), Text::new("denied"));
         let plan = decide(&snapshot, "t");
         assert!(plan.to_string().contains("Failed to create associated IPAddress object: denied"), "{plan}");
         assert!(plan.to_string().contains(&format!("\"b\":\"{first}\"")), "{plan}");

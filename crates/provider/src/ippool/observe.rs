@@ -12,7 +12,10 @@ use capm3_api::{
     v1beta2::{self, Metal3Data, Metal3DataClaim},
     vocabulary::finalizer,
 };
-use capm3_domain::address::{ClaimKey, ClaimKind};
+use capm3_domain::{
+    address::{ClaimKey, ClaimKind},
+    wait::Text,
+};
 use capm3_engine::{Index, Object, ObjectKey, Reader};
 use kube::core::ObjectMeta;
 
@@ -57,7 +60,7 @@ pub struct Snapshot {
     /// IPClaims on their way out whose Metal3Data is given up, so that they are no longer held for it.
     pub given_up: BTreeSet<String>,
     /// Claims for which the server refused the address just now, by kind and name, with the server's words.
-    pub refused: BTreeMap<String, String>,
+    pub refused: BTreeMap<String, Text>,
 }
 
 /// What must be proven before a pool can go on.

@@ -5,6 +5,7 @@ use capm3_api::{
     neighbours::Cluster,
     v1beta2::{self, Metal3Data},
 };
+use capm3_domain::wait::Text;
 use capm3_engine::{Memory, ObjectKey};
 
 use proptest::prelude::*;
@@ -167,7 +168,7 @@ fn a_claim_without_machine_is_told_and_others_are_served() {
 fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
     let memory = world(&["a", "b"]);
     let mut snapshot = observe(&memory, &key("t")).unwrap();
-    snapshot.refused.insert("a".into(), "denied".into());
+    snapshot.refused.insert("a".into(), Text::new("denied"));
     let text = decide(&snapshot, "t").to_string();
     assert!(text.contains("Failed to create associated Metal3Data object: denied"), "{text}");
     assert!(text.contains("create Metal3Data n/t-0"), "{text}");

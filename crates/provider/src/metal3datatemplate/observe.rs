@@ -15,6 +15,7 @@ use capm3_api::{
 use capm3_domain::{
     index::{FreeIndexes, Index, data_name, name_prefix, space_of_template},
     render::{Overlap, inline_limit, overlap},
+    wait::Text,
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
@@ -56,7 +57,7 @@ pub struct Snapshot {
     /// Names of paused Clusters among those of the claims.
     pub paused_clusters: BTreeSet<String>,
     /// Claims for which the server refused the data just now, with the server's words.
-    pub refused: BTreeMap<String, String>,
+    pub refused: BTreeMap<String, Text>,
 }
 
 /// Reads the snapshot; `None` when the object is gone.

@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn of(failure: &ActError) -> Option<Refusal> {
     let cause = batch::refusal(failure)?;
     let is_of_host = failure.kind.as_ref().is_some_and(|kind| kind.kind == BareMetalHost::API.kind);
-    Some(Refusal { write: Text::new(&failure.what), is_of_host, cause: Text::new(cause) })
+    Some(Refusal { write: Text::new(&failure.what), is_of_host, cause })
 }
 
 /// Reasons of conditions that show a refusal. A pause that cannot be written has reasons of its own, which users of the Go
