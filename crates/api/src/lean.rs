@@ -2,6 +2,9 @@
 //!
 //! `managedFields` are passed over without being built: they are most of the text that a server sends, and nobody here
 //! asks for them. Lists give back the room they grew by while they were read: they are kept for long and never grow.
+//!
+//! `ObjectMeta` stays that of k8s-openapi, although each of its maps takes half a kilobyte: a type of our own would not implement
+//! `kube::Resource`, through which others use these kinds.
 
 use std::{borrow::Cow, fmt};
 

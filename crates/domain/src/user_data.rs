@@ -1,4 +1,7 @@
 //! The user data of a machine: where it comes from, and whether it is there.
+//!
+//! A Machine that names neither a Secret nor a bootstrap object will never get user data, so it is not waited for if the
+//! Metal3Machine has its own.
 
 use capm3_api::{metadata::MetadataExt, neighbours::Machine, reference::SecretRef, v1beta2::Metal3Machine};
 

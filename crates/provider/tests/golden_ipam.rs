@@ -145,7 +145,7 @@ fn key_of(object: &Value) -> ObjectKey {
 }
 
 /// An address of one kind that only keeps its name from being given to a claim of the other kind. The reference has no
-/// such lock (decision 0085), so the vectors do not know it.
+/// such lock (decision 0060), so the vectors do not know it.
 fn is_lock(address: &Value) -> bool {
     address["metadata"]["ownerReferences"]
         .as_array()

@@ -1,7 +1,8 @@
 //! Answers that clients have not read yet: counts their bytes, and cuts the connections of those who read too little.
 //!
 //! Takes what each answer holds in memory and when it was last read from; cancels the token of a connection that is to be
-//! closed. Knows nothing of sockets.
+//! closed. Knows nothing of sockets. The whole connection is closed, not one stream: HTTP/2 keeps handed-over data until the peer
+//! opens its window, and only the end of the connection frees it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,7 @@
 //! `up --once`: virtual time, result, end.
+//!
+//! Time is paused, so it advances only when all queues are idle. "It cannot come up" is therefore found by idleness, not by a
+//! time-out, and no controller may poll.
 
 use std::time::Duration;
 

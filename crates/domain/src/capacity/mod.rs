@@ -3,6 +3,9 @@
 //!
 //! Takes the hosts that a template's machines may come to stand on, gives the [`Offer`] that each of them keeps, and reads
 //! and writes it in the template's status. Must not guess: a host that does not tell is left out.
+//!
+//! The status holds the minimum over all matching hosts: an average would promise Pods room on nodes that cannot hold
+//! them. Hosts in use count too, because a figure that changed with each machine would cost a write per machine.
 
 mod status;
 #[cfg(test)]

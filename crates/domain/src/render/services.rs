@@ -1,4 +1,4 @@
-//! Services of a node or of a route: DNS servers.
+//! Services of a node or of a route: DNS servers. Their family is not checked: a node with both families reaches either.
 
 use capm3_api::v1beta2::NetworkServices;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! The kinds of Cluster API: what v1beta1 wrote in another place or form than v1beta2.
 //!
 //! Cluster API converts stored objects itself; this is for files. A member that is in its place already is left alone,
-//! so a document in the new form passes as it is.
+//! so a document in the new form passes as it is. The embedded server serves only v1beta2 of these kinds.
 
 use serde_json::Value;
 

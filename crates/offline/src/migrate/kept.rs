@@ -3,6 +3,9 @@
 //! The provider's kinds get it back, by the rule of the conversion itself: what the reader changed stays. The annotation
 //! goes, for in v1beta2 nothing reads it. Where it cannot be read, or where a document says that it is of v1beta2 and the
 //! annotation holds more, the user must decide; then it stays.
+//!
+//! The walk along the schema comes first. Converting the whole document instead would report no single change, and would take a
+//! misspelt field for a change that was made in v1beta1.
 
 use capm3_api::{conversion, v1beta2, vocabulary::annotation::CONVERSION_DATA};
 use serde_json::Value;

@@ -1,7 +1,8 @@
 //! What the reference implementation does not know, said in words that it knows.
 //!
 //! An inline range becomes an IPPool that hands out the same address for each index: the name of an address claim is
-//! that of the data and the pool, so the pool can set the address of each claim aside. What cannot be said is reported.
+//! that of the data and the pool, so the pool can set the address of each claim aside. What cannot be said is reported
+//! as an error and stays: a CRD without the field would prune it silently, and a machine would boot with another rack's network.
 
 use capm3_api::vocabulary::annotation::TEMPLATE_REFERENCE;
 use capm3_engine::manifests::Document;

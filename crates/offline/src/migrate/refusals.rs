@@ -1,4 +1,6 @@
 //! What an API server with the provider's rules would say to a document that is done.
+//!
+//! Exit code 0 of `migrate` means that the output can be applied, so the rules of admission judge it. No rule is written twice.
 
 use capm3_domain::validation::{self, FieldError, Refusal};
 use serde_json::Value;

@@ -55,6 +55,7 @@ fn way_out(error: &RenderError) -> String {
         Cause::MissingObject { .. } | Cause::MissingAnnotatedObject { .. } => {
             "add BareMetalHosts to the files".to_owned()
         }
+        // Network cards are not invented, unlike in the simulation: the output must be what the node gets.
         Cause::NoNics => {
             "give the host with its status, or with annotation inspect.metal3.io/hardwaredetails".to_owned()
         }

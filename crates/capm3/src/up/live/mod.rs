@@ -1,5 +1,8 @@
 //! The live view of `up` on a terminal: [`scene`] is what there is to show, [`view`] makes lines of it and is pure,
 //! [`screen`] puts them onto the terminal. [`Live`] ties the three together and decides when to draw.
+//!
+//! There is no terminal library: no keys are read, and five escape sequences are enough. It draws on stderr, and only if stdout
+//! and stderr are both terminals, so piped output never contains an escape.
 
 mod scene;
 mod screen;
