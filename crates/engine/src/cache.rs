@@ -14,7 +14,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use crate::{
-    Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks,
+    Aggregate, Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks,
     client::{ApiClient, Detail},
     informer::{KindHealth, oversee},
 };
@@ -284,6 +284,10 @@ impl Reader for Caches {
 
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
         self.store::<K>().map(|store| store.by_index(index, value)).unwrap_or_default()
+    }
+
+    fn aggregate<K: Object, A: Aggregate<K>>(&self, group: &str) -> Arc<A> {
+        self.store::<K>().map(|store| store.aggregate(group)).unwrap_or_default()
     }
 
     fn is_authoritative(&self) -> bool {

@@ -37,7 +37,7 @@ pub use client::{ApiClient, ApiError, Detail};
 pub use clock::Clock;
 pub use controller::{Controller, Outcome};
 pub use gate::{Term, WriteGate};
-pub use informer::{Index, Informer, Store};
+pub use informer::{Aggregate, Index, Informer, Store};
 pub use memory::{Memory, Outdated};
 pub use object::{Object, ObjectKey, ResourceKind};
 pub use patch::{merge, merge_diff};

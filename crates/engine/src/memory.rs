@@ -9,7 +9,9 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::{Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Write, patch::merge};
+use crate::{
+    Aggregate, Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Write, patch::merge,
+};
 
 /// How often [`Memory::drive`] looks at one key before it gives up.
 const LOOKS: usize = 8;
@@ -267,6 +269,10 @@ impl Reader for Memory {
 
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
         self.caches.by_index(index, value)
+    }
+
+    fn aggregate<K: Object, A: Aggregate<K>>(&self, group: &str) -> Arc<A> {
+        self.caches.aggregate(group)
     }
 
     fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {

@@ -2,10 +2,11 @@
 
 use std::{borrow::Cow, fmt, time::Duration};
 
-use serde_json::Value;
+use kube::core::ObjectMeta;
+use serde_json::{Value, json};
 
 use crate::{
-    Object, ObjectKey, ResourceKind,
+    Object, ObjectKey, ResourceKind, merge_diff,
     part::{Part, members, text},
 };
 
@@ -195,6 +196,24 @@ impl<W> Plan<W> {
     /// Adds what turns `old` into `new`, leaving the status alone.
     pub fn update_object<K: Object>(&mut self, old: &K, new: &K) -> bool {
         self.update_parts(old, new, &[Part::Object])
+    }
+
+    /// Adds what turns the metadata of `old` into `new`, guarded like [`update`](Self::update). It does not look at the rest
+    /// of the object, which may be large.
+    pub fn update_metadata<K: Object>(&mut self, old: &K, new: &ObjectMeta) {
+        let tree = |metadata: &ObjectMeta| serde_json::to_value(metadata).unwrap_or_default();
+        if old.meta() == new {
+            return;
+        }
+        if let Some(patch) = merge_diff(&tree(old.meta()), &tree(new)) {
+            self.writes.push(Write::Patch {
+                kind: ResourceKind::of::<K>(),
+                key: old.key(),
+                subresource: None,
+                version: old.meta().resource_version.clone(),
+                patch: json!({"metadata": patch}),
+            });
+        }
     }
 
     /// Adds what turns the status of `old` into that of `new`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Index, Object, ObjectKey};
+use crate::{Aggregate, Index, Object, ObjectKey};
 
 /// Gets objects by key and by index. What cannot be read is simply not there.
 pub trait Reader {
@@ -11,6 +11,9 @@ pub trait Reader {
 
     /// The objects with that value in an index, by key.
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>>;
+
+    /// The aggregate of a group of objects.
+    fn aggregate<K: Object, A: Aggregate<K>>(&self, group: &str) -> Arc<A>;
 
     /// Whether what the reader does not show is not there: files are all there is, a cache is not.
     fn is_authoritative(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Keeps a [`Store`] like the server: list, then watch, for ever, each kind with a back-off of its own.
 
+mod aggregate;
 mod ends;
 mod groups;
 mod health;
@@ -20,6 +21,7 @@ use std::{
 
 use futures::FutureExt;
 
+pub use aggregate::Aggregate;
 pub use health::{KindHealth, KindState};
 pub(crate) use oversight::oversee;
 pub use ration::backoff;

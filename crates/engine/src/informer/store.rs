@@ -13,6 +13,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use super::{
+    aggregate::{Aggregate, Aggregates},
     ends::Ends,
     groups::Groups,
     slots::{Slot, Slots},
@@ -92,6 +93,8 @@ struct Inner<K> {
     objects: Slots<K>,
     /// One for each index of the store.
     groups: Vec<Groups>,
+    /// Summaries of objects that belong together.
+    aggregates: Aggregates<K>,
     /// Keys that were seen deleted, until a list, a newer object or time settles it.
     deleted: BTreeMap<ObjectKey, Deletion>,
     /// How many deletions were seen.
@@ -109,6 +112,7 @@ impl<K: Object> Store<K> {
             inner: RwLock::new(Inner {
                 objects: Slots::new(),
                 groups: indexes.iter().map(|_| Groups::default()).collect(),
+                aggregates: Aggregates::default(),
                 deleted: BTreeMap::new(),
                 deletions: 0,
                 told: 0,
@@ -118,6 +122,25 @@ impl<K: Object> Store<K> {
             subscribers: Mutex::new(Vec::new()),
             synced: watch::Sender::new(false),
         }
+    }
+
+    /// Keeps an aggregate of the objects up to date from now on.
+    pub fn maintain<A: Aggregate<K>>(&self) {
+        let mut inner = self.inner.write();
+        let Inner { objects, aggregates, .. } = &mut *inner;
+        aggregates.add::<A>(objects.iter().map(AsRef::as_ref));
+    }
+
+    /// The aggregate of a group. It does not change any more: later changes make a new one. One that the store does not
+    /// maintain is computed.
+    pub fn aggregate<A: Aggregate<K>>(&self, group: &str) -> Arc<A> {
+        let inner = self.inner.read();
+        inner.aggregates.get(group).unwrap_or_else(|| {
+            let entries = inner.objects.iter().flat_map(|object| A::entries(object));
+            let mut sum = A::default();
+            entries.filter(|(of, _)| of == group).for_each(|(_, entry)| sum.add(&entry));
+            Arc::new(sum)
+        })
     }
 
     /// Calls `subscriber` for every change from now on.
@@ -337,6 +360,7 @@ impl<K: Object> Store<K> {
     }
 
     fn add(&self, inner: &mut Inner<K>, new: &Arc<K>) {
+        inner.aggregates.change(None, Some(new));
         let slot = inner.objects.insert(Arc::clone(new));
         for (index, groups) in self.indexes.iter().zip(&mut inner.groups) {
             for value in (index.values)(new) {
@@ -346,6 +370,7 @@ impl<K: Object> Store<K> {
     }
 
     fn take_out(&self, inner: &mut Inner<K>, slot: Slot, old: &K) {
+        inner.aggregates.change(Some(old), None);
         for (index, groups) in self.indexes.iter().zip(&mut inner.groups) {
             for value in (index.values)(old) {
                 groups.remove(&inner.objects, index.values, &value, slot);
@@ -357,6 +382,7 @@ impl<K: Object> Store<K> {
     /// Puts a newer copy in the place of an object. Most changes leave it where it stands in every index.
     fn exchange(&self, inner: &mut Inner<K>, slot: Slot, new: &Arc<K>) {
         let Some(old) = inner.objects.get(slot).cloned() else { return };
+        inner.aggregates.change(Some(&old), Some(new));
         let mut moved = Vec::new();
         for (index, groups) in self.indexes.iter().zip(&mut inner.groups) {
             let (before, after) = ((index.values)(&old), (index.values)(new));

@@ -190,3 +190,62 @@ fn an_object_that_a_watch_shows_again_after_a_false_deletion_is_back() {
     store.saw_deleted(&object("a", 9, "x"));
     assert!(!store.apply_watched(object("a", 8, "x")));
 }
+
+/// How often each value of a label stands.
+#[derive(Clone, Default, PartialEq, Debug)]
+struct Apps(BTreeMap<String, usize>);
+
+impl Aggregate<ConfigMap> for Apps {
+    type Entry = String;
+
+    fn entries(object: &ConfigMap) -> Vec<(String, String)> {
+        (BY_APP.values)(object).into_iter().map(|app| ("n".to_owned(), app)).collect()
+    }
+
+    fn add(&mut self, app: &String) {
+        *self.0.entry(app.clone()).or_default() += 1;
+    }
+
+    fn remove(&mut self, app: &String) {
+        match self.0.get_mut(app) {
+            Some(1) => self.0.remove(app).is_some(),
+            Some(count) => {
+                *count -= 1;
+                true
+            }
+            None => false,
+        };
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[test]
+fn an_aggregate_follows_every_change_and_a_handle_stays_as_it_was() {
+    let apps = |counts: &[(&str, usize)]| {
+        Apps(counts.iter().map(|(app, count)| ((*app).to_owned(), *count)).collect())
+    };
+    let store = Store::<ConfigMap>::new(&[]);
+    store.apply(object("a", 1, "x"));
+    store.maintain::<Apps>();
+    store.apply(object("b", 2, "x"));
+    let early = store.aggregate::<Apps>("n");
+    assert_eq!(*early, apps(&[("x", 2)]));
+    store.apply(object("b", 3, "y"));
+    assert_eq!(*store.aggregate::<Apps>("n"), apps(&[("x", 1), ("y", 1)]));
+    store.remove(&ObjectKey::new("n", "a"), 4);
+    assert_eq!(*store.aggregate::<Apps>("n"), apps(&[("y", 1)]));
+    store.replace(vec![object("c", 5, "z")], &BTreeSet::new(), 5, store.heard());
+    assert_eq!(*store.aggregate::<Apps>("n"), apps(&[("z", 1)]));
+    assert_eq!(*early, apps(&[("x", 2)]));
+    assert_eq!(*store.aggregate::<Apps>("another group"), Apps::default());
+}
+
+#[test]
+fn an_aggregate_that_is_not_maintained_is_computed() {
+    let store = Store::<ConfigMap>::new(&[]);
+    store.apply(object("a", 1, "x"));
+    assert_eq!(store.aggregate::<Apps>("n").0, BTreeMap::from([("x".to_owned(), 1)]));
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capm3_engine::{Index, Object, ObjectKey, Reader, ResourceKind};
+use capm3_engine::{Aggregate, Index, Object, ObjectKey, Reader, ResourceKind};
 
 use super::*;
 use crate::metal3machine::{Inputs, observe};
@@ -27,6 +27,10 @@ impl Shelf {
 impl Reader for Shelf {
     fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.0.get(&(ResourceKind::of::<K>().kind, key.clone())).cloned().map(read)
+    }
+
+    fn aggregate<K: Object, A: Aggregate<K>>(&self, _: &str) -> Arc<A> {
+        Arc::default()
     }
 
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
