@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod data_template;
 pub mod host;
 pub mod index;
+pub mod numbers;
 pub mod pause;
 pub mod provider_id;
 pub mod release;

@@ -63,14 +63,14 @@ impl Controller {
             Self::Machine => memory.drive(|memory| machine(memory, key, now)),
             Self::DataTemplate => batch(memory, |memory| {
                 let snapshot = metal3datatemplate::observe(memory, key)?;
-                Some(memory.act_in_parts(metal3datatemplate::decide_in_parts(&snapshot, now)))
+                Some(metal3datatemplate::decide_in_parts(&snapshot, now).collect())
             }),
             Self::Data => memory
                 .drive(|memory| Some(metal3data::decide(&metal3data::observe(memory, key, settings)?, now))),
             Self::Pool if !settings.serves_addresses => End::Done,
             Self::Pool => batch(memory, |memory| {
                 let snapshot = ippool::observe(memory, key)?;
-                Some(memory.act_in_parts(ippool::decide_in_parts(&snapshot, now)))
+                Some(ippool::decide_in_parts(&snapshot, now).collect())
             }),
             Self::Host => memory.drive(|memory| {
                 let snapshot = baremetalhost::observe(memory, key)?;
@@ -96,16 +96,13 @@ fn machine(memory: &Memory, key: &ObjectKey, now: &str) -> Option<Plan> {
     }
 }
 
-/// One pass that serves many claims, made anew while the view is outdated.
-fn batch(
-    memory: &mut Memory,
-    mut pass: impl FnMut(&mut Memory) -> Option<Result<End, capm3_engine::Outdated>>,
-) -> End {
+/// One pass that serves many claims, in parts, made anew while the view is outdated.
+fn batch(memory: &mut Memory, mut decide: impl FnMut(&Memory) -> Option<Vec<Plan>>) -> End {
     for _ in 0..LOOKS {
-        match pass(memory) {
-            None => return End::Done,
-            Some(Ok(End::Again) | Err(_)) => {}
-            Some(Ok(end)) => return end,
+        let Some(parts) = decide(memory) else { return End::Done };
+        match memory.act_in_parts(parts.into_iter()) {
+            Ok(End::Again) | Err(_) => {}
+            Ok(end) => return end,
         }
     }
     End::Again

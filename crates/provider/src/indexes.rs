@@ -260,6 +260,15 @@ pub const DATA_BY_CLAIM: Index<Metal3Data> = Index {
     },
 };
 
+/// Metal3Data that are not rendered yet, by the template that they name.
+pub const UNRENDERED_DATA_BY_TEMPLATE: Index<Metal3Data> = Index {
+    name: "unrendered-by-template",
+    values: |data| match data.status.ready == Some(true) || data.metadata.is_deleting() {
+        true => Vec::new(),
+        false => (DATA_BY_TEMPLATE.values)(data),
+    },
+};
+
 /// Metal3Data by the name of their Cluster.
 pub const DATA_BY_CLUSTER: Index<Metal3Data> =
     Index { name: "by-cluster", values: |data| cluster_label(&data.metadata) };
@@ -307,6 +316,24 @@ pub const IP_ADDRESSES_BY_POOL: Index<IpAddress> = Index {
     },
 };
 
+/// IPAddresses by the claim that they are for, of either kind.
+pub const IP_ADDRESSES_BY_CLAIM: Index<IpAddress> = Index {
+    name: "by-claim",
+    values: |address| {
+        let claim = address.spec.claim.name.as_deref();
+        claim.map(|name| in_namespace(&address.metadata, name)).into_iter().collect()
+    },
+};
+
+/// IPAddresses that are being deleted, by the pool that they are from.
+pub const DELETING_IP_ADDRESSES_BY_POOL: Index<IpAddress> = Index {
+    name: "deleting-by-pool",
+    values: |address| match address.metadata.is_deleting() {
+        true => (IP_ADDRESSES_BY_POOL.values)(address),
+        false => Vec::new(),
+    },
+};
+
 /// Whether a reference names a pool that the built-in address manager serves.
 pub(crate) fn serves(pool: &TypedPoolRef) -> bool {
     pool.api_group == ipam::GROUP && pool.kind == IpPool::API.kind && !pool.name.is_empty()
@@ -337,6 +364,21 @@ pub const CAPI_CLAIMS_BY_DATA: Index<IpAddressClaim> =
 pub const CAPI_IP_ADDRESSES_BY_POOL: Index<CapiIpAddress> =
     Index { name: "by-pool", values: |address| pool_of(&address.metadata, &address.spec.pool_ref) };
 
+/// IPAddresses of Cluster API by the claim that they are for.
+pub const CAPI_IP_ADDRESSES_BY_CLAIM: Index<CapiIpAddress> = Index {
+    name: "by-claim",
+    values: |address| vec![in_namespace(&address.metadata, &address.spec.claim_ref.name)],
+};
+
+/// IPAddresses of Cluster API that are being deleted, by the IPPool that they are from.
+pub const DELETING_CAPI_IP_ADDRESSES_BY_POOL: Index<CapiIpAddress> = Index {
+    name: "deleting-by-pool",
+    values: |address| match address.metadata.is_deleting() {
+        true => (CAPI_IP_ADDRESSES_BY_POOL.values)(address),
+        false => Vec::new(),
+    },
+};
+
 /// IPPools by the Cluster that they name.
 pub const POOLS_BY_CLUSTER: Index<IpPool> = Index {
     name: "by-cluster",
@@ -360,7 +402,8 @@ pub const DATA_BY_SECRET: Index<Metal3Data> = Index {
     },
 };
 
-fn in_namespace(metadata: &ObjectMeta, name: &str) -> String {
+/// `<namespace>/<name>` for an object in the namespace of another.
+pub(crate) fn in_namespace(metadata: &ObjectMeta, name: &str) -> String {
     format!("{}/{name}", metadata.namespace_str())
 }
 

@@ -3,6 +3,7 @@
 //!
 //! [`Provider::start`] wires them over one client; dropping the [`Provider`] stops everything at once.
 
+pub mod aggregates;
 pub mod baremetalhost;
 mod batch;
 mod belonging;
@@ -16,6 +17,7 @@ pub mod host_patch;
 pub mod indexes;
 pub mod ippool;
 pub mod kinds;
+mod lazy;
 pub mod metal3cluster;
 pub mod metal3data;
 pub mod metal3datatemplate;
@@ -29,4 +31,5 @@ mod watching;
 pub mod workload;
 
 pub use context::{Options, Provider};
+pub use lazy::Lazy;
 pub use waits::Waiting;

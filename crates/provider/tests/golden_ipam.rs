@@ -7,10 +7,14 @@
 #[path = "../../domain/tests/support/mod.rs"]
 mod support;
 
+use std::collections::BTreeSet;
+
 use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
+    metadata::MetadataExt,
     neighbours::{CapiIpAddress, IpAddressClaim},
 };
+use capm3_domain::address::Address;
 use capm3_engine::{Memory, ObjectKey, Write};
 use capm3_provider::plan::{End, Plan};
 
@@ -183,7 +187,7 @@ fn report(memory: &Memory, key: &ObjectKey) -> Value {
     let mut claims = memory.list::<IpClaim>();
     claims.sort_by_key(|claim| key_of(claim).name);
     json!({
-        "count": observe(memory, key).map(|snapshot| snapshot.count()),
+        "count": count(memory, key),
         "status_indexes": pool["status"].get("indexes").cloned().unwrap_or(json!({})),
         "ip_claims": claims.iter().map(claim).collect::<Vec<_>>(),
         "ip_addresses": memory.list::<IpAddress>().iter().filter(|it| !is_lock(it)).map(address).collect::<Vec<_>>(),
@@ -212,4 +216,15 @@ fn complaint(write: &Write) -> Option<Value> {
     let condition = status["conditions"].as_array().into_iter().flatten().find(failed);
     let text = status["errorMessage"].as_str().or(condition.and_then(|c| c["message"].as_str()))?;
     Some(json!({"class": "plain", "text": text}))
+}
+
+/// How many addresses are given out or reserved; the reservations of a pool that is being deleted do not count.
+fn count(memory: &Memory, key: &ObjectKey) -> Option<usize> {
+    let snapshot = observe(memory, key)?;
+    let reserved =
+        snapshot.pool.spec.pre_allocations.values().filter(|_| !snapshot.pool.metadata.is_deleting());
+    let given = snapshot.all_addresses.read(());
+    let given = given.iter().map(|address| address.address());
+    let all = given.chain(reserved.map(String::as_str)).filter_map(|text| text.parse::<Address>().ok());
+    Some(all.collect::<BTreeSet<_>>().len())
 }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_api::ipam::IpPoolSpec;
 
-use super::{Address, AddressError, AddressRequest, ClaimKey, Holder, layout::Layout};
-use crate::index::Runs;
+use super::{Address, AddressAllocator, AddressError, AddressRequest, ClaimKey, Holder};
 
 /// An address with what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,53 +37,22 @@ pub struct Allocation {
 ///
 /// let freed = book.release(&ClaimKey::new(ClaimKind::IpClaim, "old"));
 /// assert_eq!(freed.len(), 1);
-/// assert_eq!(book.indexes()["a"], "10.0.0.11");
+/// assert_eq!(book.address_of(&ClaimKey::new(ClaimKind::IpClaim, "a")), Some(a.address));
 /// ```
 #[derive(Debug, Clone)]
 pub struct AddressBook {
-    layout: Layout,
-    entries: BTreeMap<Address, Entry>,
+    allocator: AddressAllocator,
+    holders: BTreeMap<Address, BTreeSet<Option<ClaimKey>>>,
     by_claim: BTreeMap<ClaimKey, BTreeSet<Address>>,
-    passed_over: BTreeSet<Address>,
-    /// Every address that is not to be chosen unasked: entries, gateways and those passed over.
-    busy: Runs,
-}
-
-/// Why an address is taken.
-#[derive(Debug, Clone, Default)]
-struct Entry {
-    reserved: bool,
-    holders: BTreeSet<Option<ClaimKey>>,
-}
-
-impl Entry {
-    fn is_taken(&self) -> bool {
-        self.reserved || !self.holders.is_empty()
-    }
 }
 
 impl AddressBook {
     /// The books of a pool from which nothing is given out yet.
     pub fn new(spec: &IpPoolSpec) -> Self {
-        let mut book = Self::of_deleting_pool(spec);
-        let reserved: Vec<Address> = book.layout.reservations().collect();
-        for address in reserved {
-            book.entries.entry(address).or_default().reserved = true;
-            book.busy.insert(address.number());
-        }
-        book
-    }
-
-    /// The books of a pool that is being deleted: reservations no longer count.
-    pub fn of_deleting_pool(spec: &IpPoolSpec) -> Self {
-        let layout = Layout::new(spec);
-        let busy = layout.gateways().map(Address::number).collect();
         Self {
-            layout,
-            entries: BTreeMap::new(),
+            allocator: AddressAllocator::new(spec, Vec::new()),
+            holders: BTreeMap::new(),
             by_claim: BTreeMap::new(),
-            passed_over: BTreeSet::new(),
-            busy,
         }
     }
 
@@ -94,18 +62,17 @@ impl AddressBook {
         if let Some(claim) = &claim {
             self.by_claim.entry(claim.clone()).or_default().insert(address);
         }
-        self.entries.entry(address).or_default().holders.insert(claim);
-        self.busy.insert(address.number());
+        self.holders.entry(address).or_default().insert(claim);
+        self.allocator.take(address);
     }
 
     /// Leaves an address out because its object's name belongs to an object of another pool. It is not given to
     /// anybody, and not counted.
     pub fn pass_over(&mut self, address: Address) {
-        self.passed_over.insert(address);
-        self.busy.insert(address.number());
+        self.allocator.pass_over(address);
     }
 
-    /// Gives a claim its address: the one that it has, else one by reservation, wish or strategy. `draw` is the
+    /// Gives a claim its address: the one that it has, else one by reservation, request or strategy. `draw` is the
     /// caller's random number, used by the strategy `random` only.
     pub fn allocate(&mut self, request: &AddressRequest, draw: u128) -> Result<Allocation, AddressError> {
         let allocation = self.choose(request, draw)?;
@@ -116,56 +83,10 @@ impl AddressBook {
     /// What [`allocate`](Self::allocate) would give, without entering it.
     pub fn choose(&self, request: &AddressRequest, draw: u128) -> Result<Allocation, AddressError> {
         if let Some(address) = self.address_of(&request.claim) {
-            return Ok(self.layout.allocation(address));
+            return Ok(self.allocator.allocation(address));
         }
-        self.choose_anew(request, draw)
-    }
-
-    /// The same for a claim that has no address of its own, whatever stands under its name.
-    pub fn choose_anew(&self, request: &AddressRequest, draw: u128) -> Result<Allocation, AddressError> {
-        let address = self.choose_address(request, draw)?;
-        let allocation = self.layout.allocation(address);
-        self.layout.check(&allocation, request.claim.kind)?;
-        Ok(allocation)
-    }
-
-    fn choose_address(&self, request: &AddressRequest, draw: u128) -> Result<Address, AddressError> {
-        let requested = request.requested.as_deref().filter(|text| !text.is_empty());
-        let wish = match requested {
-            Some(text) => {
-                Some(text.parse::<Address>().map_err(|_| AddressError::BadAnnotation(text.to_owned()))?)
-            }
-            None => None,
-        };
-        match (self.layout.reservation_of(&request.claim.name), wish) {
-            (Some(reserved), Some(wish)) if reserved != Some(wish) => Err(AddressError::Conflicting),
-            (Some(reserved), _) => self.reserved(reserved),
-            (None, Some(wish)) => self.wished(wish),
-            (None, None) => {
-                self.layout.first_free(&self.busy, draw).ok_or(AddressError::Exhausted { requested: false })
-            }
-        }
-    }
-
-    fn reserved(&self, reserved: Option<Address>) -> Result<Address, AddressError> {
-        let address = reserved
-            .filter(|address| self.layout.contains(*address))
-            .ok_or(AddressError::PreAllocatedOutOfBounds)?;
-        match self.holder_of(address) {
-            Some(holder) => Err(AddressError::PreAllocatedTaken { address, holder }),
-            None => Ok(address),
-        }
-    }
-
-    fn wished(&self, wish: Address) -> Result<Address, AddressError> {
-        if !self.layout.contains(wish) {
-            return Err(AddressError::Exhausted { requested: true });
-        }
-        // A gateway may be asked for by name: only the unasked choice leaves it out.
-        if self.is_taken(wish) || self.passed_over.contains(&wish) {
-            return Err(AddressError::RequestedTaken(wish));
-        }
-        Ok(wish)
+        let chosen = self.allocator.choose(request, draw);
+        chosen.map_err(|error| error.with_holder(|address| self.holder_of(address)))
     }
 
     /// Takes all addresses from a claim. Answers those that are free now; a reserved one stays reserved.
@@ -190,18 +111,16 @@ impl AddressBook {
     }
 
     fn let_go(&mut self, address: Address, holder: &Option<ClaimKey>) -> bool {
-        let Some(entry) = self.entries.get_mut(&address) else {
+        let Some(holders) = self.holders.get_mut(&address) else {
             return false;
         };
-        entry.holders.remove(holder);
-        if entry.is_taken() {
+        holders.remove(holder);
+        if !holders.is_empty() {
             return false;
         }
-        self.entries.remove(&address);
-        if !self.layout.is_gateway(address) && !self.passed_over.contains(&address) {
-            self.busy.remove(address.number());
-        }
-        true
+        self.holders.remove(&address);
+        self.allocator.release(address);
+        !self.allocator.is_taken(address)
     }
 
     /// The address that a claim has.
@@ -211,49 +130,32 @@ impl AddressBook {
 
     /// Whether the address is given out or reserved.
     pub fn is_taken(&self, address: Address) -> bool {
-        self.entries.contains_key(&address)
+        self.allocator.is_taken(address)
     }
 
     /// Who has the address; none if nobody has, even if it is reserved.
     pub fn holder_of(&self, address: Address) -> Option<Holder> {
-        let holder = self.entries.get(&address).and_then(|entry| entry.holders.last());
+        let holder = self.holders.get(&address).and_then(|holders| holders.last());
         match holder {
             Some(claim) => Some(Holder(claim.clone())),
-            None => self.passed_over.contains(&address).then_some(Holder(None)),
+            None => self.allocator.is_passed_over(address).then_some(Holder(None)),
         }
     }
 
     /// How many addresses are given out or reserved. A pool that is being deleted may go when this is 0.
     pub fn count(&self) -> usize {
-        self.entries.len()
+        let reserved = self.allocator.reservations().iter();
+        self.holders.len() + reserved.filter(|address| !self.holders.contains_key(*address)).count()
     }
 
     /// How many addresses the ranges hold.
     pub fn capacity(&self) -> u128 {
-        self.layout.capacity()
+        self.allocator.capacity()
     }
 
-    /// How many addresses of the ranges could still be given to a claim without wishes.
-    pub fn free(&self) -> u128 {
-        let taken: BTreeSet<Address> = self.entries.keys().copied().chain(self.layout.gateways()).collect();
-        let taken = taken.into_iter().filter(|address| self.layout.contains(*address)).count();
-        self.capacity().saturating_sub(u128::try_from(taken).unwrap_or(u128::MAX))
-    }
-
-    /// `status.indexes` of the pool: address by name of the claim, an address without a claim under the empty name.
-    /// Where claims of both kinds share a name, the IPClaim's address is shown.
-    pub fn indexes(&self) -> BTreeMap<String, String> {
-        let claimless = self.entries.iter().filter(|(_, entry)| entry.holders.contains(&None));
-        // IPAddressClaims come last in order, so walking backwards lets IPClaims have the last word.
-        let claims = self.by_claim.iter().rev();
-        claimless
-            .map(|(address, _)| (String::new(), address.to_string()))
-            .chain(
-                claims.filter_map(|(claim, addresses)| {
-                    Some((claim.name.clone(), addresses.first()?.to_string()))
-                }),
-            )
-            .collect()
+    /// What would help against an error, see [`AddressError::help`].
+    pub fn help(&self, error: &AddressError) -> String {
+        error.help(self.capacity(), |address| self.holder_of(address))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a claim got no address, in the words that users know, and what would change that.
 
-use super::{Address, AddressBook, ClaimKey};
+use super::{Address, ClaimKey};
 
 /// Why a claim got no address. The text is what stands on the claim.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,14 +89,26 @@ impl AddressError {
         }
     }
 
-    /// What would help, in one sentence without its end; empty where the error says it all.
-    pub fn help(&self, book: &AddressBook) -> String {
+    /// The same with the holder of the address, where the error names one.
+    #[must_use]
+    pub fn with_holder(self, holder_of: impl FnOnce(Address) -> Option<Holder>) -> Self {
+        match self {
+            Self::PreAllocatedTaken { address, holder } => {
+                Self::PreAllocatedTaken { address, holder: holder_of(address).unwrap_or(holder) }
+            }
+            error => error,
+        }
+    }
+
+    /// What would help, in one sentence without its end; empty where the error says it all. `capacity` is the number of
+    /// addresses of the pool.
+    pub fn help(&self, capacity: u128, holder_of: impl FnOnce(Address) -> Option<Holder>) -> String {
         match self {
             Self::BadAnnotation(_) => "correct the annotation ipAddress of the claim".to_owned(),
             Self::Conflicting => {
                 "drop the annotation ipAddress, or correct spec.preAllocations of the pool".to_owned()
             }
-            Self::RequestedTaken(address) => match book.holder_of(*address) {
+            Self::RequestedTaken(address) => match holder_of(*address) {
                 Some(holder) => format!("{address} is held by {holder}"),
                 None => format!("{address} is reserved by spec.preAllocations"),
             },
@@ -108,8 +120,7 @@ impl AddressError {
                 "no range of spec.pools holds the address that the annotation ipAddress asks for".to_owned()
             }
             Self::Exhausted { requested: false } => format!(
-                "all {} addresses are given out or reserved; add a range to spec.pools or delete a claim",
-                book.capacity()
+                "all {capacity} addresses are given out or reserved; add a range to spec.pools or delete a claim",
             ),
             Self::InvalidPrefix => "correct the prefix of the pool".to_owned(),
         }

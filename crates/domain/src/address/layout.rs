@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capm3_api::ipam::{IpPoolSpec, IpRange};
 
 use super::{Address, AddressError, Allocation, ClaimKind, Range};
-use crate::index::Runs;
+use crate::numbers::Runs;
 
 /// A pool's spec, parsed.
 #[derive(Debug, Clone)]
@@ -79,23 +79,33 @@ impl Layout {
         self.gateways.iter().copied()
     }
 
-    pub(super) fn is_gateway(&self, address: Address) -> bool {
-        self.gateways.contains(&address)
-    }
-
     /// How many addresses the ranges yield; one that stands in two ranges counts once.
     pub(super) fn capacity(&self) -> u128 {
-        let mut ranges: Vec<&Range> = self.ranges.iter().map(|(range, _)| range).collect();
-        ranges.sort_by_key(|range| range.first());
-        let mut counted: Option<u128> = None;
-        ranges.iter().fold(0_u128, |sum, range| {
-            let first = counted.map_or(range.first().number(), |last| last.saturating_add(1));
-            let first = first.max(range.first().number());
-            let last = range.last().number();
-            counted = counted.max(Some(last));
-            let size = last.checked_sub(first).map_or(0, |span| span.saturating_add(1));
-            sum.saturating_add(size)
-        })
+        let sizes = self.spans().into_iter().map(|(first, last)| (last - first).saturating_add(1));
+        sizes.fold(0, u128::saturating_add)
+    }
+
+    /// How many of them could be given to a claim that asks for none, if these are used.
+    pub(super) fn free(&self, used: &Runs) -> u128 {
+        let taken = self.spans().into_iter().map(|(first, last)| used.count_within(first, last));
+        let kept: BTreeSet<Address> = self.reservations().chain(self.gateways()).collect();
+        let kept = kept.into_iter().filter(|it| self.contains(*it) && !used.contains(it.number())).count();
+        let taken = taken.fold(u128::try_from(kept).unwrap_or(u128::MAX), u128::saturating_add);
+        self.capacity().saturating_sub(taken)
+    }
+
+    /// First and last number of the ranges, without what an earlier one has.
+    fn spans(&self) -> Vec<(u128, u128)> {
+        let mut ranges: Vec<(u128, u128)> =
+            self.ranges.iter().map(|(range, _)| (range.first().number(), range.last().number())).collect();
+        ranges.sort_unstable();
+        let mut covered: Option<u128> = None;
+        let rest = ranges.into_iter().filter_map(|(first, last)| {
+            let first = covered.map_or(Some(first), |covered| Some(covered.checked_add(1)?.max(first)))?;
+            covered = covered.max(Some(last));
+            (first <= last).then_some((first, last))
+        });
+        rest.collect()
     }
 
     /// Whether some range yields the address.
@@ -127,24 +137,25 @@ impl Layout {
         Ok(())
     }
 
-    /// The address that the strategy gives: a range is used up before the next one is looked at.
-    pub(super) fn first_free(&self, busy: &Runs, draw: u128) -> Option<Address> {
-        let ranges = self.ranges.iter().map(|(range, _)| range);
+    /// The address that the strategy gives: a range is used up before the next one is looked at. `first_free_from` gives the
+    /// first free number from a number on.
+    pub(super) fn first_free(
+        &self,
+        first_free_from: &dyn Fn(u128) -> Option<u128>,
+        draw: u128,
+    ) -> Option<Address> {
+        let free_from = |range: &Range, from: Address| {
+            let address = Address::from_number(first_free_from(from.number())?);
+            range.contains(address).then_some(address)
+        };
+        let lowest_free = |range: &Range| free_from(range, range.first());
+        let mut ranges = self.ranges.iter().map(|(range, _)| range);
         if self.random {
-            ranges.filter(|range| !range.is_open()).find_map(|range| {
-                free_from(range, range.at_draw(draw), busy).or_else(|| lowest_free(range, busy))
-            })
+            ranges
+                .filter(|range| !range.is_open())
+                .find_map(|range| free_from(range, range.at_draw(draw)).or_else(|| lowest_free(range)))
         } else {
-            ranges.into_iter().find_map(|range| lowest_free(range, busy))
+            ranges.find_map(lowest_free)
         }
     }
-}
-
-fn lowest_free(range: &Range, busy: &Runs) -> Option<Address> {
-    free_from(range, range.first(), busy)
-}
-
-fn free_from(range: &Range, from: Address, busy: &Runs) -> Option<Address> {
-    let address = Address::from_number(busy.first_gap_from(from.number())?);
-    range.contains(address).then_some(address)
 }

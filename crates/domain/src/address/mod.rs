@@ -22,6 +22,11 @@
 //! assert_eq!(object_name(&spec.name_prefix, given.address), "rack1-2001-db8--1");
 //! ```
 
+use capm3_api::ipam::IpPoolSpec;
+
+use crate::{numbers::Runs, wait::FreeAddresses};
+
+mod allocator;
 mod book;
 mod claim;
 mod error;
@@ -29,8 +34,16 @@ mod layout;
 mod range;
 mod value;
 
+pub use allocator::AddressAllocator;
 pub use book::{AddressBook, Allocation};
 pub use claim::{AddressRequest, ClaimKey, ClaimKind};
 pub use error::{AddressError, Change, Holder};
 pub use range::Range;
 pub use value::{Address, object_name};
+
+/// How many addresses a pool has, and how many could be given to a claim that asks for none if `used` are in use. Costs as
+/// much as there are gaps in `used`.
+pub fn count_addresses(spec: &IpPoolSpec, used: &Runs) -> FreeAddresses {
+    let layout = layout::Layout::new(spec);
+    FreeAddresses { free: layout.free(used), capacity: layout.capacity() }
+}

@@ -1,9 +1,12 @@
 //! The free indexes of one template.
 
-use super::{Index, Runs};
+use std::sync::Arc;
 
-/// Which indexes of a template are free. Kept up to date with [`take`](Self::take) and
-/// [`release`](Self::release), or built from the indexes in use; each allocation is O(log N).
+use super::Index;
+use crate::numbers::{FreeNumbers, UsedNumbers};
+
+/// Which indexes of a template are free: those that no object in the given sets uses. What is taken and released changes
+/// none of these sets. Each allocation is O(log N).
 ///
 /// ```
 /// use capm3_domain::index::{FreeIndexes, Index};
@@ -14,20 +17,24 @@ use super::{Index, Runs};
 /// free.release(first);
 /// assert_eq!(free.lowest(), Some(first));
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FreeIndexes {
-    used: Runs,
-}
+#[derive(Debug, Clone, Default)]
+pub struct FreeIndexes(FreeNumbers);
 
 impl FreeIndexes {
+    /// Everything that these sets do not use is free.
+    pub fn beside(used: Vec<Arc<UsedNumbers>>) -> Self {
+        Self(FreeNumbers::beside(used))
+    }
+
     /// Everything but these is free.
     pub fn from_used(used: impl IntoIterator<Item = Index>) -> Self {
-        Self { used: used.into_iter().map(number).collect() }
+        let used: UsedNumbers = used.into_iter().map(Index::number).collect();
+        Self::beside(vec![Arc::new(used)])
     }
 
     /// The lowest free index; none if the API's integer has no more.
     pub fn lowest(&self) -> Option<Index> {
-        let gap = self.used.first_gap_from(0)?;
+        let gap = self.0.first_from(0)?;
         i32::try_from(gap).ok().and_then(Index::new)
     }
 
@@ -40,28 +47,18 @@ impl FreeIndexes {
 
     /// Marks an index as used; false if it was used already.
     pub fn take(&mut self, index: Index) -> bool {
-        self.used.insert(number(index))
+        self.0.take(index.number())
     }
 
-    /// Marks an index as free; false if it was free already.
+    /// Releases one use of an index; true if it is free now and was not before.
     pub fn release(&mut self, index: Index) -> bool {
-        self.used.remove(number(index))
+        self.0.release(index.number())
     }
 
     /// Whether the index is used.
     pub fn is_used(&self, index: Index) -> bool {
-        self.used.contains(number(index))
+        self.0.is_used(index.number())
     }
-
-    /// How many indexes are used.
-    pub fn used(&self) -> usize {
-        self.used.len()
-    }
-}
-
-/// Indexes are never negative, so the absolute value is the number itself.
-fn number(index: Index) -> u128 {
-    u128::from(index.get().unsigned_abs())
 }
 
 #[cfg(test)]
@@ -93,7 +90,7 @@ mod tests {
         assert!(free.is_used(index(5)));
         assert!(free.release(index(5)));
         assert!(!free.release(index(5)));
-        assert_eq!(free.used(), 0);
+        assert!(!free.is_used(index(5)));
     }
 
     #[test]
@@ -126,7 +123,7 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(free.used(), owners.len());
+            prop_assert!((0..100).all(|i| free.is_used(index(i)) == owners.contains_key(&i)));
         }
 
         #[test]

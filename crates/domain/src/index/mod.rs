@@ -13,13 +13,11 @@
 //! ```
 
 mod free;
-mod runs;
 mod space;
 
 use std::fmt;
 
 pub use free::FreeIndexes;
-pub use runs::Runs;
 pub use space::{name_prefix, space_of_data, space_of_template};
 
 /// An index of a template: 0 or more, as far as the API's 32-bit integer goes.
@@ -36,6 +34,11 @@ impl Index {
     pub const fn get(self) -> i32 {
         self.0
     }
+
+    /// The same as an element of a set of numbers.
+    pub fn number(self) -> u128 {
+        u128::from(self.0.unsigned_abs())
+    }
 }
 
 impl fmt::Display for Index {
@@ -47,6 +50,21 @@ impl fmt::Display for Index {
 /// Name of the Metal3Data that holds an index: the name itself makes the API server refuse a second holder.
 pub fn data_name(prefix: &str, index: Index) -> String {
     format!("{prefix}-{index}")
+}
+
+/// Prefix and index of such a name; none if the name has another form.
+///
+/// ```
+/// use capm3_domain::index::{Index, index_in_name};
+///
+/// assert_eq!(index_in_name("rack-1-7"), Index::new(7).map(|index| ("rack-1", index)));
+/// assert_eq!(index_in_name("rack-1-07"), None);
+/// ```
+pub fn index_in_name(name: &str) -> Option<(&str, Index)> {
+    let (prefix, digits) = name.rsplit_once('-')?;
+    let index = digits.parse().ok().and_then(Index::new)?;
+    // Neither "07" nor "+7" is what an index prints as.
+    (index.to_string() == digits).then_some((prefix, index))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Numbers are kept as maximal runs, so the first number that is *not* in the set is found in O(log R) for R runs
 //! however many numbers there are. Adding, removing and testing are O(log R) too. Knows nothing of what the
-//! numbers mean: indexes and addresses share it.
+//! numbers mean.
 
 use std::collections::BTreeMap;
 
@@ -42,6 +42,34 @@ impl Runs {
             Some((_, last)) => last.checked_add(1),
             None => Some(from),
         }
+    }
+
+    /// How many numbers of the set lie between two numbers, both included.
+    pub fn count_within(&self, first: u128, last: u128) -> u128 {
+        let before = self.run_with(first).map(|(_, end)| (first, end));
+        let after = first.checked_add(1).filter(|next| *next <= last);
+        let after = after.into_iter().flat_map(|next| self.last_by_first.range(next..=last));
+        let runs = before.into_iter().chain(after.map(|(start, end)| (*start, *end)));
+        runs.map(|(start, end)| end.min(last) - start + 1).fold(0, u128::saturating_add)
+    }
+
+    /// The numbers of this set that are not in the other one.
+    pub fn minus(&self, other: &Self) -> Self {
+        let mut left = Self::default();
+        for (&first, &last) in &self.last_by_first {
+            let mut at = Some(first);
+            while let Some(from) = at.and_then(|at| other.first_gap_from(at)).filter(|from| *from <= last) {
+                let next = other.last_by_first.range(from..).next().map(|(first, _)| first - 1);
+                let to = next.map_or(last, |next| next.min(last));
+                left.last_by_first.insert(from, to);
+                left.count = left
+                    .count
+                    .saturating_add(usize::try_from(to - from).unwrap_or(usize::MAX))
+                    .saturating_add(1);
+                at = to.checked_add(1);
+            }
+        }
+        left
     }
 
     /// Adds a number; false if it was there.
@@ -124,6 +152,11 @@ mod tests {
             }
             prop_assert_eq!(runs.len(), model.len());
             prop_assert_eq!(runs.first_gap_from(from), (from..).find(|n| !model.contains(n)));
+            let within = model.iter().filter(|n| (from..=20).contains(*n)).count();
+            prop_assert_eq!(runs.count_within(from, 20.max(from)), if from <= 20 { within as u128 } else { u128::from(model.contains(&from)) });
+            let other: Runs = model.iter().copied().filter(|n| n % 3 != 0).collect();
+            prop_assert_eq!(runs.minus(&other), model.iter().copied().filter(|n| n % 3 == 0).collect::<Runs>());
+            prop_assert_eq!(other.minus(&runs), Runs::default());
             let apart = runs.last_by_first.iter().zip(runs.last_by_first.keys().skip(1)).all(|((_, last), next)| last + 1 < *next);
             prop_assert!(apart, "runs touch: {:?}", runs);
         }

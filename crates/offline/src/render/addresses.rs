@@ -164,7 +164,7 @@ fn give_from(
 ) -> Result<Address, String> {
     loop {
         let given = book.choose(request, draw).map_err(|error| {
-            let help = error.help(book);
+            let help = book.help(&error);
             if help.is_empty() { error.to_string() } else { format!("{error}: {help}") }
         })?;
         let name = object_name(&pool.spec.name_prefix, given.address);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_api::metadata::MetadataExt;
 use capm3_domain::address::{
-    Address, AddressBook, AddressError, AddressRequest, Allocation, ClaimKey, ClaimKind, object_name,
+    Address, AddressAllocator, AddressError, AddressRequest, Allocation, ClaimKey, ClaimKind, Holder,
+    object_name,
 };
 
 use super::{
@@ -51,39 +52,60 @@ impl Refusal {
     }
 }
 
-/// What happens to each claim, and the books afterwards.
+/// What happens to each claim.
 #[derive(Debug)]
-pub(super) struct Allotment<'a> {
+pub(super) struct Allocations<'a> {
     pub(super) steps: Vec<(&'a Claim, Step<'a>)>,
-    pub(super) book: AddressBook,
+    /// Addresses that this pass gives, with their claims.
+    given: Vec<(Address, ClaimKey)>,
+    /// Places whose objects this pass deletes.
+    freed: BTreeSet<Place>,
 }
 
-/// Goes through the claims: releases first, so that what they free can be given out in the same pass. `find` answers
-/// which object stands under a name.
-pub(super) fn allot(snapshot: &Snapshot, find: impl FnMut(&Place) -> Option<Given>) -> Allotment<'_> {
-    let mut desk = Desk::new(snapshot, find);
+/// Goes through the claims: releases first, so that what they free can be given out in the same pass.
+pub(super) fn allocate<'a>(snapshot: &'a Snapshot<'_>) -> Allocations<'a> {
+    let mut pass = Pass::new(snapshot);
     let (going, staying): (Vec<&Claim>, Vec<&Claim>) =
         snapshot.claims.iter().partition(|claim| claim.is_deleting());
     let mut steps = Vec::with_capacity(snapshot.claims.len());
     for claim in going {
-        steps.push((claim, desk.release(claim)));
+        steps.push((claim, pass.release(claim)));
     }
-    for (claim, address) in &snapshot.bereaved {
-        steps.push((claim, desk.restore(claim, address)));
+    for (claim, address) in &snapshot.claims_without_address {
+        steps.push((claim, pass.restore(claim, address)));
     }
     for claim in staying {
-        steps.push((claim, desk.serve(claim)));
+        steps.push((claim, pass.serve(claim)));
     }
-    Allotment { steps, book: desk.book }
+    Allocations { steps, given: pass.given, freed: pass.freed }
 }
 
-struct Desk<'a, F> {
-    snapshot: &'a Snapshot,
-    find: F,
-    book: AddressBook,
+impl Allocations<'_> {
+    /// Who has which address after this pass, if `all` are all addresses of the pool; none for an address whose claim is not
+    /// known. Texts that are no addresses are left out.
+    pub(super) fn holders<'b>(
+        &'b self,
+        snapshot: &'b Snapshot<'_>,
+        all: &'b [Given],
+    ) -> impl Iterator<Item = (Address, Option<ClaimKey>)> + 'b {
+        let kept = all.iter().filter(|object| !self.freed.contains(&object.place())).filter_map(|object| {
+            let address = object.address().parse().ok()?;
+            let is_held = !snapshot.claimless.contains(&object.place()) && !object.claim_name().is_empty();
+            Some((address, is_held.then(|| object.claim())))
+        });
+        kept.chain(self.given.iter().map(|(address, claim)| (*address, Some(claim.clone()))))
+    }
+}
+
+/// One pass over the claims.
+struct Pass<'a> {
+    snapshot: &'a Snapshot<'a>,
+    pool: AddressAllocator,
     by_claim: BTreeMap<ClaimKey, BTreeMap<Address, &'a Given>>,
     /// Names that claims of Cluster API have taken.
     locks: BTreeMap<ClaimKey, BTreeMap<Address, &'a Given>>,
+    /// Addresses that this pass gives, with their claims.
+    given: Vec<(Address, ClaimKey)>,
     /// Places whose objects this pass deletes.
     freed: BTreeSet<Place>,
     /// Places of the objects that this pass makes.
@@ -92,22 +114,21 @@ struct Desk<'a, F> {
     passed_over: BTreeMap<Address, String>,
 }
 
-impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
-    fn new(snapshot: &'a Snapshot, find: F) -> Self {
-        let spec = &snapshot.pool.spec;
-        let deleting = snapshot.pool.metadata.is_deleting();
-        let mut book = if deleting { AddressBook::of_deleting_pool(spec) } else { AddressBook::new(spec) };
+impl<'a> Pass<'a> {
+    fn new(snapshot: &'a Snapshot<'_>) -> Self {
+        let (spec, used) = (&snapshot.pool.spec, snapshot.used.clone());
+        let pool = match snapshot.pool.metadata.is_deleting() {
+            true => AddressAllocator::of_deleting_pool(spec, used),
+            false => AddressAllocator::new(spec, used),
+        };
         let mut by_claim: BTreeMap<ClaimKey, BTreeMap<Address, &Given>> = BTreeMap::new();
         let mut locks = by_claim.clone();
-        for object in &snapshot.addresses {
+        for (place, object) in &snapshot.addresses {
             // An address that does not parse blocks its name, nothing else.
             let Ok(address) = object.address().parse::<Address>() else {
                 continue;
             };
-            if snapshot.claimless.contains(&object.place()) {
-                book.record(address, None);
-            } else {
-                book.record(address, Some(object.claim()));
+            if !snapshot.claimless.contains(place) {
                 let is_lock = matches!(object, Given::Lock(_));
                 let objects = if is_lock { &mut locks } else { &mut by_claim };
                 objects.entry(object.claim()).or_default().insert(address, object);
@@ -115,10 +136,10 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
         }
         Self {
             snapshot,
-            find,
-            book,
+            pool,
             by_claim,
             locks,
+            given: Vec::new(),
             freed: BTreeSet::new(),
             made: BTreeSet::new(),
             passed_over: BTreeMap::new(),
@@ -140,7 +161,7 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
         for (address, object) in &addresses {
             // Held by somebody else the object stays for a while, and with it the address.
             if object.is_only_ours() {
-                self.book.forget(*address, Some(&key));
+                self.pool.release(*address);
                 self.freed.insert(object.place());
             }
         }
@@ -174,8 +195,10 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
         let (key, uid) = (claim.key(), claim.metadata().uid_str());
         let lock = self.locks.get(&key)?.values().find(|lock| lock.is_of(uid))?;
         let place = (claim.kind(), lock.metadata().name_str().to_owned());
-        let allocation = self.book.choose(&claim.request(), 0).ok()?;
-        let is_it = allocation.address.to_string() == lock.address();
+        let addresses = [&self.by_claim, &self.locks].into_iter().filter_map(|objects| objects.get(&key));
+        let first = addresses.flat_map(BTreeMap::keys).min().copied()?;
+        let is_it = first.to_string() == lock.address();
+        let allocation = self.pool.allocation(first);
         (is_it && self.owner_of_name(&place).is_none()).then_some(Step::Complete(allocation, place.1))
     }
 
@@ -192,21 +215,22 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
     fn choose(&mut self, claim: &'a Claim, request: AddressRequest) -> Step<'a> {
         let draw = draw(claim.metadata().uid_str());
         loop {
-            let allocation = match self.book.choose_anew(&request, draw) {
+            let allocation = match self.pool.choose(&request, draw) {
                 Ok(allocation) => allocation,
-                Err(error) => return Step::Report(self.refuse(&error)),
+                Err(error) => return Step::Report(self.refuse(error)),
             };
             let name = object_name(&self.snapshot.pool.spec.name_prefix, allocation.address);
             // Claims of Cluster API need the name in both kinds of addresses.
             let places = [ClaimKind::IpClaim, claim.kind()].map(|kind| (kind, name.clone()));
             match places.iter().find_map(|place| self.owner_of_name(place)) {
                 None => {
-                    self.book.record(allocation.address, Some(request.claim));
+                    self.pool.take(allocation.address);
+                    self.given.push((allocation.address, request.claim));
                     self.made.extend(places);
                     return Step::Create(allocation, name);
                 }
                 Some(owner) => {
-                    self.book.pass_over(allocation.address);
+                    self.pool.pass_over(allocation.address);
                     self.passed_over.insert(allocation.address, owner);
                 }
             }
@@ -214,7 +238,7 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
     }
 
     /// Whose object stands under the name, in words.
-    fn owner_of_name(&mut self, place: &Place) -> Option<String> {
+    fn owner_of_name(&self, place: &Place) -> Option<String> {
         let name = &place.1;
         if self.made.contains(place) {
             return Some(format!("the name {name} is needed for another address of this pool"));
@@ -222,13 +246,35 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
         if self.freed.contains(place) {
             return None;
         }
-        let other = (self.find)(place)?;
+        let other = self.snapshot.named.read(place.clone())?;
         Some(format!("the name {name} belongs to an address of IPPool {}", other.pool_name()))
     }
 
+    /// Who has an address.
+    fn holder_of(&self, address: Address) -> Option<Holder> {
+        if let Some((_, claim)) = self.given.iter().find(|(given, _)| *given == address) {
+            return Some(Holder(Some(claim.clone())));
+        }
+        if !self.pool.is_used(address) {
+            return self.pool.is_passed_over(address).then_some(Holder(None));
+        }
+        let has_it = |object: &Given| {
+            object.address().parse() == Ok(address)
+                && object.is_from(self.snapshot.pool.metadata.name_str())
+                && !self.freed.contains(&object.place())
+        };
+        let name = object_name(&self.snapshot.pool.spec.name_prefix, address);
+        let named = self.snapshot.named.read((ClaimKind::IpClaim, name)).filter(has_it);
+        // Somebody else may have given the object another name.
+        let object = named.or_else(|| self.snapshot.all_addresses.read(()).into_iter().find(has_it));
+        let claim = object.filter(|object| !self.snapshot.claimless.contains(&object.place()));
+        Some(Holder(claim.map(|object| object.claim()).filter(|claim| !claim.name.is_empty())))
+    }
+
     /// The error in the words that users know; where a name was in the way, whose it is.
-    fn refuse(&self, error: &AddressError) -> Refusal {
-        let wanted = match error {
+    fn refuse(&self, error: AddressError) -> Refusal {
+        let error = error.with_holder(|address| self.holder_of(address));
+        let wanted = match &error {
             AddressError::RequestedTaken(address) | AddressError::PreAllocatedTaken { address, .. } => {
                 Some(address)
             }
@@ -238,9 +284,9 @@ impl<'a, F: FnMut(&Place) -> Option<Given>> Desk<'a, F> {
             Some((address, owner)) => format!("{address} cannot be given: {owner}"),
             None => error.to_string(),
         };
-        let mut help = error.help(&self.book);
+        let mut help = error.help(self.pool.capacity(), |address| self.holder_of(address));
         if let (AddressError::Exhausted { requested: false }, Some((address, owner))) =
-            (error, self.passed_over.first_key_value())
+            (&error, self.passed_over.first_key_value())
         {
             help = format!("{help}; {address} cannot be given: {owner}");
         }

@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 
 use super::{
-    allot::{Refusal, Step},
+    allocate::{Refusal, Step},
     kinds::{Claim, Given},
 };
 use crate::{

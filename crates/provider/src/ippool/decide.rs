@@ -10,17 +10,18 @@ use capm3_api::{
     vocabulary::{IPAM_PROVIDER, annotation, finalizer, label},
 };
 use capm3_domain::{
-    address::ClaimKey,
+    address::{Address, ClaimKey},
     wait::{Pause, Wait},
 };
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::core::ObjectMeta;
 
 use super::{
     Snapshot,
-    allot::{Allotment, Step, allot},
+    allocate::{Allocations, Step, allocate},
     claim,
-    kinds::Claim,
+    kinds::{Claim, Given},
 };
 use crate::{
     batch::{Batch, Claims, Pass, Refusals, end, may_write_status},
@@ -29,35 +30,35 @@ use crate::{
 };
 
 /// Decides; `now` is written where something changes.
-pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
+pub fn decide(snapshot: &Snapshot<'_>, now: &str) -> Plan {
     snapshot.batch(now).into_plan()
 }
 
 /// The same part by part: what the pool itself needs, each claim by itself, the pool's status.
-pub fn decide_in_parts<'a>(snapshot: &'a Snapshot, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
+pub fn decide_in_parts<'a>(snapshot: &'a Snapshot<'_>, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
     snapshot.batch(now).into_parts()
 }
 
-impl Pass for Snapshot {
+impl Pass for Snapshot<'_> {
     fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
         let pool = self.pool.as_ref();
         if let Some(pause) = Pause::of("IPPool", is_paused(pool), false) {
             return Batch { tail: Plan::wait_for(Wait::Paused(pause)), ..Batch::default() };
         }
-        let mut held = pool.clone();
-        let gate = enter(self, &mut held);
+        let mut metadata = pool.metadata.clone();
+        let gate = enter(self, &mut metadata);
         let mut head = Plan::done();
-        head.update_object(pool, &held);
+        head.update_metadata(pool, &metadata);
         if let Some(wait) = gate {
             return Batch { head, tail: Plan::wait_for(wait), ..Batch::default() };
         }
-        let allotment = allot(self, |place| self.in_the_way.get(place).cloned());
+        let allocations = allocate(self);
         let mut tail = let_orphans_go(self);
-        let end = finish(&mut tail, self, &held, &allotment, now);
+        let end = finish(&mut tail, self, &allocations, now);
         let plan = move |(claim, step): (&Claim, Step<'_>)| {
             (claim.key().to_string(), claim::plan(pool, claim, &step, now))
         };
-        let claims = Claims::new(allotment.steps.into_iter().map(plan));
+        let claims = Claims::new(allocations.steps.into_iter().map(plan));
         Batch { head, claims, tail: tail.ending(end) }
     }
 
@@ -80,39 +81,39 @@ pub(crate) fn is_at_work(pool: &IpPool, cluster: Option<&Cluster>) -> bool {
 }
 
 /// Label, owner and finalizer of the pool. Answers what the pool has to wait for before its claims are looked at.
-fn enter(snapshot: &Snapshot, held: &mut IpPool) -> Option<Wait> {
-    let deleting = held.metadata.is_deleting();
-    if let Some(name) = held.spec.cluster_name.clone() {
+fn enter(snapshot: &Snapshot<'_>, metadata: &mut ObjectMeta) -> Option<Wait> {
+    let deleting = metadata.is_deleting();
+    if let Some(name) = snapshot.pool.spec.cluster_name.clone() {
         let Some(cluster) = &snapshot.cluster else {
             if deleting {
                 return None;
             }
-            set_labels(held, &name);
+            set_labels(metadata, &name);
             return Some(Wait::ClusterOfPool(name));
         };
         if !deleting {
-            set_labels(held, &name);
-            set_owner(held, cluster);
+            set_labels(metadata, &name);
+            set_owner(metadata, cluster);
         }
         if let Some(pause) = Pause::of("IPPool", false, cluster.is_paused()) {
             return Some(Wait::Paused(pause));
         }
     }
     if !deleting {
-        add_finalizer(&mut held.metadata, finalizer::IP_POOL);
+        add_finalizer(metadata, finalizer::IP_POOL);
     }
     None
 }
 
-fn set_labels(pool: &mut IpPool, cluster: &str) {
-    let labels = pool.metadata.labels.get_or_insert_default();
+fn set_labels(metadata: &mut ObjectMeta, cluster: &str) {
+    let labels = metadata.labels.get_or_insert_default();
     labels.insert(label::CLUSTER_NAME.to_owned(), cluster.to_owned());
     labels.insert(label::PROVIDER.to_owned(), IPAM_PROVIDER.to_owned());
 }
 
-fn set_owner(pool: &mut IpPool, cluster: &Cluster) {
+fn set_owner(metadata: &mut ObjectMeta, cluster: &Cluster) {
     let name = cluster.metadata.name_str();
-    let owners = pool.metadata.owner_references.get_or_insert_default();
+    let owners = metadata.owner_references.get_or_insert_default();
     let is_it =
         |o: &OwnerReference| o.kind == "Cluster" && group_of(&o.api_version) == CAPI_GROUP && o.name == name;
     if !owners.iter().any(is_it) {
@@ -121,10 +122,10 @@ fn set_owner(pool: &mut IpPool, cluster: &Cluster) {
 }
 
 /// Terminating addresses whose claim is gone have nobody left who would release them.
-pub(super) fn let_orphans_go(snapshot: &Snapshot) -> Plan {
+pub(super) fn let_orphans_go(snapshot: &Snapshot<'_>) -> Plan {
     let mut plan = Plan::done();
-    for address in &snapshot.addresses {
-        if snapshot.claimless.contains(&address.place()) {
+    for (place, address) in &snapshot.addresses {
+        if snapshot.claimless.contains(place) {
             claim::release_address(&mut plan, address);
         }
     }
@@ -132,40 +133,50 @@ pub(super) fn let_orphans_go(snapshot: &Snapshot) -> Plan {
 }
 
 /// The last writes: the status, or the end of the pool.
-fn finish(tail: &mut Plan, snapshot: &Snapshot, held: &IpPool, allotment: &Allotment<'_>, now: &str) -> End {
-    let mut new = held.clone();
-    let deleting = held.metadata.is_deleting();
-    if deleting && snapshot.addresses.is_empty() && !snapshot.is_proven_empty {
+fn finish(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>, now: &str) -> End {
+    let pool = snapshot.pool.as_ref();
+    let deleting = pool.metadata.is_deleting();
+    if deleting && !snapshot.has_addresses && !snapshot.is_proven_empty {
         return End::WaitFor(Wait::not_asked("every address of the pool"));
     }
-    if deleting && snapshot.addresses.is_empty() {
-        let_claims_go(tail, snapshot, allotment);
-        remove_finalizer(&mut new.metadata, finalizer::IP_POOL);
-        tail.update_object(held, &new);
+    if deleting && !snapshot.has_addresses {
+        let_claims_go(tail, snapshot, allocations);
+        let mut metadata = pool.metadata.clone();
+        remove_finalizer(&mut metadata, finalizer::IP_POOL);
+        tail.update_metadata(pool, &metadata);
         return End::Done;
     }
-    let mut due = false;
-    new.status.indexes = indexes(snapshot, allotment);
-    if new.status.indexes != held.status.indexes {
-        due = !may_write_status(held.status.last_updated.as_deref(), now);
-        if !due {
-            new.status.last_updated = Some(now.to_owned());
-            tail.update_status(held, &new);
-        }
-    } else if held.status.last_updated.is_none() && !deleting {
-        // Nothing was ever given out: it is as it was made.
-        new.status.last_updated =
-            held.metadata.creation_timestamp.as_ref().map(|created| created.0.to_string());
-        tail.update_status(held, &new);
+    // The status is as long as the list of all addresses, so it is compared only when it may be written.
+    let may_write = may_write_status(pool.status.last_updated.as_deref(), now);
+    if may_write {
+        update_status(tail, snapshot, allocations, now);
     }
-    end(due, deleting.then_some(Wait::AddressesOfPool))
+    end(!may_write, deleting.then_some(Wait::AddressesOfPool))
+}
+
+fn update_status(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>, now: &str) {
+    let pool = snapshot.pool.as_ref();
+    let all = snapshot.all_addresses.read(());
+    let indexes = indexes(snapshot, allocations, &all);
+    let last_updated = if indexes != pool.status.indexes {
+        Some(now.to_owned())
+    } else if pool.status.last_updated.is_none() && !pool.metadata.is_deleting() {
+        // Nothing was ever given out: it is as it was made.
+        pool.metadata.creation_timestamp.as_ref().map(|created| created.0.to_string())
+    } else {
+        return;
+    };
+    let mut new = pool.clone();
+    new.status.indexes = indexes;
+    new.status.last_updated = last_updated;
+    tail.update_status(pool, &new);
 }
 
 /// Nobody would take our finalizer off the claims that are left once the pool is gone.
-fn let_claims_go(tail: &mut Plan, snapshot: &Snapshot, allotment: &Allotment<'_>) {
+fn let_claims_go(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>) {
     let released =
         |(claim, step): &(&'_ Claim, Step<'_>)| matches!(step, Step::Release(_)).then(|| claim.key());
-    let released: BTreeSet<ClaimKey> = allotment.steps.iter().filter_map(released).collect();
+    let released: BTreeSet<ClaimKey> = allocations.steps.iter().filter_map(released).collect();
     for claim in &snapshot.all_claims {
         if !released.contains(&claim.key()) {
             claim::unhold(tail, claim);
@@ -173,14 +184,22 @@ fn let_claims_go(tail: &mut Plan, snapshot: &Snapshot, allotment: &Allotment<'_>
     }
 }
 
-/// Address by name of the claim. An address that names no claim stands under the empty name, so that it is seen.
-fn indexes(snapshot: &Snapshot, allotment: &Allotment<'_>) -> BTreeMap<String, String> {
-    let mut indexes = allotment.book.indexes();
-    let mut addresses = snapshot.addresses.iter().rev();
-    if let Some(nameless) = addresses.find(|address| address.claim_name().is_empty()) {
-        indexes.insert(String::new(), nameless.address().to_owned());
+/// Address by name of the claim, the lowest if it has several. Where claims of both kinds share a name, the IPClaim's address is
+/// shown. An address that names no claim stands under the empty name, so that it is seen.
+fn indexes(
+    snapshot: &Snapshot<'_>,
+    allocations: &Allocations<'_>,
+    all: &[Given],
+) -> BTreeMap<String, String> {
+    let mut by_claim: BTreeMap<Option<ClaimKey>, Address> = BTreeMap::new();
+    for (address, claim) in allocations.holders(snapshot, all) {
+        let first = by_claim.entry(claim).or_insert(address);
+        *first = address.min(*first);
     }
-    indexes
+    // IPAddressClaims come last in order, so IPClaims are inserted after them.
+    let claims = by_claim.into_iter().rev();
+    let name = |claim: Option<ClaimKey>| claim.map(|claim| claim.name).unwrap_or_default();
+    claims.map(|(claim, address)| (name(claim), address.to_string())).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use capm3_api::{
     ipam::{IpAddress, IpClaim},
+    neighbours::IpAddressClaim,
     v1beta2::{Metal3Data, Metal3DataClaim},
 };
 use capm3_domain::wait::Text;
@@ -450,6 +451,63 @@ proptest! {
 }
 
 /// A pool that nobody has asked yet is as old as it is; that is said once.
+fn status_indexes(memory: &Memory) -> Value {
+    memory.list::<IpPool>()[0]["status"]["indexes"].clone()
+}
+
+#[test]
+fn claims_of_both_kinds_may_share_a_name_and_the_status_shows_the_address_of_the_ipclaim() {
+    for (mut memory, [first, second]) in twins(&[]) {
+        let pool = json!({"apiGroup": "ipam.metal3.io", "kind": "IPPool", "name": "p"});
+        let capi = json!({"metadata": {"namespace": "n", "name": "a", "uid": "uid-capi"}, "spec": {"poolRef": pool}});
+        memory.put_whole::<IpAddressClaim>(capi);
+        pass(&mut memory, 1);
+        assert_eq!(status_indexes(&memory), json!({"a": first}));
+        memory.put_whole::<IpClaim>(claim("a"));
+        pass(&mut memory, 3);
+        assert_eq!(status_indexes(&memory), json!({"a": second}));
+    }
+}
+
+#[test]
+fn an_address_without_a_claim_is_shown_under_the_empty_name() {
+    for (mut memory, [first, second]) in twins(&["a"]) {
+        let spec = json!({"address": first, "pool": {"name": "p"}, "claim": {}});
+        memory
+            .put_whole::<IpAddress>(json!({"metadata": {"namespace": "n", "name": "by-hand"}, "spec": spec}));
+        pass(&mut memory, 1);
+        assert_eq!(status_indexes(&memory), json!({"": first, "a": second}));
+    }
+}
+
+#[test]
+fn the_holder_of_an_address_is_named_whatever_its_object_is_called() {
+    for (mut memory, [first, _]) in twins(&["b"]) {
+        let spec = json!({"address": first, "pool": {"name": "p"}, "claim": {"name": "a"}});
+        memory
+            .put_whole::<IpAddress>(json!({"metadata": {"namespace": "n", "name": "by-hand"}, "spec": spec}));
+        memory.change::<IpPool>(&key("p"), &json!({"spec": {"preAllocations": {"b": first}}}));
+        pass(&mut memory, 1);
+        assert_eq!(said(&memory, "b"), format!("Pre-allocated IP {first} is held by IPClaim a"));
+    }
+}
+
+/// A status that was written in this second is not compared, and is brought up to date in the next one.
+#[test]
+fn a_status_is_written_once_a_second_and_not_forgotten() {
+    for (mut memory, [first, second]) in twins(&["a"]) {
+        pass(&mut memory, 1);
+        memory.put_whole::<IpClaim>(claim("b"));
+        assert_eq!(pass(&mut memory, 1), End::After(crate::batch::STATUS_PACE));
+        assert_eq!(status_indexes(&memory), json!({"a": first}));
+        assert_eq!(pass(&mut memory, 2), End::Done);
+        assert_eq!(status_indexes(&memory), json!({"a": first, "b": second}));
+        let quiet = memory.version();
+        assert_eq!(pass(&mut memory, 3), End::Done);
+        assert_eq!(memory.version(), quiet);
+    }
+}
+
 #[test]
 fn a_new_pool_says_when_it_was_made() {
     let mut memory = world(json!({"namePrefix": "x"}), &[]);

@@ -149,6 +149,14 @@ impl Given {
         }
     }
 
+    /// Whether it is from that pool of the built-in address manager.
+    pub(super) fn is_from(&self, pool: &str) -> bool {
+        match self {
+            Self::Metal3(_) | Self::Lock(_) => self.pool_name() == pool,
+            Self::Capi(address) => serves(&address.spec.pool_ref) && self.pool_name() == pool,
+        }
+    }
+
     /// Where the object stands: names of the two kinds are separate.
     pub(super) fn place(&self) -> Place {
         let kind = match self {

@@ -5,7 +5,7 @@
 //! addresses, by its Cluster, and by the end of any address whose name was in the way. Only IPAddress objects say
 //! which address is in use; the status is their mirror.
 
-mod allot;
+mod allocate;
 mod claim;
 mod decide;
 mod kinds;
@@ -15,7 +15,7 @@ mod wake;
 
 use std::sync::Arc;
 
-pub use allot::draw;
+pub use allocate::draw;
 use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
     neighbours::{CapiIpAddress, IpAddressClaim},
@@ -57,7 +57,7 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
         let snapshot = observe(&*context.caches, key)?;
         unproven = snapshot.unproven();
         // Until then nobody is served: another claim could get the address that is missing.
-        unproven.bereaved.is_empty().then_some(snapshot)
+        unproven.without_address.is_empty().then_some(snapshot)
     })
     .await;
     let is_empty = unproven.is_empty;
@@ -75,9 +75,9 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
 async fn prove(context: &Context, pool: &ObjectKey, unproven: Unproven) -> Result<bool, Outcome> {
     let is_any = !unproven.claims.is_empty()
         || !unproven.addresses.is_empty()
-        || !unproven.bereaved.is_empty()
+        || !unproven.without_address.is_empty()
         || unproven.is_empty;
-    for claim in unproven.bereaved {
+    for claim in unproven.without_address {
         let key = ObjectKey::new(&pool.namespace, &claim.name);
         let read = match claim.kind {
             ClaimKind::IpClaim => context.read_live::<IpClaim>(&key).await,

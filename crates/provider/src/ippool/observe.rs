@@ -13,28 +13,30 @@ use capm3_api::{
     vocabulary::finalizer,
 };
 use capm3_domain::{
-    address::{ClaimKey, ClaimKind},
+    address::{Address, ClaimKey, ClaimKind},
+    numbers::UsedNumbers,
     wait::Text,
 };
 use capm3_engine::{Index, Object, ObjectKey, Reader};
 use kube::core::ObjectMeta;
 
-use super::{
-    allot::allot,
-    kinds::{Claim, Given, Place},
-};
+use super::kinds::{Claim, Given, Place};
 use crate::{
+    Lazy,
+    aggregates::{ByPool, InStatus, Used},
     batch::by_age,
     indexes::{
-        CAPI_CLAIMS_BY_POOL, CAPI_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_POOL, IP_CLAIMS_BY_POOL,
-        OPEN_CAPI_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL,
+        CAPI_CLAIMS_BY_POOL, CAPI_IP_ADDRESSES_BY_CLAIM, CAPI_IP_ADDRESSES_BY_POOL,
+        DELETING_CAPI_IP_ADDRESSES_BY_POOL, DELETING_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_CLAIM,
+        IP_ADDRESSES_BY_POOL, IP_CLAIMS_BY_POOL, OPEN_CAPI_CLAIMS_BY_POOL, OPEN_IP_CLAIMS_BY_POOL,
     },
     metal3data::{ClaimState, claim_is_gone, claim_state},
 };
 
-/// An IPPool, the claims that need something, and all addresses of the pool.
+/// An IPPool, the claims that need something, and the addresses in use. It costs what these claims touch, not what the pool
+/// holds.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct Snapshot<'r> {
     /// The object itself.
     pub pool: Arc<IpPool>,
     /// The Cluster that the pool names, if it is there.
@@ -42,13 +44,19 @@ pub struct Snapshot {
     /// Claims that are not served yet or that are being deleted; the oldest first.
     pub claims: Vec<Claim>,
     /// Claims that were served and whose address object was taken away by hand, with the address.
-    pub bereaved: Vec<(Claim, String)>,
+    pub claims_without_address: Vec<(Claim, String)>,
     /// Every claim of the pool; looked up only while the pool is being deleted.
     pub all_claims: Vec<Claim>,
+    /// Addresses of the pool that these claims have or that are being deleted.
+    pub addresses: BTreeMap<Place, Given>,
+    /// Whether the pool has addresses.
+    pub has_addresses: bool,
     /// All addresses of the pool.
-    pub addresses: Vec<Given>,
-    /// Objects that stand under a name that a new address would get.
-    pub in_the_way: BTreeMap<Place, Given>,
+    pub all_addresses: Lazy<'r, (), Vec<Given>>,
+    /// The object of a name, of any pool.
+    pub named: Lazy<'r, Place, Option<Given>>,
+    /// Addresses in use, as numbers.
+    pub used: Vec<Arc<UsedNumbers>>,
     /// Terminating addresses of the pool whose claim is known to be gone.
     pub claimless: BTreeSet<Place>,
     /// Claims of terminating addresses that are not seen, which must be proven to be gone.
@@ -72,12 +80,12 @@ pub(super) struct Unproven {
     pub(super) addresses: BTreeSet<Place>,
     /// Claims whose address is missing. It is created again only for a claim that the server itself shows: a list may be
     /// older than the end of the claim.
-    pub(super) bereaved: BTreeSet<ClaimKey>,
+    pub(super) without_address: BTreeSet<ClaimKey>,
     /// Whether the pool, which is being deleted, has no addresses.
     pub(super) is_empty: bool,
 }
 
-impl Snapshot {
+impl Snapshot<'_> {
     /// What must be proven before the pool can go on.
     pub(super) fn unproven(&self) -> Unproven {
         let metadata = &self.pool.metadata;
@@ -85,24 +93,23 @@ impl Snapshot {
         Unproven {
             claims: self.unseen_claims.clone(),
             addresses: self.unseen_addresses.values().cloned().collect(),
-            bereaved: self.bereaved.iter().map(|(claim, _)| claim.key()).collect(),
-            is_empty: is_last && self.addresses.is_empty() && !self.is_proven_empty,
+            without_address: self.claims_without_address.iter().map(|(claim, _)| claim.key()).collect(),
+            is_empty: is_last && !self.has_addresses && !self.is_proven_empty,
         }
-    }
-
-    /// How many addresses are given out or reserved once the claims are served.
-    pub fn count(&self) -> usize {
-        allot(self, |place| self.in_the_way.get(place).cloned()).book.count()
     }
 }
 
 /// Reads the snapshot; `None` when the object is gone.
-pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+pub fn observe<'r, R: Reader + Sync>(reader: &'r R, key: &ObjectKey) -> Option<Snapshot<'r>> {
     Some(surroundings(reader, key, reader.get::<IpPool>(key)?))
 }
 
 /// The same around a pool that is given.
-pub(super) fn surroundings(reader: &impl Reader, key: &ObjectKey, pool: Arc<IpPool>) -> Snapshot {
+pub(super) fn surroundings<'r, R: Reader + Sync>(
+    reader: &'r R,
+    key: &ObjectKey,
+    pool: Arc<IpPool>,
+) -> Snapshot<'r> {
     let value = key.to_string();
     let cluster =
         pool.spec.cluster_name.as_ref().and_then(|name| reader.get(&ObjectKey::new(&key.namespace, name)));
@@ -113,30 +120,32 @@ pub(super) fn surroundings(reader: &impl Reader, key: &ObjectKey, pool: Arc<IpPo
         all_claims = self::claims(reader, &IP_CLAIMS_BY_POOL, &CAPI_CLAIMS_BY_POOL, &value);
         all_claims.retain(|claim| claim.metadata().namespace == pool.metadata.namespace);
     }
-    let metal3 = reader.by_index(&IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::of_metal3);
-    let capi = reader.by_index(&CAPI_IP_ADDRESSES_BY_POOL, &value).into_iter().map(Given::Capi);
-    let addresses: Vec<Given> = metal3.chain(capi).collect();
-    let (claimless, unseen_claims) = claimless(reader, key, &addresses);
-    let unseen_addresses = unseen_addresses(reader, &claims);
-    let bereaved = bereaved(reader, &pool, &addresses);
-    let mut snapshot = Snapshot {
+    let deleting = given(reader, &DELETING_IP_ADDRESSES_BY_POOL, &DELETING_CAPI_IP_ADDRESSES_BY_POOL, &value);
+    let (claimless, unseen_claims) = claimless(reader, key, &deleting);
+    let own = claims.iter().flat_map(|claim| addresses_of(reader, key, claim.metadata().name_str()));
+    let addresses = own.chain(deleting).map(|address| (address.place(), address)).collect();
+    let has_addresses = reader.count(&IP_ADDRESSES_BY_POOL, &value) > 0
+        || reader.count(&CAPI_IP_ADDRESSES_BY_POOL, &value) > 0;
+    Snapshot {
+        unseen_addresses: unseen_addresses(reader, &claims),
+        claims_without_address: claims_without_address(reader, key, &pool),
+        given_up: given_up(reader, &claims),
+        used: used(reader, &value),
+        all_addresses: Lazy::new(move |()| {
+            given(reader, &IP_ADDRESSES_BY_POOL, &CAPI_IP_ADDRESSES_BY_POOL, &value)
+        }),
+        named: named(reader, key),
         pool,
         cluster,
         claims,
-        bereaved,
         all_claims,
         addresses,
-        in_the_way: BTreeMap::new(),
+        has_addresses,
         claimless,
         unseen_claims,
-        unseen_addresses,
         is_proven_empty: reader.is_authoritative(),
-        given_up: BTreeSet::new(),
         refused: BTreeMap::new(),
-    };
-    snapshot.given_up = given_up(reader, &snapshot.claims);
-    snapshot.in_the_way = in_the_way(reader, key, &snapshot);
-    snapshot
+    }
 }
 
 fn claims(
@@ -149,22 +158,43 @@ fn claims(
     metal3.chain(reader.by_index(capi, pool).into_iter().map(Claim::Capi)).collect()
 }
 
-/// Two pools may share a prefix of names, and two addresses a name: tries which names the new addresses would get.
-fn in_the_way(reader: &impl Reader, key: &ObjectKey, snapshot: &Snapshot) -> BTreeMap<Place, Given> {
-    let mut found = BTreeMap::new();
-    if snapshot.claims.iter().all(Claim::is_deleting) && snapshot.bereaved.is_empty() {
-        return found;
-    }
-    allot(snapshot, |place| {
-        let key = ObjectKey::new(&key.namespace, &place.1);
-        let other = match place.0 {
+/// Addresses of both kinds.
+fn given(
+    reader: &impl Reader,
+    metal3: &Index<IpAddress>,
+    capi: &Index<CapiIpAddress>,
+    value: &str,
+) -> Vec<Given> {
+    let metal3 = reader.by_index(metal3, value).into_iter().map(Given::of_metal3);
+    metal3.chain(reader.by_index(capi, value).into_iter().map(Given::Capi)).collect()
+}
+
+/// Addresses of the pool that name a claim, of either kind.
+fn addresses_of(reader: &impl Reader, pool: &ObjectKey, claim: &str) -> Vec<Given> {
+    let value = ObjectKey::new(&pool.namespace, claim).to_string();
+    let mut addresses = given(reader, &IP_ADDRESSES_BY_CLAIM, &CAPI_IP_ADDRESSES_BY_CLAIM, &value);
+    addresses.retain(|address| address.is_from(&pool.name));
+    addresses
+}
+
+/// Addresses in use by address objects of either kind.
+fn used(reader: &impl Reader, pool: &str) -> Vec<Arc<UsedNumbers>> {
+    vec![
+        reader.aggregate::<IpAddress, Used<ByPool>>(pool).numbers(),
+        reader.aggregate::<CapiIpAddress, Used<ByPool>>(pool).numbers(),
+    ]
+}
+
+/// Two pools may share a prefix of names, and two addresses a name.
+fn named<'r>(reader: &'r (impl Reader + Sync), pool: &ObjectKey) -> Lazy<'r, Place, Option<Given>> {
+    let namespace = pool.namespace.clone();
+    Lazy::new(move |(kind, name): Place| {
+        let key = ObjectKey::new(&namespace, name);
+        match kind {
             ClaimKind::IpClaim => reader.get::<IpAddress>(&key).map(Given::of_metal3),
             ClaimKind::IpAddressClaim => reader.get::<CapiIpAddress>(&key).map(Given::Capi),
-        }?;
-        found.insert(place.clone(), other.clone());
-        Some(other)
-    });
-    found
+        }
+    })
 }
 
 /// Terminating addresses whose claim is known to be gone, and claims of others that are not seen. A claim of the name with
@@ -214,17 +244,25 @@ fn stands<K: Object>(reader: &impl Reader, key: &ObjectKey, uid: Option<&str>) -
 
 /// Served claims without an address object. Its address is told by the pool's status, which is written after the object, so
 /// it names an address that is in use even when the object is gone.
-fn bereaved(reader: &impl Reader, pool: &IpPool, addresses: &[Given]) -> Vec<(Claim, String)> {
-    let held: BTreeSet<&str> = addresses.iter().map(Given::claim_name).collect();
-    let lost = pool.status.indexes.iter().filter(|(claim, _)| !held.contains(claim.as_str()));
-    lost.filter_map(|(claim, address)| {
-        let key = ObjectKey::new(pool.metadata.namespace_str(), claim);
-        let metal3 = reader.get::<IpClaim>(&key).map(Claim::Metal3);
-        let claim = metal3.or_else(|| reader.get::<IpAddressClaim>(&key).map(Claim::Capi))?;
-        let is_served = claim.is_served_by(pool.metadata.name_str()) && !claim.is_deleting();
-        is_served.then(|| (claim, address.clone()))
-    })
-    .collect()
+fn claims_without_address(reader: &impl Reader, key: &ObjectKey, pool: &IpPool) -> Vec<(Claim, String)> {
+    let shown = reader.aggregate::<IpPool, Used<InStatus>>(&key.to_string()).numbers();
+    let held = used(reader, &key.to_string());
+    let lost = held.iter().fold(shown.numbers().clone(), |lost, held| lost.minus(held.numbers()));
+    if lost.is_empty() {
+        return Vec::new();
+    }
+    let is_lost = |address: &str| address.parse::<Address>().is_ok_and(|it| lost.contains(it.number()));
+    let entries = pool.status.indexes.iter().filter(|(_, address)| is_lost(address));
+    let entries = entries.filter(|(claim, _)| addresses_of(reader, key, claim).is_empty());
+    entries
+        .filter_map(|(claim, address)| {
+            let key = ObjectKey::new(&key.namespace, claim);
+            let metal3 = reader.get::<IpClaim>(&key).map(Claim::Metal3);
+            let claim = metal3.or_else(|| reader.get::<IpAddressClaim>(&key).map(Claim::Capi))?;
+            let is_served = claim.is_served_by(pool.metadata.name_str()) && !claim.is_deleting();
+            is_served.then(|| (claim, address.clone()))
+        })
+        .collect()
 }
 
 /// IPClaims that are deleted and held for a Metal3Data which gives its addresses back.

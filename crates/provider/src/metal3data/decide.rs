@@ -22,7 +22,7 @@ use super::{
     claim_state::{ClaimState, claim_state},
     claims::{AddressClaim, PoolClaim, ask},
     halves::{halves, wanted_spec},
-    pools::{capacity, wait_for_pool},
+    pools::{free, wait_for_pool},
     secrets::{self, Secrets, Told},
     status::{Standing, is_rendered_as, tell_claim, tell_data, was_rendered},
 };
@@ -198,7 +198,7 @@ impl Pass<'_> {
                 Some(claim) => match (claim.claim.problem(), &claim.address) {
                     (Some(problem), _) => {
                         let (pool, report) = (name.clone(), Text::from(problem));
-                        let capacity = capacity(snapshot, name);
+                        let capacity = free(snapshot, name).map(|addresses| addresses.capacity);
                         refused.get_or_insert(DataError::Address { pool, report, capacity });
                     }
                     (None, Some(address)) => {

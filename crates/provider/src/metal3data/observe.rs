@@ -16,9 +16,10 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::annotated_host,
+    numbers::UsedNumbers,
     render::{Content, Objects, PoolRef, Pools, referenced_pools, secret_name},
 };
-use capm3_engine::{ObjectKey, Reader};
+use capm3_engine::{Object, ObjectKey, Reader};
 use kube::core::ObjectMeta;
 
 use super::{
@@ -26,6 +27,7 @@ use super::{
     halves::wanted_spec,
 };
 use crate::{
+    aggregates::{InStatus, Used},
     indexes::{CAPI_CLAIMS_BY_OWNER, IP_CLAIMS_BY_OWNER},
     ippool::is_at_work,
 };
@@ -64,6 +66,8 @@ pub struct Snapshot {
     pub namesakes: BTreeMap<String, AddressClaim>,
     /// The IPPools among the pools of the template and of the claims.
     pub pools: BTreeMap<String, Arc<IpPool>>,
+    /// Addresses in use as the status of these pools shows them.
+    pub used_addresses: BTreeMap<String, Arc<UsedNumbers>>,
     /// Names of IPPools of the claims that are known to be gone.
     pub gone_pools: BTreeSet<String>,
     /// Names of those whose claims are looked at by their address manager.
@@ -133,6 +137,10 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey, settings: Settings) -> Opt
         host,
         namesakes,
         working_pools: working(reader, &pools),
+        used_addresses: pools
+            .iter()
+            .map(|(name, pool)| (name.clone(), used_addresses(reader, pool)))
+            .collect(),
         pools,
         ip_claims,
         settings,
@@ -190,6 +198,10 @@ fn is_inherited(namesake: &AddressClaim, data: &Metal3Data, claim: Option<&Metal
     let created = |metadata: &ObjectMeta| metadata.creation_timestamp.as_ref().map(|time| time.0);
     let claimed = claim.and_then(|claim| created(&claim.metadata));
     namesake.is_of_predecessor(data) && claimed.is_some() && created(namesake.metadata()) >= claimed
+}
+
+fn used_addresses(reader: &impl Reader, pool: &IpPool) -> Arc<UsedNumbers> {
+    reader.aggregate::<IpPool, Used<InStatus>>(&pool.key().to_string()).numbers()
 }
 
 /// The pools that are not paused and whose Cluster, if they name one, is there and is not paused.

@@ -2,7 +2,7 @@
 
 use capm3_api::metadata::MetadataExt;
 use capm3_domain::{
-    address::AddressBook,
+    address::count_addresses,
     render::PoolRef,
     wait::{AddressWait, FreeAddresses},
 };
@@ -19,22 +19,9 @@ pub(super) fn wait_for_pool(snapshot: &Snapshot, pool: &PoolRef) -> AddressWait 
     AddressWait::Pool { kind, pool: name, free }
 }
 
-/// How many addresses of an IPPool are free, as its status tells it.
-fn free(snapshot: &Snapshot, pool: &str) -> Option<FreeAddresses> {
-    let mut book = book(snapshot, pool)?;
-    let pool = snapshot.pools.get(pool)?;
-    for address in pool.status.indexes.values().filter_map(|address| address.parse().ok()) {
-        book.record(address, None);
-    }
-    Some(FreeAddresses { free: book.free(), capacity: book.capacity() })
-}
-
-/// How many addresses an IPPool has.
-pub(super) fn capacity(snapshot: &Snapshot, pool: &str) -> Option<u128> {
-    book(snapshot, pool).map(|book| book.capacity())
-}
-
-fn book(snapshot: &Snapshot, pool: &str) -> Option<AddressBook> {
-    let pool = snapshot.pools.get(pool).filter(|pool| !pool.metadata.is_deleting())?;
-    Some(AddressBook::new(&pool.spec))
+/// How many addresses an IPPool has, and how many of them are free as its status shows it.
+pub(super) fn free(snapshot: &Snapshot, pool: &str) -> Option<FreeAddresses> {
+    let found = snapshot.pools.get(pool).filter(|pool| !pool.metadata.is_deleting())?;
+    let used = snapshot.used_addresses.get(pool)?;
+    Some(count_addresses(&found.spec, used.numbers()))
 }

@@ -11,6 +11,7 @@ use capm3_api::{
     ipam::{IpAddress, IpPool},
     vocabulary::{annotation, finalizer},
 };
+use capm3_domain::{address::Address, numbers::UsedNumbers};
 use capm3_engine::Write;
 
 use serde::de::DeserializeOwned;
@@ -33,6 +34,12 @@ fn data() -> Value {
         "ownerReferences": [{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3DataClaim",
             "name": "m", "uid": "uid-c", "controller": true}]},
         "spec": {"index": 0, "claim": {"name": "m"}, "template": {"name": "dt"}}})
+}
+
+/// The address that the status of [`pool`] shows.
+fn used_addresses() -> Arc<UsedNumbers> {
+    let address: Address = "10.0.0.8".parse().unwrap();
+    Arc::new([address.number()].into_iter().collect())
 }
 
 fn pool() -> Arc<IpPool> {
@@ -63,6 +70,7 @@ fn complete() -> Snapshot {
         ip_claims: vec![],
         namesakes: BTreeMap::new(),
         pools: [("pool".to_owned(), pool())].into(),
+        used_addresses: [("pool".to_owned(), used_addresses())].into(),
         working_pools: BTreeSet::new(),
         settings: Settings::default(),
         secrets: BTreeMap::new(),

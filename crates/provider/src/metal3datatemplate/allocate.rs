@@ -1,6 +1,6 @@
 //! Who gets which index in one pass, before any object is written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{collections::BTreeSet, sync::Arc};
 
 use capm3_api::{
     metadata::MetadataExt,
@@ -57,36 +57,38 @@ pub(super) struct Given<'a> {
     pub(super) machine: &'a OwnerReference,
 }
 
-/// What happens to each claim, and the books afterwards.
+/// What happens to each claim.
 #[derive(Debug)]
-pub(super) struct Allotment<'a> {
+pub(super) struct Allocations<'a> {
     pub(super) steps: Vec<(&'a Metal3DataClaim, Step<'a>)>,
-    /// `status.indexes` as it is then.
-    pub(super) indexes: Vec<IndexEntry>,
+    /// Entries of `status.indexes` of the data that this pass creates.
+    created: Vec<IndexEntry>,
+    /// Names of the data that this pass takes back.
+    released: BTreeSet<&'a str>,
     /// Whether a pause kept a claim waiting.
     pub(super) is_paused: bool,
 }
 
 /// Goes through the claims: data that was lost and data that does not fit first, then the claims in the order of the snapshot.
-pub(super) fn allot(snapshot: &Snapshot) -> Allotment<'_> {
-    let mut desk = Desk::new(snapshot);
-    let lost = snapshot.bereaved.iter();
+pub(super) fn allocate<'a>(snapshot: &'a Snapshot<'_>) -> Allocations<'a> {
+    let mut allocator = IndexAllocator::new(snapshot);
+    let lost = snapshot.claims_without_data.iter();
     let mut steps: Vec<_> =
-        lost.filter_map(|(claim, index)| Some((claim.as_ref(), desk.restore(claim, *index)?))).collect();
-    let misfits = snapshot.misfits.iter();
-    steps.extend(misfits.filter_map(|(unfit, claim)| Some((claim.as_ref(), desk.replace(unfit, claim)?))));
-    steps.extend(snapshot.claims.iter().map(|claim| (claim.as_ref(), desk.claim(claim))));
-    Allotment { steps, is_paused: desk.is_paused, indexes: desk.indexes() }
+        lost.filter_map(|(claim, index)| Some((claim.as_ref(), allocator.restore(claim, *index)?))).collect();
+    let unfit = snapshot.beyond_range.iter();
+    steps.extend(unfit.filter_map(|(unfit, claim)| Some((claim.as_ref(), allocator.replace(unfit, claim)?))));
+    steps.extend(snapshot.claims.iter().map(|claim| (claim.as_ref(), allocator.claim(claim))));
+    let IndexAllocator { created, released, is_paused, .. } = allocator;
+    Allocations { steps, created, released, is_paused }
 }
 
-fn is_paused(snapshot: &Snapshot, claim: &Metal3DataClaim) -> bool {
+fn is_paused(snapshot: &Snapshot<'_>, claim: &Metal3DataClaim) -> bool {
     claim::is_paused(claim, |cluster| snapshot.paused_clusters.contains(cluster))
 }
 
-/// The books of one pass over the claims.
-struct Desk<'a> {
-    snapshot: &'a Snapshot,
-    by_claim: BTreeMap<&'a str, Vec<&'a Metal3Data>>,
+/// Allocates in one pass over the claims.
+struct IndexAllocator<'a> {
+    snapshot: &'a Snapshot<'a>,
     free: FreeIndexes,
     /// Entries of the data that this pass makes.
     created: Vec<IndexEntry>,
@@ -95,16 +97,10 @@ struct Desk<'a> {
     is_paused: bool,
 }
 
-impl<'a> Desk<'a> {
-    fn new(snapshot: &'a Snapshot) -> Self {
-        let mut by_claim: BTreeMap<&str, Vec<&Metal3Data>> = BTreeMap::new();
-        for data in &snapshot.datas {
-            if let Some(claim) = &data.spec.claim {
-                by_claim.entry(claim.name_str()).or_default().push(data);
-            }
-        }
+impl<'a> IndexAllocator<'a> {
+    fn new(snapshot: &'a Snapshot<'_>) -> Self {
         let free = snapshot.free();
-        Self { snapshot, by_claim, free, created: Vec::new(), released: BTreeSet::new(), is_paused: false }
+        Self { snapshot, free, created: Vec::new(), released: BTreeSet::new(), is_paused: false }
     }
 
     /// Makes anew the data that a claim has lost, under its index: the machine runs on what was rendered from it.
@@ -191,27 +187,28 @@ impl<'a> Desk<'a> {
         &self,
         claim: &'c Metal3DataClaim,
     ) -> impl Iterator<Item = &'a Metal3Data> + use<'a, 'c, '_> {
-        let named = self.by_claim.get(claim.metadata.name_str()).into_iter().flatten();
-        named.copied().filter(move |data| is_of(data, claim))
+        let named = self.snapshot.datas.get(claim.metadata.name_str()).into_iter().flatten();
+        named.map(AsRef::as_ref).filter(move |data| is_of(data, claim))
     }
 
     /// Data that the claim names although it is not the template's; never that of another claim.
     fn named_by(&self, claim: &Metal3DataClaim) -> Option<&'a Metal3Data> {
         let named = claim.status.rendered_data.as_ref()?;
-        let data = self.snapshot.strays.iter().find(|data| data.metadata.name_str() == named.name_str())?;
+        let data =
+            self.snapshot.foreign_datas.iter().find(|data| data.metadata.name_str() == named.name_str())?;
         let free = data.spec.claim.as_ref().is_none_or(|c| c.name_str() == claim.metadata.name_str());
         free.then_some(data.as_ref())
     }
+}
 
-    /// Who holds an index after this pass.
-    fn indexes(self) -> Vec<IndexEntry> {
-        let template = self.snapshot.template.metadata.name_str();
-        let kept = self.snapshot.datas.iter();
-        let kept = kept.filter(|data| !self.released.contains(data.metadata.name_str()));
+impl Allocations<'_> {
+    /// `status.indexes` after this pass, if these are all data of the template.
+    pub(super) fn indexes(&self, template: &str, datas: &[Arc<Metal3Data>]) -> Vec<IndexEntry> {
+        let kept = datas.iter().filter(|data| !self.released.contains(data.metadata.name_str()));
         let kept = kept.filter_map(|data| {
             entry(template, data.spec.claim.as_ref()?.name_str(), data.spec.index?, data.metadata.name_str())
         });
-        sorted(kept.chain(self.created).collect())
+        sorted(kept.chain(self.created.iter().cloned()).collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
-    v1beta2::{Metal3DataClaim, Metal3DataTemplate},
+    v1beta2::Metal3DataClaim,
     vocabulary::{annotation, event, finalizer},
 };
 
@@ -12,7 +12,7 @@ use capm3_engine::EventNote;
 
 use super::{
     Snapshot,
-    allot::{Allotment, Given, Replacement, Step, allot},
+    allocate::{Allocations, Given, Replacement, Step, allocate},
     claim,
     template::keep,
 };
@@ -22,40 +22,40 @@ use crate::{
 };
 
 /// Decides; `now` is written where something changes.
-pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
+pub fn decide(snapshot: &Snapshot<'_>, now: &str) -> Plan {
     snapshot.batch(now).into_plan()
 }
 
 /// The same part by part: the template itself, each claim by itself, the template's status.
-pub fn decide_in_parts<'a>(snapshot: &'a Snapshot, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
+pub fn decide_in_parts<'a>(snapshot: &'a Snapshot<'_>, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
     snapshot.batch(now).into_parts()
 }
 
-impl Pass for Snapshot {
+impl Pass for Snapshot<'_> {
     fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
         let template = self.template.as_ref();
         let is_paused = template.metadata.annotation(annotation::PAUSED).is_some();
         if let Some(pause) = Pause::of("Metal3DataTemplate", is_paused, false) {
             return Batch { tail: Plan::wait_for(Wait::Paused(pause)), ..Batch::default() };
         }
-        let mut held = template.clone();
-        if !template.metadata.is_deleting() {
-            add_finalizer(&mut held.metadata, finalizer::DATA_TEMPLATE);
-            keep(&mut held, self);
-        }
         let mut head = Plan::done();
-        head.update_object(template, &held);
+        if !template.metadata.is_deleting() {
+            let mut metadata = template.metadata.clone();
+            add_finalizer(&mut metadata, finalizer::DATA_TEMPLATE);
+            keep(&mut metadata, self);
+            head.update_metadata(template, &metadata);
+        }
         // Said once, with the write that takes the template on.
         for overlap in &self.overlaps {
             head.event(EventNote::warning(template, event::RANGES_OVERLAP, overlap.to_string()));
         }
-        let allotment = allot(self);
+        let allocations = allocate(self);
         let mut tail = Plan::done();
-        let end = finish(&mut tail, self, &held, &allotment, now);
+        let end = finish(&mut tail, self, &allocations, now);
         let plan = move |(claim, step): (&Metal3DataClaim, Step<'_>)| {
             (claim.metadata.name_str().to_owned(), plan_of(self, claim, step, now))
         };
-        let claims = Claims::new(allotment.steps.into_iter().map(plan));
+        let claims = Claims::new(allocations.steps.into_iter().map(plan));
         Batch { head, claims, tail: tail.ending(end) }
     }
 
@@ -65,7 +65,7 @@ impl Pass for Snapshot {
 }
 
 /// What a step writes.
-fn plan_of(snapshot: &Snapshot, claim: &Metal3DataClaim, step: Step<'_>, now: &str) -> Plan {
+fn plan_of(snapshot: &Snapshot<'_>, claim: &Metal3DataClaim, step: Step<'_>, now: &str) -> Plan {
     let data = |given: Given<'_>| {
         claim::data(&snapshot.template, claim, given.machine, given.index, snapshot.name_of(given.index))
     };
@@ -83,34 +83,36 @@ fn plan_of(snapshot: &Snapshot, claim: &Metal3DataClaim, step: Step<'_>, now: &s
 }
 
 /// The last writes: the status, or the end of the template.
-fn finish(
-    tail: &mut Plan,
-    snapshot: &Snapshot,
-    held: &Metal3DataTemplate,
-    allotment: &Allotment<'_>,
-    now: &str,
-) -> End {
-    let mut new = held.clone();
-    let deleting = held.metadata.is_deleting();
+fn finish(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>, now: &str) -> End {
+    let template = snapshot.template.as_ref();
     if snapshot.seems_empty() && !snapshot.is_proven_empty {
         return End::WaitFor(Wait::not_asked("every claim and all data of the template"));
     }
     if snapshot.seems_empty() {
-        remove_finalizer(&mut new.metadata, finalizer::DATA_TEMPLATE);
-        tail.update_object(held, &new);
+        let mut metadata = template.metadata.clone();
+        remove_finalizer(&mut metadata, finalizer::DATA_TEMPLATE);
+        tail.update_metadata(template, &metadata);
         return End::Done;
     }
-    let mut due = false;
-    if allotment.indexes != held.status.indexes {
-        due = !may_write_status(held.status.last_updated.as_deref(), now);
-        if !due {
-            new.status.indexes = allotment.indexes.clone();
-            new.status.last_updated = Some(now.to_owned());
-            tail.update_status(held, &new);
-        }
+    // The status is as long as the list of all data, so it is compared only when it may be written.
+    let may_write = may_write_status(template.status.last_updated.as_deref(), now);
+    if may_write {
+        update_status(tail, snapshot, allocations, now);
     }
-    let paused = Pause::of("Metal3DataClaim", false, allotment.is_paused).map(Wait::Paused);
-    end(due, paused.or(deleting.then_some(Wait::ClaimsOfTemplate)))
+    let paused = Pause::of("Metal3DataClaim", false, allocations.is_paused).map(Wait::Paused);
+    let deleting = template.metadata.is_deleting();
+    end(!may_write, paused.or(deleting.then_some(Wait::ClaimsOfTemplate)))
+}
+
+fn update_status(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>, now: &str) {
+    let template = snapshot.template.as_ref();
+    let indexes = allocations.indexes(template.metadata.name_str(), &snapshot.all_datas.read(()));
+    if indexes != template.status.indexes {
+        let mut new = template.clone();
+        new.status.indexes = indexes;
+        new.status.last_updated = Some(now.to_owned());
+        tail.update_status(template, &new);
+    }
 }
 
 #[cfg(test)]

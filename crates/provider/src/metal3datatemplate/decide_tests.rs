@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use crate::plan::End;
 use capm3_api::{
     neighbours::Cluster,
-    v1beta2::{self, Metal3Data},
+    v1beta2::{self, Metal3Data, Metal3DataTemplate},
 };
 use capm3_domain::wait::Text;
 use capm3_engine::{Memory, ObjectKey};

@@ -4,7 +4,7 @@
 //! One pass serves the whole template; templates that share an index space share a worker. Woken by the template, by its claims, by its data, and by a Cluster whose
 //! pause begins or ends. Only objects say which index is in use; the status is their mirror.
 
-mod allot;
+mod allocate;
 mod claim;
 mod decide;
 mod left_behind;
@@ -69,8 +69,8 @@ async fn serve_template(context: &Context, key: &ObjectKey) -> Outcome {
     }
     match prove(context, key, &unseen, is_last).await {
         Ok(()) => {
-            let is_proven = |s: Snapshot| Snapshot { is_proven_empty: is_last, ..s };
-            serve(context, || observe(&*context.caches, key).map(is_proven)).await
+            serve(context, || Some(Snapshot { is_proven_empty: is_last, ..observe(&*context.caches, key)? }))
+                .await
         }
         Err(unproven) => unproven,
     }

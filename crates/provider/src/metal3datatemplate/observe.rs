@@ -14,44 +14,53 @@ use capm3_api::{
 };
 use capm3_domain::{
     index::{FreeIndexes, Index, data_name, name_prefix, space_of_template},
+    numbers::UsedNumbers,
     render::{Overlap, inline_limit, overlap},
     wait::Text,
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
 use crate::{
+    Lazy,
+    aggregates::{ByNamePrefix, BySpace, ByTemplate, ClustersOfTemplate, InStatus, Used},
     batch::by_age,
     indexes::{
-        CLAIMS_BY_TEMPLATE, DATA_BY_SPACE, DATA_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE,
-        RANGED_TEMPLATES_BY_NAMESPACE, TEMPLATES_BY_SPACE,
+        CLAIMS_BY_TEMPLATE, DATA_BY_CLAIM, DATA_BY_TEMPLATE, OPEN_CLAIMS_BY_TEMPLATE,
+        RANGED_TEMPLATES_BY_NAMESPACE, TEMPLATES_BY_SPACE, UNRENDERED_DATA_BY_TEMPLATE,
     },
 };
 
-/// A Metal3DataTemplate, the claims that need something, and all data of the template.
+/// A Metal3DataTemplate, the claims that need something, and the indexes in use. It costs what these claims touch, not what the
+/// template holds.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct Snapshot<'r> {
     /// The object itself.
     pub template: Arc<Metal3DataTemplate>,
     /// Claims that are being deleted, then those that are not served yet; the oldest first.
     pub claims: Vec<Arc<Metal3DataClaim>>,
     /// Claims that were served and whose data was taken away by hand, with its index.
-    pub bereaved: Vec<(Arc<Metal3DataClaim>, Index)>,
+    pub claims_without_data: Vec<(Arc<Metal3DataClaim>, Index)>,
     /// Whether the template has claims at all; looked up only while the template is being deleted.
     pub has_claims: bool,
+    /// Whether the template has data.
+    pub has_data: bool,
     /// Whether it is proven that the template has neither claims nor data; asked for only while it is being deleted.
     pub is_proven_empty: bool,
+    /// Data of the template that these claims have, by the name of the claim.
+    pub datas: BTreeMap<String, Vec<Arc<Metal3Data>>>,
     /// All data of the template.
-    pub datas: Vec<Arc<Metal3Data>>,
-    /// Data of other templates that count in the same index space.
-    pub shared: Vec<Arc<Metal3Data>>,
+    pub all_datas: Lazy<'r, (), Vec<Arc<Metal3Data>>>,
+    /// Indexes that data use in the index space of the template, and indexes in the names that new data would get.
+    pub used: Vec<Arc<UsedNumbers>>,
+    /// Clusters of the data of the template.
+    pub clusters: Arc<ClustersOfTemplate>,
     /// Data of the template that no inline range can serve, never rendered, with its claim; the oldest claim first.
-    pub misfits: Vec<(Arc<Metal3Data>, Arc<Metal3DataClaim>)>,
+    pub beyond_range: Vec<(Arc<Metal3Data>, Arc<Metal3DataClaim>)>,
     /// Data that deleted claims name and that is not seen, by the names of the claims: it must be proven to be gone before the
     /// claims are let go.
     pub unseen_datas: BTreeMap<String, ObjectKey>,
-    /// Data that is not the template's: it stands under a name that a new one would get, or a claim on its way out
-    /// names it.
-    pub strays: Vec<Arc<Metal3Data>>,
+    /// Data of other templates that claims on their way out name.
+    pub foreign_datas: Vec<Arc<Metal3Data>>,
     /// Other templates that would give the same addresses out; looked for only when the template is first seen.
     pub overlaps: Vec<Overlap>,
     /// Names of paused Clusters among those of the claims.
@@ -61,60 +70,79 @@ pub struct Snapshot {
 }
 
 /// Reads the snapshot; `None` when the object is gone.
-pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+pub fn observe<'r, R: Reader + Sync>(reader: &'r R, key: &ObjectKey) -> Option<Snapshot<'r>> {
     let template = reader.get::<Metal3DataTemplate>(key)?;
-    let datas = reader.by_index(&DATA_BY_TEMPLATE, &key.to_string());
-    let mut claims = reader.by_index(&OPEN_CLAIMS_BY_TEMPLATE, &key.to_string());
+    let value = key.to_string();
+    let mut claims = reader.by_index(&OPEN_CLAIMS_BY_TEMPLATE, &value);
     let going = |claim: &Metal3DataClaim| claim.metadata.is_deleting();
     claims.sort_by(|a, b| going(b).cmp(&going(a)).then_with(|| by_age(&a.metadata, &b.metadata)));
-    let has_claims =
-        template.metadata.is_deleting() && !reader.by_index(&CLAIMS_BY_TEMPLATE, &key.to_string()).is_empty();
-    let misfits = misfits(reader, &template, &datas);
-    let bereaved = bereaved(reader, &template, &datas);
-    let mut snapshot = Snapshot {
+    let beyond_range = beyond_range(reader, &template);
+    let served = claims.iter().chain(beyond_range.iter().map(|(_, claim)| claim));
+    Some(Snapshot {
+        datas: served.map(|claim| datas_of(reader, key, claim)).collect(),
+        claims_without_data: claims_without_data(reader, &template),
         unseen_datas: unseen_datas(reader, &claims),
         paused_clusters: paused_clusters(reader, key, &claims),
-        shared: shared(reader, &template, &datas),
+        foreign_datas: claims.iter().filter_map(|claim| named_by(reader, claim)).collect(),
+        used: used(reader, &template),
+        clusters: reader.aggregate::<Metal3Data, ClustersOfTemplate>(&value),
         overlaps: overlaps(reader, &template),
+        has_claims: template.metadata.is_deleting() && reader.count(&CLAIMS_BY_TEMPLATE, &value) > 0,
+        has_data: reader.count(&DATA_BY_TEMPLATE, &value) > 0,
+        is_proven_empty: reader.is_authoritative(),
+        all_datas: Lazy::new(move |()| reader.by_index(&DATA_BY_TEMPLATE, &value)),
         template,
         claims,
-        bereaved,
-        has_claims,
-        is_proven_empty: reader.is_authoritative(),
-        datas,
-        misfits,
-        strays: Vec::new(),
+        beyond_range,
         refused: BTreeMap::new(),
-    };
-    snapshot.strays = squatters(reader, &snapshot);
-    snapshot.strays.extend(snapshot.claims.iter().filter_map(|claim| named_by(reader, claim)));
-    Some(snapshot)
+    })
 }
 
-impl Snapshot {
+impl Snapshot<'_> {
     /// Whether the template, which is being deleted, has neither claims nor data as far as is seen.
     pub(super) fn seems_empty(&self) -> bool {
-        self.template.metadata.is_deleting() && !self.has_claims && self.datas.is_empty()
-    }
-
-    /// What stands before the index in the names of new data.
-    fn prefix(&self) -> &str {
-        name_prefix(space_of_template(&self.template), self.template.metadata.name_str())
+        self.template.metadata.is_deleting() && !self.has_claims && !self.has_data
     }
 
     /// The name of new data with an index: `<prefix>-<index>`.
     pub(super) fn name_of(&self, index: Index) -> String {
-        data_name(self.prefix(), index)
+        data_name(prefix_of(&self.template), index)
     }
 
-    /// Every index that may be given out, as far as the snapshot knows.
+    /// Every index that may be given out.
     pub(super) fn free(&self) -> FreeIndexes {
-        let prefix = self.prefix();
-        let counted = self.datas.iter().chain(&self.shared);
-        let own = counted.clone().filter_map(|data| data.spec.index.and_then(Index::new));
-        let names = counted.chain(&self.strays).filter_map(|data| index_of_name(data, prefix));
-        FreeIndexes::from_used(own.chain(names))
+        FreeIndexes::beside(self.used.clone())
     }
+}
+
+/// What stands before the index in the names of new data.
+fn prefix_of(template: &Metal3DataTemplate) -> &str {
+    name_prefix(space_of_template(template), template.metadata.name_str())
+}
+
+/// Sets of indexes that are not free: of data that count in the template's index space, by their key or because they name a
+/// template of this key, and of any data whose name new data would get.
+fn used(reader: &impl Reader, template: &Metal3DataTemplate) -> Vec<Arc<UsedNumbers>> {
+    let namespace = template.metadata.namespace_str();
+    let space = format!("{namespace}/{}", space_of_template(template));
+    let prefix = format!("{namespace}/{}", prefix_of(template));
+    let siblings = reader.by_index(&TEMPLATES_BY_SPACE, &space);
+    let siblings = siblings.iter().map(|sibling| sibling.key().to_string());
+    let by_template = siblings.map(|key| reader.aggregate::<Metal3Data, Used<ByTemplate>>(&key).numbers());
+    let by_space = reader.aggregate::<Metal3Data, Used<BySpace>>(&space).numbers();
+    let by_name = reader.aggregate::<Metal3Data, Used<ByNamePrefix>>(&prefix).numbers();
+    by_template.chain([by_space, by_name]).collect()
+}
+
+/// The name of a claim, and the data of the template that names it.
+fn datas_of(
+    reader: &impl Reader,
+    template: &ObjectKey,
+    claim: &Metal3DataClaim,
+) -> (String, Vec<Arc<Metal3Data>>) {
+    let mut datas = reader.by_index(&DATA_BY_CLAIM, &claim.key().to_string());
+    datas.retain(|data| data.spec.template.as_ref().is_some_and(|of| of.name_str() == template.name));
+    (claim.metadata.name_str().to_owned(), datas)
 }
 
 /// Data that deleted claims name and that is neither seen nor known to be gone.
@@ -132,29 +160,6 @@ pub(super) fn unseen_datas(
     unseen.collect()
 }
 
-/// Data of others that count in the template's index space: by their key, or because they name a template of this key.
-fn shared(
-    reader: &impl Reader,
-    template: &Metal3DataTemplate,
-    own: &[Arc<Metal3Data>],
-) -> Vec<Arc<Metal3Data>> {
-    let namespace = template.metadata.namespace_str();
-    let space = format!("{namespace}/{}", space_of_template(template));
-    let mut others: BTreeMap<ObjectKey, Arc<Metal3Data>> = BTreeMap::new();
-    let mut add =
-        |datas: Vec<Arc<Metal3Data>>| others.extend(datas.into_iter().map(|data| (data.key(), data)));
-    add(reader.by_index(&DATA_BY_SPACE, &space));
-    for sibling in reader.by_index(&TEMPLATES_BY_SPACE, &space) {
-        if sibling.metadata.name != template.metadata.name {
-            add(reader.by_index(&DATA_BY_TEMPLATE, &sibling.key().to_string()));
-        }
-    }
-    for data in own {
-        others.remove(&data.key());
-    }
-    others.into_values().collect()
-}
-
 /// Templates of the namespace whose inline ranges overlap with those of a template without finalizer.
 fn overlaps(reader: &impl Reader, template: &Metal3DataTemplate) -> Vec<Overlap> {
     let is_new =
@@ -168,16 +173,21 @@ fn overlaps(reader: &impl Reader, template: &Metal3DataTemplate) -> Vec<Overlap>
 
 /// Served claims without data. Their index is told by the template's status, which is written after the data, so it names an
 /// index that is in use even when the data is gone.
-fn bereaved(
+fn claims_without_data(
     reader: &impl Reader,
     template: &Metal3DataTemplate,
-    datas: &[Arc<Metal3Data>],
 ) -> Vec<(Arc<Metal3DataClaim>, Index)> {
-    let namespace = template.metadata.namespace_str();
-    let held: BTreeSet<i32> = datas.iter().filter_map(|data| data.spec.index).collect();
-    let lost = template.status.indexes.iter().filter(|entry| !held.contains(&entry.index));
-    lost.filter_map(|entry| {
-        let index = Index::new(entry.index)?;
+    let (namespace, key) = (template.metadata.namespace_str(), template.key().to_string());
+    let shown = reader.aggregate::<Metal3DataTemplate, Used<InStatus>>(&key).numbers();
+    let held = reader.aggregate::<Metal3Data, Used<ByTemplate>>(&key).numbers();
+    let lost = shown.numbers().minus(held.numbers());
+    if lost.is_empty() {
+        return Vec::new();
+    }
+    let indexes = template.status.indexes.iter();
+    let indexes = indexes.filter_map(|entry| Some((entry, Index::new(entry.index)?)));
+    let lost = indexes.filter(|(_, index)| lost.contains(index.number()));
+    lost.filter_map(|(entry, index)| {
         let claim = reader.get::<Metal3DataClaim>(&ObjectKey::new(namespace, &entry.name))?;
         let follows = || data_name(template.metadata.name_str(), index);
         let name = entry.data_name.clone().unwrap_or_else(follows);
@@ -191,43 +201,26 @@ fn bereaved(
 
 /// Data whose index lies behind the last address of an inline range. It was never rendered, so it may be replaced by
 /// one with a lower index.
-fn misfits(
+fn beyond_range(
     reader: &impl Reader,
     template: &Metal3DataTemplate,
-    datas: &[Arc<Metal3Data>],
 ) -> Vec<(Arc<Metal3Data>, Arc<Metal3DataClaim>)> {
     let Some(limit) = inline_limit(&template.spec) else { return Vec::new() };
-    let is_beyond = |data: &&Arc<Metal3Data>| {
+    let is_beyond = |data: &Arc<Metal3Data>| {
         let index = data.spec.index.and_then(|index| u128::try_from(index).ok());
-        let rendered = data.status.ready == Some(true);
-        index.is_some_and(|index| index > limit) && !rendered && !data.metadata.is_deleting()
+        index.is_some_and(|index| index > limit)
     };
-    let with_claim = |data: &Arc<Metal3Data>| {
+    let with_claim = |data: Arc<Metal3Data>| {
         let name = data.spec.claim.as_ref()?.name_str();
         let claim = reader.get::<Metal3DataClaim>(&ObjectKey::new(data.metadata.namespace_str(), name))?;
-        // A claim that was not told of its data yet is told first.
-        let told = claim.status.rendered_data.is_some();
-        let alive = is_of(data, &claim) && !claim.metadata.is_deleting();
-        (alive && told).then(|| (Arc::clone(data), claim))
+        // A claim whose status does not name its data yet gets that first.
+        let is_served = claim.status.rendered_data.is_some();
+        let is_alive = is_of(&data, &claim) && !claim.metadata.is_deleting();
+        (is_alive && is_served).then_some((data, claim))
     };
-    let mut found: Vec<_> = datas.iter().filter(is_beyond).filter_map(with_claim).collect();
+    let unrendered = reader.by_index(&UNRENDERED_DATA_BY_TEMPLATE, &template.key().to_string());
+    let mut found: Vec<_> = unrendered.into_iter().filter(is_beyond).filter_map(with_claim).collect();
     found.sort_by(|(_, a), (_, b)| by_age(&a.metadata, &b.metadata));
-    found
-}
-
-/// Data of others under the names that the next indexes would give.
-fn squatters(reader: &impl Reader, snapshot: &Snapshot) -> Vec<Arc<Metal3Data>> {
-    let (prefix, namespace) = (snapshot.prefix(), snapshot.template.metadata.namespace_str());
-    let mut free = snapshot.free();
-    let mut found = Vec::new();
-    let mut left = snapshot.claims.len() + snapshot.misfits.len();
-    while left > 0 {
-        let Some(index) = free.take_lowest() else { break };
-        match reader.get::<Metal3Data>(&ObjectKey::new(namespace, data_name(prefix, index))) {
-            Some(data) => found.push(data),
-            None => left -= 1,
-        }
-    }
     found
 }
 
@@ -258,11 +251,4 @@ pub(super) fn is_of(data: &Metal3Data, claim: &Metal3DataClaim) -> bool {
     let named = data.spec.claim.as_ref().is_some_and(|c| c.name_str() == claim.metadata.name_str());
     let owner = data.metadata.owner(capm3_api::v1beta2::GROUP, "Metal3DataClaim");
     named && owner.is_none_or(|owner| owner.uid == claim.metadata.uid_str())
-}
-
-/// The index that an object's name stands for.
-fn index_of_name(data: &Metal3Data, prefix: &str) -> Option<Index> {
-    let digits = data.metadata.name_str().strip_prefix(prefix)?.strip_prefix('-')?;
-    let index = digits.parse().ok().and_then(Index::new)?;
-    (data_name(prefix, index) == data.metadata.name_str()).then_some(index)
 }

@@ -244,9 +244,9 @@ proptest! {
                 memory.delete::<Metal3DataClaim>(&ObjectKey::new("n", name));
             }
             let object = ObjectKey::new("n", template);
-            if let Some(snapshot) = observe(&memory, &object) {
-                let plan = decide(&snapshot, "2026-01-02T00:00:00Z");
-                memory.act_until_crash(plan.clone(), crash).unwrap();
+            let plan = observe(&memory, &object).map(|snapshot| decide(&snapshot, "2026-01-02T00:00:00Z"));
+            if let Some(plan) = plan {
+                memory.act_until_crash(plan, crash).unwrap();
             }
             let mut indexes: Vec<i64> = datas(&memory).iter().map(|data| data.1).collect();
             let count = indexes.len();
