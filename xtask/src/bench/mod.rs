@@ -8,6 +8,7 @@ mod machines;
 mod memory;
 mod real;
 mod render;
+mod trickle;
 
 use std::time::Duration;
 
@@ -36,7 +37,13 @@ pub enum Bench {
     /// Documents of many machines on one core (with `--release`)
     Render(Many),
     /// Indexes and addresses, and whether their price grows with their number (with `--release`)
-    Allocate(Many),
+    Allocate {
+        #[command(flatten)]
+        many: Many,
+        /// Add claims one by one to a template and a pool that serve many
+        #[arg(long)]
+        trickle: bool,
+    },
     /// What the provider's caches take of a finished fleet (with `--release`)
     Memory(Many),
 }
@@ -74,7 +81,8 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Machines { fleet, .. } => (machines::run(fleet.size)?, fleet),
         Bench::Real(fleet) => (real::run(fleet.size)?, fleet),
         Bench::Render(many) => return render::run(many.size, many.json),
-        Bench::Allocate(many) => return allocate::run(many.size, many.json),
+        Bench::Allocate { many, trickle: true } => return trickle::run(many.size, many.json),
+        Bench::Allocate { many, .. } => return allocate::run(many.size, many.json),
         Bench::Memory(many) => return memory::run(many.size, many.json),
     };
     figures.print(fleet.json, fleet.by_kind);
