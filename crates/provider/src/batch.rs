@@ -6,7 +6,7 @@ use std::{cmp::Ordering, collections::BTreeMap, ops::ControlFlow, time::Duration
 use crate::plan::{End, Plan};
 use capm3_api::metadata::MetadataExt;
 use capm3_domain::wait::{Text, Wait};
-use capm3_engine::{ActError, ApiError, Executor, Outcome, Passes};
+use capm3_engine::{ActError, ApiError, Executor, ObjectKey, Outcome, Passes};
 
 use kube::core::ObjectMeta;
 use tracing::debug;
@@ -74,14 +74,20 @@ impl Iterator for Claims<'_> {
     }
 }
 
-/// Looks and carries out the whole batch. When the server refuses a write, the claims are served one by one, so
-/// that nobody waits behind a bad one, and the refused claims are told.
-pub(crate) async fn serve<P: Pass>(context: &Context, mut observe: impl FnMut() -> Option<P>) -> Outcome {
+/// Looks and carries out the whole batch of an owner, which is named by its controller and its key. When the server
+/// refuses a write, the claims are served one by one, so that nobody waits behind a bad one, and the refused claims are told.
+pub(crate) async fn serve<P: Pass>(
+    context: &Context,
+    (controller, key): (&'static str, &ObjectKey),
+    mut observe: impl FnMut() -> Option<P>,
+) -> Outcome {
     let (executor, mut passes) = (&context.executor, Passes::default());
     loop {
         let Some(pass) = observe() else { return Outcome::Settled };
         let now = context.clock.now_text();
-        let ControlFlow::Break(outcome) = passes.after(all(executor, pass.batch(&now)).await) else {
+        let batch = pass.batch(&now);
+        context.waits.note_end(controller, key, &batch.tail.end);
+        let ControlFlow::Break(outcome) = passes.after(all(executor, batch).await) else {
             continue;
         };
         if let Outcome::Failed(failure) = &outcome
@@ -171,7 +177,7 @@ pub(crate) fn end(status_is_due: bool, wait: Option<Wait>) -> End {
 
 #[cfg(test)]
 mod tests {
-    use capm3_engine::{ObjectKey, ResourceKind};
+    use capm3_engine::ResourceKind;
     use futures::{FutureExt, future::ready};
     use serde_json::json;
 

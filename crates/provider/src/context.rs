@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::plan::Plan;
 use capm3_api::neighbours::{Cluster, SecretMetadata};
-use capm3_domain::wait::Code;
+use capm3_domain::wait::Wait;
 use capm3_engine::{
     ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey,
     ResourceKind, Tasks, WorkloadWriter, WriteGate,
@@ -259,8 +259,8 @@ impl Provider {
         self.orphans.count()
     }
 
-    /// What objects wait for at present, by the controller's name and key, as the code of the wait.
-    pub fn waits(&self) -> BTreeMap<Waiting, Code> {
+    /// What objects wait for at present, by the controller's name and key.
+    pub fn waits(&self) -> BTreeMap<Waiting, Wait> {
         self.waits.all()
     }
 

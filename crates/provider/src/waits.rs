@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capm3_domain::wait::{Code, Wait};
+use capm3_domain::wait::Wait;
 use capm3_engine::{Next, ObjectKey};
 use parking_lot::Mutex;
 
@@ -13,16 +13,22 @@ pub type Waiting = (&'static str, ObjectKey);
 
 /// The waits of every object.
 #[derive(Debug, Default)]
-pub(crate) struct Waits(Mutex<BTreeMap<Waiting, Code>>);
+pub(crate) struct Waits(Mutex<BTreeMap<Waiting, Wait>>);
 
 impl Waits {
     /// Takes down what a decision waits for. A question to the server changes nothing.
     pub(crate) fn note<Q>(&self, controller: &'static str, key: &ObjectKey, next: &Next<Q, Wait>) {
-        let Next::Act(plan) = next else { return };
+        if let Next::Act(plan) = next {
+            self.note_end(controller, key, &plan.end);
+        }
+    }
+
+    /// Takes down how a pass ends.
+    pub(crate) fn note_end(&self, controller: &'static str, key: &ObjectKey, end: &End) {
         let waiting = (controller, key.clone());
-        match &plan.end {
+        match end {
             End::WaitFor(wait) | End::Retry(wait, _) => {
-                self.0.lock().insert(waiting, wait.code());
+                self.0.lock().insert(waiting, wait.clone());
             }
             End::Done => {
                 self.0.lock().remove(&waiting);
@@ -37,8 +43,8 @@ impl Waits {
         self.0.lock().remove(&(controller, key.clone()));
     }
 
-    /// What waits, and the code of what it waits for.
-    pub(crate) fn all(&self) -> BTreeMap<Waiting, Code> {
+    /// What waits, and what it waits for.
+    pub(crate) fn all(&self) -> BTreeMap<Waiting, Wait> {
         self.0.lock().clone()
     }
 }

@@ -34,12 +34,15 @@ use crate::{
     indexes::{CAPI_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_POOL},
 };
 
+/// Name in logs and counts.
+const CONTROLLER: &str = "ippool";
+
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
     wake::watch(&context.caches, &queue);
     let context = context.clone();
     Controller::new(
-        "ippool",
+        CONTROLLER,
         queue,
         Arc::new(move |key: ObjectKey| {
             let context = context.clone();
@@ -50,10 +53,11 @@ pub(crate) fn controller(context: &Context) -> Controller {
 
 async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     if context.caches.get::<IpPool>(key).is_none() {
+        context.waits.forget(CONTROLLER, key);
         return left_behind::clean_up(context, key).await;
     }
     let mut unproven = Unproven::default();
-    let outcome = serve(context, || {
+    let outcome = serve(context, (CONTROLLER, key), || {
         let snapshot = observe(&*context.caches, key)?;
         unproven = snapshot.unproven();
         // Until then nobody is served: another claim could get the address that is missing.
@@ -63,8 +67,8 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     let is_empty = unproven.is_empty;
     match (prove(context, key, unproven).await, outcome) {
         (Ok(true), Outcome::Settled) => {
-            serve(context, || Some(Snapshot { is_proven_empty: is_empty, ..observe(&*context.caches, key)? }))
-                .await
+            let proven = || Some(Snapshot { is_proven_empty: is_empty, ..observe(&*context.caches, key)? });
+            serve(context, (CONTROLLER, key), proven).await
         }
         (Err(unproven), Outcome::Settled) => unproven,
         (_, outcome) => outcome,

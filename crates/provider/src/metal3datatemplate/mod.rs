@@ -17,7 +17,11 @@ mod wake;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Data, vocabulary::finalizer};
+use capm3_api::{
+    metadata::MetadataExt,
+    v1beta2::{Metal3Data, Metal3DataTemplate},
+    vocabulary::finalizer,
+};
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
 pub use decide::{decide, decide_in_parts};
 pub use observe::{Snapshot, observe};
@@ -28,6 +32,9 @@ use crate::{
     indexes::{CLAIMS_BY_TEMPLATE, DATA_BY_TEMPLATE, TEMPLATES_BY_SPACE},
 };
 
+/// Name in logs and counts.
+const CONTROLLER: &str = "metal3datatemplate";
+
 /// Keys of the queue are index spaces: templates that share one are served one after the other, so that no two of them
 /// give the same index at the same time.
 pub(crate) fn controller(context: &Context) -> Controller {
@@ -35,7 +42,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
     wake::watch(&context.caches, &queue);
     let context = context.clone();
     Controller::new(
-        "metal3datatemplate",
+        CONTROLLER,
         queue,
         Arc::new(move |space: ObjectKey| {
             let context = context.clone();
@@ -46,6 +53,9 @@ pub(crate) fn controller(context: &Context) -> Controller {
 
 async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
     // A template that is not there is looked at under its name.
+    if context.caches.get::<Metal3DataTemplate>(space).is_none() {
+        context.waits.forget(CONTROLLER, space);
+    }
     let mut outcome = left_behind::clean_up(context, space).await;
     for template in context.caches.by_index(&TEMPLATES_BY_SPACE, &space.to_string()) {
         let key = template.key();
@@ -56,7 +66,7 @@ async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
 
 async fn serve_template(context: &Context, key: &ObjectKey) -> Outcome {
     let (mut is_last, mut unseen) = (false, BTreeMap::new());
-    let outcome = serve(context, || {
+    let outcome = serve(context, (CONTROLLER, key), || {
         let snapshot = observe(&*context.caches, key)?;
         unseen.clone_from(&snapshot.unseen_datas);
         let is_held = snapshot.template.metadata.has_finalizer(finalizer::DATA_TEMPLATE);
@@ -69,8 +79,8 @@ async fn serve_template(context: &Context, key: &ObjectKey) -> Outcome {
     }
     match prove(context, key, &unseen, is_last).await {
         Ok(()) => {
-            serve(context, || Some(Snapshot { is_proven_empty: is_last, ..observe(&*context.caches, key)? }))
-                .await
+            let proven = || Some(Snapshot { is_proven_empty: is_last, ..observe(&*context.caches, key)? });
+            serve(context, (CONTROLLER, key), proven).await
         }
         Err(unproven) => unproven,
     }

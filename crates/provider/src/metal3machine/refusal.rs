@@ -6,7 +6,7 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::annotated_host,
-    wait::{Refusal, Text},
+    wait::{Refusal, Text, Wait},
 };
 use capm3_engine::{ActError, Next};
 
@@ -76,5 +76,5 @@ pub(super) fn report(mut pass: Pass<'_>, refusal: &Refusal) -> Decision {
     pass.with_status.clear();
     let mut plan = Plan::done();
     pass.say(old, &mut plan, End::Done);
-    pass.decision(Next::Act(plan))
+    pass.decision(Next::Act(plan.ending(End::WaitFor(Wait::Refused(refusal.clone())))))
 }
