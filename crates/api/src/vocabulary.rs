@@ -179,6 +179,8 @@ pub mod reason {
     pub const UPDATE_ERROR: &str = "UpdateError";
     /// The host cannot be given back.
     pub const DELETION_FAILED: &str = "DeletionFailed";
+    /// The host is left as it is: the definition of the machine's kind is being deleted.
+    pub const DEFINITION_DELETING: &str = "DefinitionDeleting";
     /// The data is not rendered yet.
     pub const WAITING_FOR_DATA: &str = "WaitingForMetal3Data";
     /// The rendered Secrets are there.

@@ -7,6 +7,7 @@ pub mod aggregates;
 pub mod baremetalhost;
 mod batch;
 mod belonging;
+mod causes;
 mod conditions;
 mod context;
 mod deletions;
@@ -30,6 +31,7 @@ mod waits;
 mod watching;
 pub mod workload;
 
+pub use causes::Cause;
 pub use context::{Options, Provider};
 pub use lazy::Lazy;
 pub use waits::Waiting;

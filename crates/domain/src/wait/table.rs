@@ -42,6 +42,16 @@ impl Facts {
         Wait::Refused(Refusal { write: none(), is_of_host: false, cause: none() }).facts()
     }
 
+    /// Of a wait of a machine on its way out that only its condition tells of, by the reason of the condition: what the API
+    /// server answered when it was asked.
+    pub fn of_deletion(reason: &str) -> Option<Self> {
+        match reason {
+            reason::DELETION_FAILED => Some(Wait::not_asked("").facts()),
+            reason::DEFINITION_DELETING => Some(Wait::DefinitionDeleting.facts()),
+            _ => None,
+        }
+    }
+
     /// Of a wait for a Node that only its condition tells of, by the reason of the condition.
     pub fn of_node(reason: &str) -> Option<Self> {
         let waits = [
@@ -187,9 +197,12 @@ impl Wait {
             Self::Deprovisioning(_) => {
                 ("CAPM3-W060", deleting(reason::DEPROVISIONING, Severity::Info), HostOperator, HOST)
             }
-            Self::DefinitionDeleting => {
-                ("CAPM3-W061", deleting(reason::DELETION_FAILED, Severity::Warning), PlatformEngineer, &[])
-            }
+            Self::DefinitionDeleting => (
+                "CAPM3-W061",
+                deleting(reason::DEFINITION_DELETING, Severity::Warning),
+                PlatformEngineer,
+                &[],
+            ),
 
             Self::DataCluster => {
                 ("CAPM3-W070", ready(reason::WAITING_FOR_CLUSTER), ClusterAuthor, &["Cluster"])
@@ -393,6 +406,14 @@ mod tests {
         assert_eq!(message(&Wait::MachinesOfCluster(1)), message(&Wait::MachinesOfCluster(2)));
         let reserved = |state: &str| Wait::ReservedHost(vec![("h".into(), state.into())]);
         assert_eq!(message(&reserved("a")), message(&reserved("b")));
+    }
+
+    #[test]
+    fn a_deletion_that_the_server_holds_up_is_found_by_the_reason_of_its_condition() {
+        let code = |reason: &str| Facts::of_deletion(reason).map(|facts| facts.code);
+        assert_eq!(code(reason::DELETION_FAILED), Some(Wait::not_asked("x").code()));
+        assert_eq!(code(reason::DEFINITION_DELETING), Some(Wait::DefinitionDeleting.code()));
+        assert_eq!(code(reason::DEPROVISIONING), None);
     }
 
     #[test]

@@ -1,11 +1,18 @@
 //! Where a machine stands in a few words, who must act and what would help.
 
-use capm3_api::{metadata::MetadataExt, neighbours::Machine, v1beta2::Metal3Machine};
+use capm3_api::{
+    metadata::MetadataExt,
+    neighbours::Machine,
+    v1beta2::{Metal3Data, Metal3Machine},
+};
 use capm3_domain::{
     host::HostChoice,
     wait::{Code, Text},
 };
-use capm3_provider::metal3machine::{Preview, Snapshot, Stage};
+use capm3_provider::{
+    Cause,
+    metal3machine::{Preview, Snapshot, Stage},
+};
 
 use super::{Actor, Site, advice::Advice, data_story, host_story, pools::PoolLine, prerequisites};
 
@@ -86,6 +93,9 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
         Stage::Ready => ready(known),
         Stage::Deletion => host_story::deletion(known),
     };
+    if let Some(cause) = known.preview.cause(&known.site.objects) {
+        of_cause(known, &mut story, &cause);
+    }
     if let Some(refused) = known.preview.refused() {
         refusal(&mut story, &refused);
     }
@@ -93,8 +103,26 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
     if story.why.is_none() {
         story.why = reported.as_ref().map(|reported| reported.text.to_string());
     }
-    story.code = reported.map(|reported| reported.code);
+    if let Some(reported) = reported {
+        story.code = Some(reported.code);
+        // Only the condition tells of such a wait, and says what to do.
+        if known.preview.wait().is_none() && story.actor != reported.actor {
+            story.actor = reported.actor;
+            story.advice.clear();
+        }
+    }
     story
+}
+
+/// Where another object than the data of the machine keeps it waiting, that one is to be looked at.
+fn of_cause(known: &Known<'_>, story: &mut Story, cause: &Cause) {
+    if cause.kind == Metal3Data::API.kind {
+        return;
+    }
+    let Cause { kind, name, wait, .. } = cause;
+    let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
+    story.actor = wait.facts().actor;
+    story.advice.insert(0, Advice::run(format!("look at {kind} {name}, which waits itself: {wait}"), look));
 }
 
 /// The server does not take what the controller writes: nothing else matters until it does.

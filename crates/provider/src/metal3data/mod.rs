@@ -6,7 +6,6 @@
 mod claim_state;
 mod claims;
 mod decide;
-mod glance;
 mod halves;
 mod left_behind;
 mod observe;
@@ -25,7 +24,6 @@ use capm3_engine::{Controller, ObjectKey, Queue};
 pub(crate) use claim_state::{ClaimState, claim_state};
 pub use claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3};
 pub use decide::decide;
-pub use glance::waits_for;
 pub use halves::{halves, render, wanted_spec};
 pub(crate) use observe::claim_is_gone;
 pub use observe::{Settings, Snapshot, observe};

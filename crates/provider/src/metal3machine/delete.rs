@@ -88,7 +88,7 @@ fn confirm_that_the_kind_stays(pass: &mut Pass<'_>) -> Step {
     }
     let wait = Wait::DefinitionDeleting;
     pass.event_with_status(true, event::HOST_REFUSED, wait.to_string());
-    pass.status().deleting(reason::DELETION_FAILED, &wait);
+    pass.status().deleting(reason::DEFINITION_DELETING, &wait);
     Err(End::WaitFor(wait))
 }
 

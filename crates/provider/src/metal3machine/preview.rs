@@ -3,20 +3,17 @@
 use std::collections::BTreeMap;
 
 use crate::plan::End;
-use capm3_api::{
-    conditions::find, metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3Machine,
-    vocabulary::condition,
-};
+use capm3_api::{conditions::find, neighbours::BareMetalHost, v1beta2::Metal3Machine, vocabulary::condition};
 use capm3_domain::{
     host::{HostRequest, Standing, judge, reuse_label},
     wait::{Actor, Code, Facts, Text, Wait},
 };
-use capm3_engine::{ObjectKey, Reader, Write, clock};
+use capm3_engine::{Object, ObjectKey, Reader, Write, clock};
 
 use serde::Serialize;
 
 use super::{Decision, Inputs, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
-use crate::metal3data;
+use crate::causes::{self, Cause};
 
 /// What was observed and what follows from it.
 #[derive(Debug, Clone)]
@@ -82,17 +79,21 @@ impl Preview<'_> {
 
     /// What the machine waits for, as people and programs are told; `None` if it does not wait. A refusal goes first: it
     /// keeps the controller from everything else.
-    pub fn reported(&self, reader: &impl Reader) -> Option<Reported> {
+    pub fn reported(&self, reader: &(impl Reader + Sync)) -> Option<Reported> {
         if let Some(refused) = self.refused() {
             return Some(self.report(Facts::of_refusal(), refused));
         }
-        let wait = self.wait()?;
+        let Some(wait) = self.wait() else {
+            let (facts, text) = self.shown_of_deletion()?;
+            return Some(self.report(facts, text));
+        };
         // The Nodes are not listed here, so what the controller last reported of them counts.
         let is_blind =
             self.decision.stage == Stage::Node && matches!(self.snapshot.nodes, Nodes::NotConnected);
         let of_node = shown_of_node(&self.snapshot.metal3_machine).filter(|_| is_blind);
-        let (facts, text) =
-            of_node.or_else(|| self.of_data(reader)).unwrap_or_else(|| (wait.facts(), Text::new(wait)));
+        let (facts, text) = of_node
+            .or_else(|| self.cause(reader).map(of_cause))
+            .unwrap_or_else(|| (wait.facts(), Text::new(wait)));
         Some(self.report(facts, text))
     }
 
@@ -123,14 +124,18 @@ impl Preview<'_> {
         Some(condition.last_transition_time.clone()).filter(|time| !time.is_empty())
     }
 
-    /// What the data of the machine waits for, where the machine waits for its data: the decision of the data's own
-    /// controller.
-    fn of_data(&self, reader: &impl Reader) -> Option<(Facts, Text)> {
-        let Some(Wait::Rendering { data, .. }) = self.wait() else { return None };
-        let key = ObjectKey::new(self.snapshot.metal3_machine.metadata.namespace_str(), data);
-        let wait = metal3data::waits_for(reader, &key)?;
-        let text = Wait::Rendering { data: data.clone(), report: Some(Text::new(&wait)) };
-        Some((wait.facts(), Text::new(text)))
+    /// What the object that the machine waits for waits for itself: the decision of that object's own controller.
+    pub fn cause(&self, reader: &(impl Reader + Sync)) -> Option<Cause> {
+        causes::cause(reader, &self.snapshot.metal3_machine.key(), self.wait()?)
+    }
+
+    /// What the controller reported last of a deletion that nothing here stands in the way of: what the server answers is
+    /// not known here.
+    fn shown_of_deletion(&self) -> Option<(Facts, Text)> {
+        let machine = self.snapshot.metal3_machine.as_ref();
+        let shown = find(&machine.status.conditions, condition::ASSOCIATE_META_DATA)
+            .filter(|shown| shown.status == "False" && self.decision.stage == Stage::Deletion)?;
+        Some((Facts::of_deletion(&shown.reason)?, Text::new(&shown.message)))
     }
 
     /// What the controller wants to write and the server refuses, as the controller reported it.
@@ -140,6 +145,10 @@ impl Preview<'_> {
         let shown = refusal::shown(&self.snapshot.metal3_machine).filter(|_| is_open)?;
         Some(Text::new(&shown.message))
     }
+}
+
+fn of_cause(cause: Cause) -> (Facts, Text) {
+    (cause.wait.facts(), cause.told)
 }
 
 /// What the controller reported last of the Node that it waits for, or of those among which it cannot tell.

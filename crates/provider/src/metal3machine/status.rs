@@ -177,7 +177,7 @@ impl Status<'_> {
 
     /// Deletion waits, for this reason.
     pub(super) fn deleting(&mut self, reason: &str, wait: &Wait) {
-        let severity = if reason == reason::DELETION_FAILED { Severity::Warning } else { Severity::Info };
+        let severity = if reason == reason::DEPROVISIONING { Severity::Info } else { Severity::Warning };
         self.deletion(reason, severity, &wait.message().to_string());
     }
 
