@@ -16,8 +16,14 @@ use crate::context::Context;
 /// How soon to look again at a status that was already written in this second.
 pub(crate) const STATUS_PACE: Duration = Duration::from_millis(250);
 
-/// How long claims are gathered before a pass serves them: one pass costs as much for a hundred as for one.
+/// How long a template gathers claims before a pass serves them: one pass costs as much for a hundred as for one. Every
+/// wake-up is gathered, the first one after a start too: claims that come together are served together, by age and name, and
+/// not by which controller runs first.
 pub(crate) const GATHER: Duration = Duration::from_millis(10);
+
+/// The same for a pool. Longer, because data that a template has just created makes claims of its own: they are served
+/// together with those of data that was there before.
+pub(crate) const GATHER_ADDRESS_CLAIMS: Duration = Duration::from_millis(15);
 
 /// Claims whose writes the server refused, by the name given in the batch, with the server's words.
 pub(crate) type Refusals = BTreeMap<String, Text>;

@@ -1,5 +1,7 @@
 //! A random site: racks, hosts, machines, templates and pools in one or two namespaces of equal names.
 
+use std::time::Duration;
+
 use capm3_engine::rng::Rng;
 use serde_json::{Value, json};
 
@@ -20,6 +22,8 @@ pub struct Site {
     pub changes: Vec<(&'static str, String, Value)>,
     /// At which write the provider dies before the forecast is made.
     pub dies_at: Option<u64>,
+    /// How long no provider runs then: what is there may be of the same second as what is to come.
+    pub pause: Duration,
 }
 
 impl Site {
@@ -32,6 +36,7 @@ impl Site {
             hosts: Vec::new(),
             changes: Vec::new(),
             dies_at: None,
+            pause: Duration::ZERO,
         };
         for namespace in namespaces {
             let home = Home { namespace, draw: &draw };
@@ -43,6 +48,7 @@ impl Site {
         }
         site.changes = changes(&draw);
         site.dies_at = draw.one_in(2).then(|| 1 + draw.below(60));
+        site.pause = Duration::from_millis(draw.below(3000));
         site
     }
 }

@@ -1,9 +1,9 @@
 //! What will happen: the controllers' own decisions, carried out on objects in memory until nothing more is written.
 //!
 //! Takes documents, of files or of a cluster, and a time; gives the memory as it is then, and what each object waits for. It
-//! decides nothing itself. Where two controllers have something to do at the same moment, claims may in fact be served in
-//! another order than here, which nobody can know. Nobody else acts: hosts are not provisioned, so it ends where data is rendered and hosts are
-//! told what to run.
+//! decides nothing itself. Claims are served in the order in which a provider serves them that has just started and whose
+//! writes take less time than it gathers claims. Nobody else acts: hosts are not provisioned, so it ends where data is rendered
+//! and hosts are told what to run.
 
 mod operator;
 mod site;
@@ -32,7 +32,7 @@ const ROUNDS: usize = 100;
 /// A provider as it is set up by default in `up`.
 const SETTINGS: Settings = Settings { serves_addresses: true, names_claims_by_host: false };
 
-/// Controllers that gather claims for a moment and serve them together.
+/// Controllers that gather claims for a moment and serve them together, the one that gathers longer last.
 const GATHERING: [Controller; 2] = [Controller::DataTemplate, Controller::Pool];
 
 /// Controllers that look as soon as something changes.
@@ -83,14 +83,18 @@ impl Planner {
         self.waits.get(&(controller, key.clone()))
     }
 
-    /// Those that gather claims look at what there is when they start, and then whenever nobody else has anything to do.
+    /// Those that gather claims look whenever nobody else has anything to do, each in its turn.
     fn come_to_rest(&mut self, controllers: &[Controller], now: Timestamp) -> bool {
         let now = clock::text(now);
         self.memory.tell_time(&now);
         (0..ROUNDS).any(|_| {
             let before = self.memory.version();
-            GATHERING.into_iter().for_each(|controller| self.work(controller, &now));
-            self.settle(controllers, &now) && self.memory.version() == before
+            let come_to_rest = GATHERING.into_iter().all(|gathering| {
+                let rests = self.settle(controllers, &now);
+                self.work(gathering, &now);
+                rests
+            });
+            come_to_rest && self.memory.version() == before
         })
     }
 

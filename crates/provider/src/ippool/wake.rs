@@ -11,7 +11,7 @@ use capm3_api::{
 use capm3_engine::{Caches, Object, ObjectKey, Queue, Reader, informer::Change};
 
 use crate::{
-    batch::GATHER,
+    batch::GATHER_ADDRESS_CLAIMS,
     indexes::{DATA_BY_CLAIM, IP_CLAIMS_BY_OWNER, POOLS_BY_CLUSTER, POOLS_BY_NAMESPACE, serves},
     watching::{came_or_went, changed_beside_status},
 };
@@ -21,7 +21,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
         let queue = Arc::clone(queue);
         store.subscribe(move |change| {
             if let Some(pool) = changed_beside_status(change) {
-                queue.add(pool.key());
+                queue.add_after(pool.key(), GATHER_ADDRESS_CLAIMS);
             }
         });
     }
@@ -32,7 +32,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
             if let Some(claim) = claim.filter(|claim| claim.spec.pool.name.is_some()) {
                 queue.add_after(
                     ObjectKey::new(claim.metadata.namespace_str(), claim.spec.pool.name_str()),
-                    GATHER,
+                    GATHER_ADDRESS_CLAIMS,
                 );
             }
         });
@@ -44,7 +44,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
             if let Some(claim) = claim.filter(|claim| serves(&claim.spec.pool_ref)) {
                 queue.add_after(
                     ObjectKey::new(claim.metadata.namespace_str(), &claim.spec.pool_ref.name),
-                    GATHER,
+                    GATHER_ADDRESS_CLAIMS,
                 );
             }
         });
@@ -68,7 +68,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
                 return;
             };
             for pool in caches.by_index(&POOLS_BY_CLUSTER, &cluster.key().to_string()) {
-                queue.add(pool.key());
+                queue.add_after(pool.key(), GATHER_ADDRESS_CLAIMS);
             }
         });
     }
@@ -101,7 +101,10 @@ fn watch_data(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
 fn wake_holders(caches: &Caches, queue: &Queue<ObjectKey>, data: &Metal3Data) {
     let claims = caches.by_index(&IP_CLAIMS_BY_OWNER, data.metadata.uid_str());
     for claim in claims.iter().filter(|claim| claim.metadata.is_deleting()) {
-        queue.add_after(ObjectKey::new(claim.metadata.namespace_str(), claim.spec.pool.name_str()), GATHER);
+        queue.add_after(
+            ObjectKey::new(claim.metadata.namespace_str(), claim.spec.pool.name_str()),
+            GATHER_ADDRESS_CLAIMS,
+        );
     }
 }
 
@@ -120,7 +123,7 @@ fn watch_addresses<K: Object>(
         };
         let namespace = address.meta().namespace_str();
         if let Some(pool) = pool_of(address) {
-            queue.add_after(ObjectKey::new(namespace, pool), GATHER);
+            queue.add_after(ObjectKey::new(namespace, pool), GATHER_ADDRESS_CLAIMS);
         }
         // The name is free now: another pool with this prefix may have waited for it.
         let (true, Some(caches)) = (change.new.is_none(), caches.upgrade()) else {
@@ -128,7 +131,7 @@ fn watch_addresses<K: Object>(
         };
         for pool in caches.by_index(&POOLS_BY_NAMESPACE, namespace) {
             if address.meta().name_str().starts_with(&pool.spec.name_prefix) {
-                queue.add(pool.key());
+                queue.add_after(pool.key(), GATHER_ADDRESS_CLAIMS);
             }
         }
     });
@@ -147,4 +150,50 @@ fn lost_its_capi_address(change: &Change<IpAddressClaim>) -> Option<&IpAddressCl
     let lost = old.status.address_ref.is_some() && new.status.address_ref.is_none();
     let cleared = !old.status.conditions.is_empty() && new.status.conditions.is_empty();
     (lost || cleared && new.status.address_ref.is_none()).then_some(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::kinds;
+
+    /// When the pool `ns/p` is taken up after these objects came.
+    async fn served_after(put: impl FnOnce(&Caches)) -> std::time::Duration {
+        let mut caches = Caches::default();
+        kinds::register(&mut caches);
+        let (caches, queue, start) = (Arc::new(caches), Arc::new(Queue::default()), Instant::now());
+        watch(&caches, &queue);
+        put(&caches);
+        assert_eq!(queue.next().await, ObjectKey::new("ns", "p"));
+        start.elapsed()
+    }
+
+    fn put<K: Object>(caches: &Caches, spec: Value) {
+        let object =
+            json!({"metadata": {"name": "p", "namespace": "ns", "resourceVersion": "1"}, "spec": spec});
+        caches.store::<K>().unwrap().apply(serde_json::from_value(object).unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_change_is_gathered_and_so_is_what_is_there_at_the_start() {
+        let pool = json!({"namePrefix": "p", "clusterName": "p"});
+        let claim = json!({"pool": {"name": "p"}});
+        let of_capi = json!({"poolRef": {"name": "p", "kind": "IPPool", "apiGroup": "ipam.metal3.io"}});
+        let address = json!({"pool": {"name": "p"}, "claim": {}, "address": "10.0.0.1"});
+        let waits = [
+            served_after(|caches| put::<IpPool>(caches, pool.clone())).await,
+            served_after(|caches| put::<IpClaim>(caches, claim)).await,
+            served_after(|caches| put::<IpAddressClaim>(caches, of_capi)).await,
+            served_after(|caches| put::<IpAddress>(caches, address)).await,
+            served_after(|caches| {
+                put::<IpPool>(caches, pool);
+                put::<Cluster>(caches, json!({"paused": true}));
+            })
+            .await,
+        ];
+        assert_eq!(waits, [GATHER_ADDRESS_CLAIMS; 5]);
+    }
 }

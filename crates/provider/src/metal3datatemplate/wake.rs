@@ -23,7 +23,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
         let queue = Arc::clone(queue);
         store.subscribe(move |change| {
             if let Some(template) = changed_beside_status(change) {
-                queue.add(space(&template.metadata, space_of_template(template)));
+                queue.add_after(space(&template.metadata, space_of_template(template)), GATHER);
             }
         });
     }
@@ -95,4 +95,37 @@ fn space(metadata: &ObjectMeta, key: &str) -> ObjectKey {
 fn lost_its_data(change: &Change<Metal3DataClaim>) -> Option<&Metal3DataClaim> {
     let had = change.old.as_ref().is_some_and(|claim| claim.status.rendered_data.is_some());
     change.new.as_deref().filter(|claim| had && claim.status.rendered_data.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::kinds;
+
+    /// When the template `ns/t` is taken up after an object came.
+    async fn served_after<K: Object>(spec: Value) -> std::time::Duration {
+        let mut caches = Caches::default();
+        kinds::register(&mut caches);
+        let (caches, queue, start) = (Arc::new(caches), Arc::new(Queue::default()), Instant::now());
+        watch(&caches, &queue);
+        let object =
+            json!({"metadata": {"name": "t", "namespace": "ns", "resourceVersion": "1"}, "spec": spec});
+        caches.store::<K>().unwrap().apply(serde_json::from_value(object).unwrap());
+        assert_eq!(queue.next().await, ObjectKey::new("ns", "t"));
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_change_is_gathered_and_so_is_what_is_there_at_the_start() {
+        let named = json!({"template": {"name": "t"}});
+        let waits = [
+            served_after::<Metal3DataTemplate>(json!({})).await,
+            served_after::<Metal3DataClaim>(named.clone()).await,
+            served_after::<Metal3Data>(named).await,
+        ];
+        assert_eq!(waits, [GATHER; 3]);
+    }
 }
