@@ -1,18 +1,19 @@
 //! What will happen: the controllers' own decisions, carried out on objects in memory until nothing more is written.
 //!
-//! Takes documents, of files or of a cluster, and a time; gives the memory as it is then, and what each object waits for. It
-//! decides nothing itself. Claims are served in the order in which a provider serves them that has just started and whose
-//! writes take less time than it gathers claims. Nobody else acts: hosts are not provisioned, so it ends where data is rendered
-//! and hosts are told what to run.
+//! Takes documents, of files or of a cluster, and a time; gives the memory as it is then, what each object waits for, and the
+//! machines whose host cannot be known. It decides nothing itself. Claims are served in the order in which a provider serves
+//! them that has just started and whose writes take less time than it gathers claims. Nobody else acts: hosts are not
+//! provisioned, so it ends where data is rendered and hosts are told what to run.
 
 mod operator;
 mod site;
 #[cfg(test)]
 mod tests;
+mod undecided;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use capm3_domain::wait::Wait;
+use capm3_domain::{host::PossibleHosts, wait::Wait};
 use capm3_engine::{
     Memory, ObjectKey, clock,
     manifests::{Document, Problem},
@@ -47,6 +48,7 @@ pub struct Planner {
     memory: Memory,
     settings: Settings,
     waits: BTreeMap<(Controller, ObjectKey), Wait>,
+    undecided: BTreeMap<ObjectKey, PossibleHosts>,
 }
 
 impl Planner {
@@ -54,7 +56,7 @@ impl Planner {
     /// host that no operator has seen counts as available, with the hardware of its annotation.
     pub fn read<'d>(documents: impl IntoIterator<Item = &'d Document>) -> (Self, Vec<Problem>) {
         let (memory, problems) = site::read(documents);
-        (Self { memory, settings: SETTINGS, waits: BTreeMap::new() }, problems)
+        (Self { memory, settings: SETTINGS, waits: BTreeMap::new(), undecided: BTreeMap::new() }, problems)
     }
 
     /// The same for a provider that is set up otherwise.
@@ -65,7 +67,11 @@ impl Planner {
 
     /// Lets the controllers work from `now` on until nothing more is written. `false` if they do not come to rest.
     pub fn run(&mut self, now: Timestamp) -> bool {
-        self.come_to_rest(&AT_ONCE, now) && self.come_to_rest(&LATE, now + LATER)
+        let before = undecided::may_be(&self.memory).then(|| self.memory.clone());
+        let rests = self.come_to_rest(&AT_ONCE, now) && self.come_to_rest(&LATE, now + LATER);
+        let wait = |key: &ObjectKey| self.wait(Controller::Machine, key);
+        self.undecided = before.map(|b| undecided::undecided(&b, &self.memory, wait)).unwrap_or_default();
+        rests
     }
 
     /// What is there.
@@ -81,6 +87,12 @@ impl Planner {
     /// What an object waits for, as its controller decided last.
     pub fn wait(&self, controller: Controller, key: &ObjectKey) -> Option<&Wait> {
         self.waits.get(&(controller, key.clone()))
+    }
+
+    /// The machines whose host is not decided, because they have no uid yet or choose after one that has none, and the hosts
+    /// that they may take. The memory shows one of them.
+    pub fn undecided(&self) -> &BTreeMap<ObjectKey, PossibleHosts> {
+        &self.undecided
     }
 
     /// Those that gather claims look whenever nobody else has anything to do, each in its turn.

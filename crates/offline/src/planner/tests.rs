@@ -87,3 +87,19 @@ fn what_a_machine_waits_for_is_what_its_controller_says() {
     let machine = planner.memory().get::<Metal3Machine>(&here("m")).unwrap();
     assert!(!machine.status.conditions.is_empty(), "and it is said");
 }
+
+#[test]
+fn the_hosts_that_a_machine_without_uid_may_take_are_named_and_one_of_them_is_taken() {
+    let two = format!("{SITE}{HOST}{}", HOST.replace("name: h", "name: g"));
+    assert!(plan(&two).undecided().is_empty(), "the uid decides");
+    let without_uid = two.replace("  uid: u-m3m\n", "");
+    let planner = plan(&without_uid);
+    let names = ["g", "h"].map(str::to_owned);
+    let possible = PossibleHosts { hosts: names.clone().into(), may_take_none: false };
+    assert_eq!(*planner.undecided(), [(here("m"), possible)].into());
+    let hosts = names.map(|name| planner.memory().get::<BareMetalHost>(&here(&name)).unwrap());
+    assert_eq!(hosts.iter().filter(|host| host.spec.consumer_ref.is_some()).count(), 1);
+    let one = without_uid.replace("name: g", "name: h");
+    let one = one.replacen(&format!("{HOST}{HOST}"), HOST, 1);
+    assert!(plan(&one).undecided().is_empty(), "there is one host only");
+}
