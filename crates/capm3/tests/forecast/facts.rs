@@ -21,6 +21,13 @@ pub struct Fact {
     pub network_data: Option<String>,
 }
 
+impl Fact {
+    /// The same machine as long as nothing was done for it.
+    pub fn untouched(&self) -> Self {
+        Self { data_template: self.data_template.clone(), ..Self::default() }
+    }
+}
+
 /// The facts of every machine among the objects that `list` gives by kind.
 pub fn facts(list: impl Fn(&str) -> Vec<Value>) -> Facts {
     let by_key = |kind: &str| -> BTreeMap<String, Value> {

@@ -10,6 +10,19 @@ const RACKS: [&str; 3] = ["rack1", "rack2", "rack3"];
 const NODE_REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
 const FAILURE_DOMAIN: &str = "infrastructure.cluster.x-k8s.io/failure-domain";
 
+/// What a site may have.
+pub const PARTS: [&str; 9] = [
+    "racks",
+    "templates by rack",
+    "shared indexes",
+    "reservations in pools",
+    "reserved hosts",
+    "own user data",
+    "paused parts",
+    "two namespaces",
+    "a dead provider",
+];
+
 /// What is put into a lab, and when.
 pub struct Site {
     /// All but hosts: machines come to wait for them.
@@ -50,6 +63,25 @@ impl Site {
         site.dies_at = draw.one_in(2).then(|| 1 + draw.below(60));
         site.pause = Duration::from_millis(draw.below(3000));
         site
+    }
+
+    /// What the site has of [`PARTS`].
+    pub fn parts(&self) -> Vec<&'static str> {
+        let all =
+            [&self.before, &self.first_hosts, &self.hosts].map(|objects| json!(objects).to_string()).concat();
+        let has = |text: &str| all.contains(text);
+        let found = [
+            has(&format!(r#""{FAILURE_DOMAIN}":"rack"#)) && has(r#""failureDomain":"rack"#),
+            has("failureDomainDataTemplates"),
+            has("templateReference"),
+            has(r#""net-1-1-v4":"#),
+            has(&format!(r#""{NODE_REUSE}":"#)),
+            has(r#""userData":"#),
+            !self.changes.is_empty(),
+            has(r#""namespace":"right""#),
+            self.dies_at.is_some(),
+        ];
+        PARTS.into_iter().zip(found).filter(|(_, is_there)| *is_there).map(|(part, _)| part).collect()
     }
 }
 
