@@ -10,6 +10,7 @@
 
 mod facts;
 mod site;
+mod small;
 mod tally;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -74,10 +75,13 @@ struct Forecast {
 }
 
 fn play(seed: u64) -> Played {
+    play_site(seed, &Site::random(seed))
+}
+
+fn play_site(seed: u64, site: &Site) -> Played {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let site = Site::random(seed);
         let cut = Arc::new(site.dies_at.map_or_else(Cut::never, |write| Cut::at(write, Side::After)));
         let options = Options { seed, workers: 1, faults: Arc::clone(&cut) as _, ..Options::default() };
         let mut lab = Lab::start(&options).await.unwrap();

@@ -68,6 +68,11 @@ impl Tally {
         }
     }
 
+    pub fn assert_that_all_get_data(&self) {
+        assert!(self.machines > 0 && self.half > 0, "{self}");
+        assert_eq!(self.with_data, self.machines, "{self}");
+    }
+
     pub fn assert_that_nothing_is_wrong(&self) {
         assert_eq!(self.undecided, 0, "with uids all is decided: {self}");
         assert!(self.wrong.is_empty(), "{} are wrong:\n{}", self.wrong.len(), self.wrong.concat());
