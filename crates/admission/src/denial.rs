@@ -1,6 +1,9 @@
 //! A refusal in the words of a Kubernetes `Status`.
 
-use capm3_domain::validation::{FieldError, Refusal};
+use capm3_domain::{
+    validation::{FieldError, Refusal},
+    wait::Code,
+};
 use serde_json::{Value, json};
 
 use crate::kinds::{group_version, text};
@@ -16,19 +19,40 @@ pub struct Denial {
     pub message: String,
     /// `details` of the status: the object and every wrong field. Null if there is nothing to add to the message.
     pub details: Value,
+    /// The rules that are broken, in the order of the causes. They are no part of the status.
+    pub findings: Vec<Finding>,
+}
+
+/// A broken rule, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The field, as the cause of the status names it; empty where the whole object is meant.
+    pub field: String,
+    /// The stable code of the rule.
+    pub code: Code,
 }
 
 impl Denial {
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Self { code: 400, reason: "BadRequest", message: message.into(), details: Value::Null }
+        Self {
+            code: 400,
+            reason: "BadRequest",
+            message: message.into(),
+            details: Value::Null,
+            findings: Vec::new(),
+        }
     }
 
     pub(crate) fn of(object: &Value, refusal: &Refusal) -> Self {
         match refusal {
             Refusal::Invalid(errors) => Self::invalid(object, errors),
-            Refusal::Denied(message) => {
-                Self { code: 403, reason: "Forbidden", message: message.clone(), details: Value::Null }
-            }
+            Refusal::Denied(rule, message) => Self {
+                code: 403,
+                reason: "Forbidden",
+                message: message.clone(),
+                details: Value::Null,
+                findings: vec![Finding { field: String::new(), code: rule.code() }],
+            },
         }
     }
 
@@ -36,12 +60,14 @@ impl Denial {
         let (group, _) = group_version(object);
         let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
         let cause = |error: &FieldError| json!({"reason": error.kind.cause(), "message": error.body(), "field": error.path});
+        let finding = |error: &FieldError| Finding { field: error.path.clone(), code: error.rule.code() };
         let causes: Vec<Value> = errors.iter().map(cause).collect();
         Self {
             code: 422,
             reason: "Invalid",
             message: format!("{kind}.{group} {name:?} is invalid: {}", listed(errors)),
             details: json!({"name": name, "group": group, "kind": kind, "causes": causes}),
+            findings: errors.iter().map(finding).collect(),
         }
     }
 

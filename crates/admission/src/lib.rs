@@ -12,7 +12,7 @@ mod kinds;
 
 pub use self::{
     conversion::convert,
-    denial::Denial,
+    denial::{Denial, Finding},
     judge::{Answer, fill_in, judge},
     kinds::{defaulter_name, is_ours, validator_name},
 };

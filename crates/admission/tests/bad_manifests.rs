@@ -2,7 +2,7 @@
 //! documents are an update, the stored object first. `CAPM3_BLESS=1` writes the answers anew.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
-use std::{fmt::Write, fs, path::Path};
+use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
 use serde_json::Value;
 
@@ -56,6 +56,33 @@ fn every_bad_manifest_is_answered_with_the_field_and_the_way_out() {
         }
     }
     assert!(differences.is_empty(), "{differences}");
+}
+
+/// Each cause of a refusal has the code of its rule beside it; the answer itself has none.
+#[test]
+fn each_cause_of_a_refusal_has_the_code_of_its_rule() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let mut seen = BTreeSet::new();
+    for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let mut objects: Vec<Value> =
+            serde_saphyr::from_multiple(&fs::read_to_string(&path).unwrap()).unwrap();
+        for object in &mut objects {
+            capm3_admission::fill_in(object).unwrap();
+        }
+        let (new, old) = objects.split_last().unwrap();
+        let Some(denial) = capm3_admission::judge(old.first(), new).denial else { continue };
+        let causes = denial.details["causes"].as_array().cloned().unwrap_or(vec![Value::Null]);
+        let named = |cause: &Value| cause["field"].as_str().unwrap_or_default().to_owned();
+        let fields: Vec<String> = causes.iter().map(named).collect();
+        let found: Vec<String> = denial.findings.iter().map(|finding| finding.field.clone()).collect();
+        assert_eq!(found, fields, "{}", path.display());
+        assert!(!denial.message.contains("CAPM3-"), "{}", denial.message);
+        seen.extend(denial.findings.iter().map(|finding| finding.code.as_str()));
+    }
+    assert!(seen.len() > 30, "{seen:?}");
 }
 
 /// Every refusal and warning names the field; a refusal also names the object, says what was found where something was, and

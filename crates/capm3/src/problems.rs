@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn problem(file: &str, line: usize, message: &str) -> Problem {
-        Problem { file: file.to_owned(), line, message: message.to_owned() }
+        Problem { file: file.to_owned(), line, message: message.to_owned(), code: None }
     }
 
     #[test]

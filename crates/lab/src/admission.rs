@@ -48,6 +48,6 @@ impl Conversion for InProcess {
 }
 
 fn told(denial: capm3_admission::Denial, webhook: &str, warnings: Vec<String>) -> Box<Denial> {
-    let capm3_admission::Denial { code, reason, message, details } = denial.told_by(webhook);
+    let capm3_admission::Denial { code, reason, message, details, .. } = denial.told_by(webhook);
     Box::new(Denial { code, reason: reason.to_owned(), message, details, warnings })
 }

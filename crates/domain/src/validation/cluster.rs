@@ -1,13 +1,13 @@
 //! Metal3Cluster and Metal3ClusterTemplate: where the API of the cluster is reached.
 
-use super::{FieldError, findings::Findings, node::Node};
+use super::{FieldError, Rule, findings::Findings, node::Node};
 
 pub(super) fn check_cluster(object: &Node<'_>, findings: &mut Findings) {
     let endpoint = object.at("spec").at("controlPlaneEndpoint");
     let host = endpoint.at("host");
     if host.text().is_none() {
         let detail = format!("is required: set {} to the name or address of the control plane", host.path());
-        findings.errors.push(FieldError::invalid(endpoint.path(), "", detail));
+        findings.errors.push(FieldError::invalid(Rule::Endpoint, endpoint.path(), "", detail));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Metal3Data and Metal3DataClaim: one index of a template and the wish for it. What they are about never changes.
 
-use super::{FieldError, findings::Findings, node::Node, reference::is_object_name};
+use super::{FieldError, Rule, findings::Findings, node::Node, reference::is_object_name};
 
 pub(super) fn check_new_data(object: &Node<'_>, findings: &mut Findings) {
     let spec = object.at("spec");
@@ -13,12 +13,17 @@ pub(super) fn check_new_data(object: &Node<'_>, findings: &mut Findings) {
                 "should follow the convention <Metal3Template Name>-<index>: name it {}",
                 names.join(" or ")
             );
-            findings.errors.push(FieldError::invalid("name", name, detail));
+            findings.errors.push(FieldError::invalid(Rule::DataName, "name", name, detail));
         }
     }
     if index.is_some_and(|index| index < 0) {
         let detail = "must be positive value: indexes start at 0";
-        findings.errors.push(FieldError::invalid("spec.Index", spec.at("index").shown(), detail));
+        findings.errors.push(FieldError::invalid(
+            Rule::DataIndex,
+            "spec.Index",
+            spec.at("index").shown(),
+            detail,
+        ));
     }
 }
 
@@ -33,12 +38,12 @@ pub(super) fn check_changed_data(old: &Node<'_>, new: &Node<'_>, findings: &mut 
     let (old, new) = (old.at("spec"), new.at("spec"));
     let index = new.at("index");
     if old.at("index").int().unwrap_or_default() != index.int().unwrap_or_default() {
-        findings.errors.push(FieldError::invalid("spec.Index", index.shown(), FIXED));
+        findings.errors.push(FieldError::invalid(Rule::DataFixed, "spec.Index", index.shown(), FIXED));
     }
     for (member, path) in [("template", "spec.Template"), ("claim", "spec.claim")] {
         let (was, is) = (old.at(member), new.at(member));
         if name_and_namespace(&was) != name_and_namespace(&is) {
-            findings.errors.push(FieldError::invalid(path, is.shown(), FIXED));
+            findings.errors.push(FieldError::invalid(Rule::DataFixed, path, is.shown(), FIXED));
         }
     }
     check_key(&old, &new, findings);
@@ -58,7 +63,12 @@ pub(super) fn check_key(old: &Node<'_>, new: &Node<'_>, findings: &mut Findings)
             "cannot be modified: indexes were given out under {:?}; create another template instead",
             was.text_or_empty()
         );
-        findings.errors.push(FieldError::invalid(is.path(), is.text_or_empty(), detail));
+        findings.errors.push(FieldError::invalid(
+            Rule::IndexSpaceFixed,
+            is.path(),
+            is.text_or_empty(),
+            detail,
+        ));
     }
 }
 
@@ -66,7 +76,7 @@ pub(super) fn check_new_claim(object: &Node<'_>, findings: &mut Findings) {
     let name = object.at("spec").at("template").at("name");
     if name.text().is_none() {
         let detail = "must be set: name the Metal3DataTemplate";
-        findings.errors.push(FieldError::invalid(name.path(), "", detail));
+        findings.errors.push(FieldError::invalid(Rule::ClaimTemplate, name.path(), "", detail));
     }
     check_claim_namespace(object, findings);
 }
@@ -81,7 +91,7 @@ pub(super) fn check_changed_claim(old: &Node<'_>, new: &Node<'_>, findings: &mut
     if meant(old) != meant(new) {
         let template = new.at("spec").at("template");
         let detail = format!("{FIXED}; create another claim");
-        findings.errors.push(FieldError::invalid(template.path(), template.shown(), detail));
+        findings.errors.push(FieldError::invalid(Rule::DataFixed, template.path(), template.shown(), detail));
     }
     check_claim_namespace(new, findings);
 }
@@ -92,6 +102,11 @@ fn check_claim_namespace(object: &Node<'_>, findings: &mut Findings) {
     if let Some(found) = namespace.text().filter(|found| *found != own) {
         let detail = "must be empty or match the Metal3DataClaim namespace; cross-namespace template references are \
                       not allowed";
-        findings.errors.push(FieldError::invalid(namespace.path(), found, detail));
+        findings.errors.push(FieldError::invalid(
+            Rule::DataTemplateNamespace,
+            namespace.path(),
+            found,
+            detail,
+        ));
     }
 }

@@ -1,6 +1,6 @@
 //! Metal3DataTemplate: what it renders is fixed when it is created, because machines are made from it over time.
 
-use super::{FieldError, data, findings::Findings, inline_range, network, node::Node, slips};
+use super::{FieldError, Rule, data, findings::Findings, inline_range, network, node::Node, slips};
 
 const CLUSTER_NAME: &str = "spec.clusterName is deprecated and will be removed in a future release. It is no longer \
                             used by the controllers.";
@@ -30,7 +30,7 @@ pub(super) fn check_changed(old: &Node<'_>, new: &Node<'_>, findings: &mut Findi
             let detail = "cannot be modified: machines were made from it. Create a new Metal3DataTemplate with the \
                           change (with templateReference set to the key or name of this one, to go on with its \
                           indexes) and roll out a Metal3MachineTemplate that names it";
-            findings.errors.push(FieldError::invalid(path, is.shown(), detail));
+            findings.errors.push(FieldError::invalid(Rule::DataTemplateFixed, path, is.shown(), detail));
         }
     }
     data::check_key(&old, &new, findings);
@@ -51,11 +51,11 @@ fn check_host_interfaces(list: &Node<'_>, findings: &mut Findings) {
             (false, None) => {
                 let detail = "interface must be specified when fromBootMAC is false: name the interface, or set \
                               fromBootMAC to true";
-                findings.errors.push(FieldError::required(path, detail));
+                findings.errors.push(FieldError::required(Rule::HostInterface, path, detail));
             }
             (true, Some(name)) => {
                 let detail = "interface must be empty when fromBootMAC is true: remove one of them";
-                findings.errors.push(FieldError::invalid(path, name, detail));
+                findings.errors.push(FieldError::invalid(Rule::HostInterface, path, name, detail));
             }
             _ => {}
         }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::Rule;
+
 /// The kinds of field errors, as Kubernetes names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FieldErrorKind {
@@ -32,13 +34,16 @@ impl FieldErrorKind {
 /// A field and what is wrong with it.
 ///
 /// ```
-/// use capm3_domain::validation::FieldError;
+/// use capm3_domain::validation::{FieldError, Rule};
 ///
-/// let error = FieldError::required("spec.image.url", "say where the image is");
+/// let error = FieldError::required(Rule::ImageUrl, "spec.image.url", "say where the image is");
 /// assert_eq!(error.to_string(), "spec.image.url: Required value: say where the image is");
+/// assert_eq!(error.rule.code().as_str(), "CAPM3-A011");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
+    /// The rule that is broken.
+    pub rule: Rule,
     /// Where, such as `spec.image.url`.
     pub path: String,
     /// What kind of wrong.
@@ -51,32 +56,43 @@ pub struct FieldError {
 
 impl FieldError {
     /// Something is missing.
-    pub fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(path, FieldErrorKind::Required, detail, Value::Null)
+    pub fn required(rule: Rule, path: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(rule, path, FieldErrorKind::Required, detail, Value::Null)
     }
 
     /// What is there cannot be used.
-    pub fn invalid(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self::new(path, FieldErrorKind::Invalid, detail, value.into())
+    pub fn invalid(
+        rule: Rule,
+        path: impl Into<String>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::new(rule, path, FieldErrorKind::Invalid, detail, value.into())
     }
 
     /// The same thing is there twice.
-    pub fn duplicate(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self::new(path, FieldErrorKind::Duplicate, detail, value.into())
+    pub fn duplicate(
+        rule: Rule,
+        path: impl Into<String>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::new(rule, path, FieldErrorKind::Duplicate, detail, value.into())
     }
 
     /// It may not be there.
-    pub fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(path, FieldErrorKind::Forbidden, detail, Value::Null)
+    pub fn forbidden(rule: Rule, path: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(rule, path, FieldErrorKind::Forbidden, detail, Value::Null)
     }
 
     fn new(
+        rule: Rule,
         path: impl Into<String>,
         kind: FieldErrorKind,
         detail: impl Into<String>,
         value: impl Into<Value>,
     ) -> Self {
-        Self { path: path.into(), kind, detail: detail.into(), value: value.into() }
+        Self { rule, path: path.into(), kind, detail: detail.into(), value: value.into() }
     }
 
     /// The message without the path.
@@ -106,14 +122,17 @@ mod tests {
     #[test]
     fn every_kind_reads_as_in_kubernetes() {
         let table = [
-            (FieldError::required("spec.a", "do it"), "spec.a: Required value: do it"),
-            (FieldError::invalid("spec.a", "x", "no"), "spec.a: Invalid value: \"x\": no"),
+            (FieldError::required(Rule::ImageUrl, "spec.a", "do it"), "spec.a: Required value: do it"),
+            (FieldError::invalid(Rule::ImageUrl, "spec.a", "x", "no"), "spec.a: Invalid value: \"x\": no"),
             (
-                FieldError::invalid("spec.a", json!({"name": "q"}), "no"),
+                FieldError::invalid(Rule::ImageUrl, "spec.a", json!({"name": "q"}), "no"),
                 "spec.a: Invalid value: {\"name\":\"q\"}: no",
             ),
-            (FieldError::duplicate("spec.a[1]", "r1", "once"), "spec.a[1]: Duplicate value: \"r1\": once"),
-            (FieldError::forbidden("spec.a", "never"), "spec.a: Forbidden: never"),
+            (
+                FieldError::duplicate(Rule::ImageUrl, "spec.a[1]", "r1", "once"),
+                "spec.a[1]: Duplicate value: \"r1\": once",
+            ),
+            (FieldError::forbidden(Rule::ImageUrl, "spec.a", "never"), "spec.a: Forbidden: never"),
         ];
         for (error, text) in table {
             assert_eq!(error.to_string(), text);

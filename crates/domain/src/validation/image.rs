@@ -1,6 +1,6 @@
 //! What a machine is given to boot: an image with its checksum, or a custom deploy step instead.
 
-use super::{FieldError, findings::Findings, node::Node, url::is_request_uri};
+use super::{FieldError, Rule, findings::Findings, node::Node, url::is_request_uri};
 
 /// The format that is booted as it is and needs no checksum.
 const LIVE_ISO: &str = "live-iso";
@@ -19,18 +19,18 @@ pub(super) fn check(spec: &Node<'_>, base: &str, findings: &mut Findings) {
             "either image or customDeploy is required: set {here}.image.url and {here}.image.checksum, or \
              {here}.customDeploy.method"
         );
-        errors.push(FieldError::required(base, detail));
+        errors.push(FieldError::required(Rule::ImageMissing, base, detail));
         return;
     }
     match url.text() {
         None => {
             let detail = format!("cannot be empty: set {} to where the image is", url.path());
-            errors.push(FieldError::required(format!("{base}.URL"), detail));
+            errors.push(FieldError::required(Rule::ImageUrl, format!("{base}.URL"), detail));
         }
         Some(text) if !is_request_uri(text) => {
             let detail =
                 format!("not a valid URL: {} needs a form such as http://host/image.qcow2", url.path());
-            errors.push(FieldError::invalid(format!("{base}.URL"), text, detail));
+            errors.push(FieldError::invalid(Rule::ImageUrl, format!("{base}.URL"), text, detail));
         }
         Some(_) => {}
     }
@@ -51,7 +51,7 @@ fn oci(image: &Node<'_>, base: &str, errors: &mut Vec<FieldError>) {
         let member = image.at(member);
         if member.text().is_some() {
             let detail = format!("must be empty for OCI images: remove {}", member.path());
-            errors.push(FieldError::forbidden(format!("{base}.{name}"), detail));
+            errors.push(FieldError::forbidden(Rule::OciChecksum, format!("{base}.{name}"), detail));
         }
     }
 }
@@ -64,14 +64,14 @@ fn check_checksum(checksum: &Node<'_>, base: &str, errors: &mut Vec<FieldError>)
                 "cannot be empty: set {} to the checksum or to a URL of it; only live-iso and OCI images need none",
                 checksum.path()
             );
-            errors.push(FieldError::required(path, detail));
+            errors.push(FieldError::required(Rule::ImageChecksum, path, detail));
         }
         Some(text) if is_web(text) && !is_request_uri(text) => {
             let detail = format!(
                 "not a valid URL: {} needs a form such as http://host/image.sha256sum",
                 checksum.path()
             );
-            errors.push(FieldError::invalid(path, text, detail));
+            errors.push(FieldError::invalid(Rule::ImageChecksum, path, text, detail));
         }
         Some(_) => {}
     }

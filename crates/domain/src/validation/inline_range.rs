@@ -3,7 +3,7 @@
 
 use ipnet::IpNet;
 
-use super::{FieldError, findings::Findings, node::Node};
+use super::{FieldError, Rule, findings::Findings, node::Node};
 use crate::address::Address;
 
 /// Which addresses a list is about.
@@ -77,7 +77,7 @@ fn check_parts(range: &Node<'_>, read: &InlineRange, findings: &mut Findings) {
     match (read.start, read.end, read.subnet) {
         (None, _, None) => {
             let detail = "either start or subnet is required: give a subnet, or start and end";
-            findings.newer.push(FieldError::required(path, detail));
+            findings.newer.push(FieldError::required(Rule::RangeParts, path, detail));
         }
         (Some(start), None, None) => findings.warnings.push(format!(
             "{path}: the range begins at {start} and has no end: set end or subnet, or addresses are given out of \
@@ -90,14 +90,19 @@ fn check_parts(range: &Node<'_>, read: &InlineRange, findings: &mut Findings) {
     let first = families.next();
     if families.any(|family| Some(family) != first) {
         let detail = "start, end and subnet must be of one address family";
-        findings.newer.push(FieldError::invalid(path, range.shown(), detail));
+        findings.newer.push(FieldError::invalid(Rule::RangeFamily, path, range.shown(), detail));
         return;
     }
     if let (Some(start), Some(end)) = (read.start, read.end)
         && end < start
     {
         let detail = format!("end {end} is before start {start}");
-        findings.newer.push(FieldError::invalid(range.at("end").path(), range.at("end").shown(), detail));
+        findings.newer.push(FieldError::invalid(
+            Rule::RangeOrder,
+            range.at("end").path(),
+            range.at("end").shown(),
+            detail,
+        ));
     }
     if read.subnet.is_some() && read.is_empty() {
         findings
@@ -108,7 +113,12 @@ fn check_parts(range: &Node<'_>, read: &InlineRange, findings: &mut Findings) {
         && !subnet.contains(&start.to_ip())
     {
         let detail = format!("start must lie in subnet {subnet}");
-        findings.newer.push(FieldError::invalid(range.at("start").path(), range.at("start").shown(), detail));
+        findings.newer.push(FieldError::invalid(
+            Rule::RangeSubnet,
+            range.at("start").path(),
+            range.at("start").shown(),
+            detail,
+        ));
     }
 }
 
@@ -117,7 +127,7 @@ fn address(node: &Node<'_>, family: Option<Family>, findings: &mut Findings) -> 
     let read = text.parse().ok().filter(|address| family.is_none_or(|family| Family::of(*address) == family));
     if read.is_none() {
         let detail = format!("is not an {} address", family.map_or("IP", Family::name));
-        findings.newer.push(FieldError::invalid(node.path(), text, detail));
+        findings.newer.push(FieldError::invalid(Rule::RangeText, node.path(), text, detail));
     }
     read
 }
@@ -129,7 +139,7 @@ fn subnet(node: &Node<'_>, family: Option<Family>, findings: &mut Findings) -> O
     if read.is_none() {
         let example = if family == Some(Family::V6) { "2001:db8::/64" } else { "192.168.0.0/24" };
         let detail = format!("is not an {} subnet: write it as {example}", family.map_or("IP", Family::name));
-        findings.newer.push(FieldError::invalid(node.path(), text, detail));
+        findings.newer.push(FieldError::invalid(Rule::RangeText, node.path(), text, detail));
     }
     read
 }

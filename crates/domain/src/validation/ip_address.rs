@@ -2,7 +2,7 @@
 
 use capm3_api::vocabulary::annotation::REQUESTED_ADDRESS;
 
-use super::{FieldError, findings::Findings, node::Node};
+use super::{FieldError, Rule, findings::Findings, node::Node};
 use crate::address::Address;
 
 const EMPTY: &str = "cannot be empty";
@@ -33,7 +33,12 @@ pub(super) fn check_new_address(object: &Node<'_>, findings: &mut Findings) {
 pub(super) fn check_changed_address(old: &Node<'_>, new: &Node<'_>, findings: &mut Findings) {
     let address = new.at("spec").at("address");
     if old.at("spec").at("address").text() != address.text() {
-        findings.errors.push(FieldError::invalid(address.path(), address.text_or_empty(), FIXED));
+        findings.errors.push(FieldError::invalid(
+            Rule::AddressFixed,
+            address.path(),
+            address.text_or_empty(),
+            FIXED,
+        ));
     }
     keep_reference("pool", old, new, findings);
     keep_reference("claim", old, new, findings);
@@ -42,13 +47,18 @@ pub(super) fn check_changed_address(old: &Node<'_>, new: &Node<'_>, findings: &m
 
 fn require(node: &Node<'_>, findings: &mut Findings) {
     if node.text().is_none() {
-        findings.errors.push(FieldError::invalid(node.path(), "", EMPTY));
+        findings.errors.push(FieldError::invalid(Rule::AddressParts, node.path(), "", EMPTY));
     }
 }
 
 fn check_address(node: &Node<'_>, text: &str, findings: &mut Findings) {
     if text.parse::<Address>().is_err() {
-        findings.errors.push(FieldError::invalid(node.path(), text, "is not a valid IP address"));
+        findings.errors.push(FieldError::invalid(
+            Rule::Address,
+            node.path(),
+            text,
+            "is not a valid IP address",
+        ));
     }
 }
 
@@ -64,6 +74,6 @@ fn keep_reference(member: &str, old: &Node<'_>, new: &Node<'_>, findings: &mut F
     let (was, is) = (old.at("spec").at(member), new.at("spec").at(member));
     let differs = |part: &str| was.at(part).text() != is.at(part).text();
     if ["name", "namespace", "kind"].into_iter().any(differs) {
-        findings.errors.push(FieldError::invalid(is.path(), is.shown(), FIXED));
+        findings.errors.push(FieldError::invalid(Rule::AddressFixed, is.path(), is.shown(), FIXED));
     }
 }

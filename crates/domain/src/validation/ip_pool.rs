@@ -6,7 +6,7 @@ use capm3_api::ipam::IpRange;
 use ipnet::IpNet;
 use serde_json::{Value, json};
 
-use super::{FieldError, findings::Findings, inline_range::Family, node::Node};
+use super::{FieldError, Rule, findings::Findings, inline_range::Family, node::Node};
 use crate::address::{Address, Range};
 
 const NO_ADDRESS: &str = "is not a valid IP address";
@@ -25,13 +25,23 @@ pub(super) fn check_changed(old: &Node<'_>, new: &Node<'_>, findings: &mut Findi
             read_address(&address).is_some_and(|address| bounds.iter().any(|b| b.contains(address)));
         if !in_bounds {
             let detail = format!("is in use but out of bounds of the pools given: IPClaim {claim} holds it");
-            findings.errors.push(FieldError::invalid("spec.pools", address.shown(), detail));
+            findings.errors.push(FieldError::invalid(
+                Rule::AddressInUse,
+                "spec.pools",
+                address.shown(),
+                detail,
+            ));
         }
     }
     let prefix = spec.at("namePrefix");
     if old.at("spec").at("namePrefix").text() != prefix.text() {
         let detail = "cannot be modified: addresses are named by it";
-        findings.errors.push(FieldError::invalid(prefix.path(), prefix.text_or_empty(), detail));
+        findings.errors.push(FieldError::invalid(
+            Rule::PoolFixed,
+            prefix.path(),
+            prefix.text_or_empty(),
+            detail,
+        ));
     }
     let strategy = |object: &Node<'_>| {
         object.at("spec").at("allocationStrategy").text().unwrap_or("sequential").to_owned()
@@ -39,6 +49,7 @@ pub(super) fn check_changed(old: &Node<'_>, new: &Node<'_>, findings: &mut Findi
     if strategy(old) != strategy(new) {
         let detail = "cannot be modified after creation: create another pool";
         findings.errors.push(FieldError::invalid(
+            Rule::PoolFixed,
             spec.at("allocationStrategy").path(),
             strategy(new),
             detail,
@@ -60,7 +71,7 @@ fn check_spec(spec: &Node<'_>, findings: &mut Findings) {
 fn check_services(node: &Node<'_>, findings: &mut Findings) {
     let given = std::iter::once(node.at("gateway")).chain(node.at("dnsServers").items());
     for address in given.filter(|it| it.value().is_some() && read_address(it).is_none()) {
-        findings.errors.push(FieldError::invalid(address.path(), address.shown(), NO_ADDRESS));
+        findings.errors.push(FieldError::invalid(Rule::Address, address.path(), address.shown(), NO_ADDRESS));
     }
 }
 
@@ -69,22 +80,27 @@ fn read_address(node: &Node<'_>) -> Option<Address> {
 }
 
 fn check_range(range: &Node<'_>, is_random: bool, findings: &mut Findings) {
-    let refuse = |detail: String| FieldError::invalid(range.path(), "", detail);
+    let refuse = |rule: Rule, detail: String| FieldError::invalid(rule, range.path(), "", detail);
     let bounds = match Bounds::read(range) {
         Ok(bounds) => bounds,
-        Err(detail) => return findings.errors.push(refuse(detail)),
+        Err((rule, detail)) => return findings.errors.push(refuse(rule, detail)),
     };
     if let (Some(start), Some(end)) = (bounds.start, bounds.end)
         && end < start
     {
-        return findings.errors.push(refuse(format!("end IP {end} is before start IP {start}")));
+        return findings
+            .errors
+            .push(refuse(Rule::RangeOrder, format!("end IP {end} is before start IP {start}")));
     }
     if is_random && let Err(problem) = bounds.size() {
         let detail = format!("cannot be used with allocationStrategy \"random\": {problem}");
-        return findings.errors.push(refuse(detail));
+        return findings.errors.push(refuse(Rule::RandomRange, detail));
     }
     if bounds.is_mixed() {
-        findings.newer.push(refuse("start, end and subnet must be of one address family".to_owned()));
+        findings.newer.push(refuse(
+            Rule::RangeFamily,
+            "start, end and subnet must be of one address family".to_owned(),
+        ));
     } else if bounds.start.is_none() && bounds.subnet.is_none() {
         let detail = "a range with an end alone yields no address: set start or subnet";
         findings.warnings.push(format!("{}: {detail}", range.path()));
@@ -104,22 +120,27 @@ fn check_reservations(spec: &Node<'_>, findings: &mut Findings) {
     let ranges: Vec<Range> = spec.at("pools").items().filter_map(|range| as_range(&range)).collect();
     let mut holders: BTreeMap<Address, &str> = BTreeMap::new();
     for (claim, node) in &reservations {
-        let refuse = |path: &str, detail: String| FieldError::invalid(path, node.shown(), detail);
+        let refuse =
+            |rule: Rule, path: &str, detail: String| FieldError::invalid(rule, path, node.shown(), detail);
         let Some(address) = read_address(node) else {
-            findings.errors.push(refuse(node.path(), NO_ADDRESS.to_owned()));
-            findings.errors.push(refuse("spec.preAllocations", OUT_OF_BOUNDS.to_owned()));
+            findings.errors.push(refuse(Rule::Address, node.path(), NO_ADDRESS.to_owned()));
+            findings.errors.push(refuse(
+                Rule::ReservationOutside,
+                "spec.preAllocations",
+                OUT_OF_BOUNDS.to_owned(),
+            ));
             continue;
         };
         if let Some(other) = holders.insert(address, claim) {
             let detail = format!("IP address is already pre-allocated to claim {other:?}");
-            findings.errors.push(refuse(node.path(), detail));
+            findings.errors.push(refuse(Rule::ReservationTwice, node.path(), detail));
         }
         if !bounds.iter().any(|bounds| bounds.contains(address)) {
             let detail = format!("{OUT_OF_BOUNDS}: it is reserved for {claim:?}; widen a range or remove it");
-            findings.errors.push(refuse("spec.preAllocations", detail));
+            findings.errors.push(refuse(Rule::ReservationOutside, "spec.preAllocations", detail));
         } else if !ranges.iter().any(|range| range.contains(address)) {
             let detail = format!("is never given out by the pools given, so {claim:?} would wait for ever");
-            findings.newer.push(refuse("spec.preAllocations", detail));
+            findings.newer.push(refuse(Rule::ReservationOutside, "spec.preAllocations", detail));
         }
     }
 }
@@ -142,22 +163,26 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The parts, or what is wrong with them.
-    fn read(range: &Node<'_>) -> Result<Self, String> {
+    /// The parts, or the rule that they break and what is wrong with them.
+    fn read(range: &Node<'_>) -> Result<Self, (Rule, String)> {
+        let unreadable = |detail: String| (Rule::RangeText, detail);
         let address = |member: &str, name: &str| match range.at(member).text() {
             None => Ok(None),
-            Some(text) => text.parse().map(Some).map_err(|_| format!("invalid {name} IP {text:?}")),
+            Some(text) => {
+                text.parse().map(Some).map_err(|_| unreadable(format!("invalid {name} IP {text:?}")))
+            }
         };
-        let subnet = match range.at("subnet").text() {
-            None => None,
-            Some(text) => Some(
-                text.parse::<IpNet>()
-                    .map_err(|_| format!("invalid Subnet {text:?}: write it as 192.168.0.0/24"))?,
-            ),
-        };
+        let subnet =
+            match range.at("subnet").text() {
+                None => None,
+                Some(text) => Some(text.parse::<IpNet>().map_err(|_| {
+                    unreadable(format!("invalid Subnet {text:?}: write it as 192.168.0.0/24"))
+                })?),
+            };
         let read = Self { start: address("start", "Start")?, end: address("end", "End")?, subnet };
         if read.start.is_none() && read.end.is_none() && read.subnet.is_none() {
-            return Err("pool entry must specify at least one of start, end, or subnet".to_owned());
+            let detail = "pool entry must specify at least one of start, end, or subnet";
+            return Err((Rule::RangeParts, detail.to_owned()));
         }
         Ok(read)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{FieldError, findings::Findings, image, node::Node, reference, selector};
+use super::{FieldError, Rule, findings::Findings, image, node::Node, reference, selector};
 
 pub(super) fn check_machine(object: &Node<'_>, findings: &mut Findings) {
     check_spec(&object.at("spec"), "Spec.Image", namespace(object), true, findings);
@@ -42,18 +42,27 @@ fn check_failure_domains(list: &Node<'_>, namespace: &str, findings: &mut Findin
         match domain.text() {
             None => {
                 let detail = "name the failure domain whose machines get this data template";
-                findings.newer.push(FieldError::required(domain.path(), detail));
+                findings.newer.push(FieldError::required(Rule::FailureDomain, domain.path(), detail));
             }
             Some(name) if !seen.insert(name) => {
                 let detail = "a failure domain has one data template: remove one of the entries";
-                findings.newer.push(FieldError::duplicate(domain.path(), name, detail));
+                findings.newer.push(FieldError::duplicate(
+                    Rule::FailureDomainTwice,
+                    domain.path(),
+                    name,
+                    detail,
+                ));
             }
             Some(_) => {}
         }
         let template = item.at("dataTemplate");
         if template.at("name").text().is_none() {
             let detail = "name the Metal3DataTemplate of this failure domain";
-            findings.newer.push(FieldError::required(template.at("name").path(), detail));
+            findings.newer.push(FieldError::required(
+                Rule::FailureDomain,
+                template.at("name").path(),
+                detail,
+            ));
         }
         reference::check_data_template(&template, namespace, findings);
     }

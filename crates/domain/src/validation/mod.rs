@@ -24,6 +24,7 @@ mod network;
 mod node;
 mod reference;
 mod remediation;
+mod rule;
 mod selector;
 mod slips;
 #[cfg(test)]
@@ -36,6 +37,7 @@ use serde_json::Value;
 pub use self::{
     defaults::fill_in,
     field::{FieldError, FieldErrorKind},
+    rule::Rule,
 };
 use self::{findings::Findings, node::Node};
 
@@ -44,8 +46,8 @@ use self::{findings::Findings, node::Node};
 pub enum Refusal {
     /// Fields are wrong.
     Invalid(Vec<FieldError>),
-    /// The object is refused as a whole, with a sentence. The Go provider answers so for cluster templates.
-    Denied(String),
+    /// The object is refused as a whole by a rule, with a sentence. The Go provider answers so for cluster templates.
+    Denied(Rule, String),
 }
 
 /// What becomes of an object.
@@ -90,7 +92,8 @@ pub fn review(kind: &str, old: Option<&Value>, new: &Value) -> Verdict {
     }
     let object = Node::root(new);
     if kind == "Metal3ClusterTemplate" {
-        let refusal = cluster::missing_in_template(&object).map(Refusal::Denied);
+        let refusal =
+            cluster::missing_in_template(&object).map(|sentence| Refusal::Denied(Rule::Endpoint, sentence));
         return Verdict { refusal, warnings: Vec::new() };
     }
     match old.map(Node::root) {

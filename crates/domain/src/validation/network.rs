@@ -1,7 +1,7 @@
 //! The networks of a Metal3DataTemplate: where each static address comes from.
 
 use super::{
-    FieldError,
+    FieldError, Rule,
     findings::Findings,
     inline_range::{self, Family},
     node::Node,
@@ -40,11 +40,15 @@ fn check_source(network: &Node<'_>, dotted: &str, findings: &mut Findings) {
                 "fromPoolRef needs to contain a reference to an IPPool: set {here}.ipAddressFromIPPool, \
                  {here}.fromPoolRef.name, {here}.fromPoolAnnotation or {here}.ipAddress"
             );
-            findings.errors.push(FieldError::required(format!("{dotted}.fromPoolRef.name"), detail));
+            findings.errors.push(FieldError::required(
+                Rule::AddressSource,
+                format!("{dotted}.fromPoolRef.name"),
+                detail,
+            ));
         }
         ([source, ..], Some(_)) => {
             let detail = format!("an inline range excludes a pool: remove it or {}", source.path());
-            findings.newer.push(FieldError::forbidden(inline.path(), detail));
+            findings.newer.push(FieldError::forbidden(Rule::RangeAndPool, inline.path(), detail));
         }
         ([_, _, ..], None) => {
             let paths: Vec<&str> = sources.iter().map(Node::path).collect();
@@ -62,7 +66,7 @@ fn check_inline(network: &Node<'_>, family: Family, findings: &mut Findings) {
         if prefix.value().is_some() {
             let detail =
                 "only an inline range has a prefix, a pool brings its own: remove it, or set ipAddress";
-            findings.newer.push(FieldError::forbidden(prefix.path(), detail));
+            findings.newer.push(FieldError::forbidden(Rule::PrefixOfPool, prefix.path(), detail));
         }
         return;
     }
@@ -73,13 +77,13 @@ fn check_inline(network: &Node<'_>, family: Family, findings: &mut Findings) {
         (None, None) if is_whole => {
             let detail =
                 format!("a range without a subnet needs its prefix: set it, or {}.subnet", range.path());
-            findings.newer.push(FieldError::required(prefix.path(), detail));
+            findings.newer.push(FieldError::required(Rule::RangePrefix, prefix.path(), detail));
         }
         (Some(length), Some(subnet)) if length > i64::from(subnet.prefix_len()) => {
             let detail = format!(
                 "must not be longer than that of subnet {subnet}: addresses of the range would not reach each other"
             );
-            findings.newer.push(FieldError::invalid(prefix.path(), length, detail));
+            findings.newer.push(FieldError::invalid(Rule::RangePrefix, prefix.path(), length, detail));
         }
         _ => {}
     }

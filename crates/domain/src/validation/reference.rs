@@ -1,6 +1,6 @@
 //! References from one object to another: what is named must be able to exist, and in the same namespace.
 
-use super::{FieldError, findings::Findings, node::Node};
+use super::{FieldError, Rule, findings::Findings, node::Node};
 
 /// Refuses a Secret of another namespace, and a name that no Secret can have. `always` says whether the Go provider
 /// has the namespace rule too.
@@ -10,7 +10,7 @@ pub(super) fn check_secret(secret: &Node<'_>, namespace: &str, always: bool, fin
         let detail = format!(
             "cross-namespace secret references are not allowed: remove it, or copy the Secret into namespace {namespace}"
         );
-        let error = FieldError::forbidden(found.path(), detail);
+        let error = FieldError::forbidden(Rule::SecretNamespace, found.path(), detail);
         if always { findings.errors.push(error) } else { findings.newer.push(error) }
     }
     let name = secret.at("name");
@@ -23,7 +23,7 @@ pub(super) fn check_secret(secret: &Node<'_>, namespace: &str, always: bool, fin
             }
             _ => "no Secret can have this name: use lower case letters, digits, '-' and '.'".to_owned(),
         };
-        findings.newer.push(FieldError::invalid(name.path(), text, detail));
+        findings.newer.push(FieldError::invalid(Rule::SecretName, name.path(), text, detail));
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn check_data_template(template: &Node<'_>, namespace: &str, findings
             "a Metal3DataTemplate is used within its own namespace only: remove it, or create the template in \
              namespace {namespace}"
         );
-        findings.newer.push(FieldError::forbidden(found.path(), detail));
+        findings.newer.push(FieldError::forbidden(Rule::DataTemplateNamespace, found.path(), detail));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Metal3Remediation and Metal3RemediationTemplate: how often and how long an unhealthy machine is rebooted.
 
-use super::{FieldError, findings::Findings, node::Node};
+use super::{FieldError, Rule, findings::Findings, node::Node};
 
 /// The shortest wait between two attempts.
 const SHORTEST_TIMEOUT: i64 = 100;
@@ -16,14 +16,24 @@ pub(super) fn check(strategy: &Node<'_>, findings: &mut Findings) {
         (strategy.at("type"), strategy.at("retryLimit"), strategy.at("timeoutSeconds"));
     if kind.text() != Some(REBOOT) {
         let detail = format!("{REBOOT} is the only supported remediation strategy");
-        findings.errors.push(FieldError::invalid(kind.path(), kind.text_or_empty(), detail));
+        findings.errors.push(FieldError::invalid(
+            Rule::Remediation,
+            kind.path(),
+            kind.text_or_empty(),
+            detail,
+        ));
     }
     if timeout.int().is_some_and(|seconds| seconds != 0 && seconds < SHORTEST_TIMEOUT) {
         let detail = format!("min duration is {SHORTEST_TIMEOUT} seconds");
-        findings.errors.push(FieldError::invalid(timeout.path(), timeout.shown(), detail));
+        findings.errors.push(FieldError::invalid(Rule::Remediation, timeout.path(), timeout.shown(), detail));
     }
     let retries = limit.int().unwrap_or_default();
     if retries < 1 {
-        findings.errors.push(FieldError::invalid(limit.path(), retries, "1 is the minimum retry limit"));
+        findings.errors.push(FieldError::invalid(
+            Rule::Remediation,
+            limit.path(),
+            retries,
+            "1 is the minimum retry limit",
+        ));
     }
 }

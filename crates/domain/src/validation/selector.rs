@@ -3,7 +3,7 @@
 use capm3_api::v1beta2::HostSelector;
 use serde_json::{Value, json};
 
-use super::{FieldError, findings::Findings, node::Node};
+use super::{FieldError, Rule, findings::Findings, node::Node};
 use crate::host::Selector;
 
 /// Judges every label and expression by itself, so that each wrong one is named.
@@ -28,6 +28,6 @@ fn judge(node: &Node<'_>, alone: Value, findings: &mut Findings) {
                 u32::from(odd)
             ));
         }
-        findings.newer.push(FieldError::invalid(node.path(), node.shown(), detail));
+        findings.newer.push(FieldError::invalid(Rule::HostSelector, node.path(), node.shown(), detail));
     }
 }

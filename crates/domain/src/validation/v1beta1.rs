@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{FieldError, Verdict, exempt::is_exempt, findings::Findings, node::Node};
+use super::{FieldError, Rule, Verdict, exempt::is_exempt, findings::Findings, node::Node};
 
 /// Judges an object of v1beta1, and what an update makes of `old`, by what its own schema lets pass. The rules of the
 /// stored version come on top.
@@ -53,6 +53,7 @@ fn check_indexes(indexes: &Node<'_>, findings: &mut Findings) {
             let node = item.at(member);
             if let Some(value) = node.int().filter(|value| *value < 0) {
                 findings.errors.push(FieldError::invalid(
+                    Rule::IndexBounds,
                     node.path(),
                     value,
                     format!("must be at least {least}"),
@@ -71,7 +72,12 @@ fn check_routes(networks: &Node<'_>, findings: &mut Findings) {
                 && old != new
             {
                 let detail = format!("is an older name of prefix, which is {new} here: remove one of them");
-                findings.errors.push(FieldError::invalid(netmask.path(), old, detail));
+                findings.errors.push(FieldError::invalid(
+                    Rule::NetmaskAndPrefix,
+                    netmask.path(),
+                    old,
+                    detail,
+                ));
             } else if let Some(value) = netmask.int() {
                 let path = netmask.path();
                 findings.warnings.push(format!("{path} is deprecated: write prefix: {value} instead"));

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// A code such as `CAPM3-W012`: `W` for a wait, `D` for data that cannot be rendered. Each has an entry in
-/// `docs/troubleshooting.md`.
+/// A code such as `CAPM3-W012`: `W` for a wait, `D` for data that cannot be rendered, `A` for a rule of admission. Each
+/// has an entry in `docs/troubleshooting.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code(&'static str);
 
@@ -17,7 +17,7 @@ impl Code {
     /// The Node of the host is another machine's, or carries another ID.
     pub const NODE_CONFLICT: Self = Self("CAPM3-W054");
 
-    pub(super) const fn new(code: &'static str) -> Self {
+    pub(crate) const fn new(code: &'static str) -> Self {
         Self(code)
     }
 

@@ -64,7 +64,7 @@ impl Document {
         } else {
             format!("{self}: {field}: {message}")
         };
-        Problem { file: self.file.clone(), line: self.line_of(field), message: said }
+        Problem { file: self.file.clone(), line: self.line_of(field), message: said, code: None }
     }
 
     fn text(&self, pointer: &str) -> &str {
@@ -155,6 +155,7 @@ fn identity_problems(document: &Document) -> Vec<Problem> {
         file: document.file.clone(),
         line: document.line_of(field),
         message,
+        code: None,
     };
     if !document.value.is_object() {
         let message = format!(
@@ -197,6 +198,7 @@ impl Part {
             file: document.file.clone(),
             line: document.line_of(field),
             message: format!("{}{message}", named(document)),
+            code: None,
         })
     }
 }

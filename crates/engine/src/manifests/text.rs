@@ -102,7 +102,7 @@ fn syntax_problem(file: &str, chunk: &Chunk<'_>, error: &Error) -> Problem {
         _ => UserMessageFormatter.format_message(error).into_owned(),
     };
     let message = format!("not valid YAML: {}", words.replace(char::is_control, " "));
-    Problem { file: file.to_owned(), line, message }
+    Problem { file: file.to_owned(), line, message, code: None }
 }
 
 /// The line of the file in which a key stood first that stands again in a line of the chunk.

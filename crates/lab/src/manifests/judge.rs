@@ -29,7 +29,9 @@ pub async fn judge(documents: &[&Document]) -> Result<Vec<Problem>, LabError> {
     for document in documents {
         let complaints = one(&mut putting, document).await;
         let told = complaints.into_iter().filter(|complaint| !is_left_open(document, complaint));
-        problems.extend(told.map(|c| document.problem(&as_written(&document.value, &c.field), c.message)));
+        problems.extend(
+            told.map(|c| document.problem(&as_written(&document.value, &c.field), c.message).of_rule(c.code)),
+        );
     }
     Ok(problems)
 }

@@ -6,6 +6,7 @@
 
 mod judge;
 mod put;
+mod rules;
 mod served;
 mod words;
 

@@ -12,6 +12,7 @@ use kube::core::response::Status;
 use serde_json::{Value, json};
 
 use super::{
+    rules::BrokenRules,
     served::{self, Cause, Served, Unserved},
     words::{self, Complaint},
 };
@@ -45,7 +46,9 @@ impl Lab {
             if !complaints.is_empty() && is_older {
                 findings.older.insert(document.file.clone());
             }
-            findings.problems.extend(complaints.into_iter().map(|c| document.problem(&c.field, c.message)));
+            findings.problems.extend(
+                complaints.into_iter().map(|c| document.problem(&c.field, c.message).of_rule(c.code)),
+            );
         }
         findings
     }
@@ -67,7 +70,7 @@ fn of_foreign(document: &Document, message: &str) -> Problem {
     let text = |field: &str| document.value_at(field).and_then(Value::as_str).unwrap_or_default();
     let key = ObjectKey::new(text("metadata.namespace"), text("metadata.name"));
     let message = format!("{} {key}: {message}", document.kind());
-    Problem { file: document.file.clone(), line: document.line(), message }
+    Problem { file: document.file.clone(), line: document.line(), message, code: None }
 }
 
 pub(super) struct Putting {
@@ -218,18 +221,21 @@ fn is_namespace_missing(status: &Status) -> bool {
 /// What the server says of a document, field by field where it names fields.
 fn complaints(document: &Document, status: &Status) -> Vec<Complaint> {
     let causes = status.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
+    let mut rules = is_of_admission(status).then(|| BrokenRules::of(&document.value));
     if causes.is_empty() {
         let of_values = words::of_values(document.kind(), &document.value);
         if !of_values.is_empty() {
             return of_values;
         }
         let is_of_admission = is_of_admission(status);
-        return vec![Complaint { is_of_admission, ..Complaint::new("", status.message.clone()) }];
+        let code = rules.as_mut().and_then(|rules| rules.code_of(""));
+        return vec![Complaint { is_of_admission, code, ..Complaint::new("", status.message.clone()) }];
     }
     let mut all: Vec<Complaint> = Vec::new();
     for cause in causes {
         let mut complaint = words::of_cause(&cause.field, &cause.message, document.value_at(&cause.field));
         complaint.is_of_admission = is_of_admission(status);
+        complaint.code = rules.as_mut().and_then(|rules| rules.code_of(&cause.field));
         if !all.contains(&complaint) {
             all.push(complaint);
         }

@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use super::served::nearest;
+use super::{rules::Code, served::nearest};
 
 /// A field and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,12 +12,14 @@ pub(super) struct Complaint {
     pub message: String,
     /// Whether a rule of admission says so, and not the schema.
     pub is_of_admission: bool,
+    /// The stable code of that rule.
+    pub code: Option<Code>,
 }
 
 impl Complaint {
     /// What the server itself says.
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { field: field.into(), message: message.into(), is_of_admission: false }
+        Self { field: field.into(), message: message.into(), is_of_admission: false, code: None }
     }
 }
 

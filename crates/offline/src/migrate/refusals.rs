@@ -2,7 +2,7 @@
 //!
 //! Exit code 0 of `migrate` means that the output can be applied, so the rules of admission judge it. No rule is written twice.
 
-use capm3_domain::validation::{self, FieldError, Refusal};
+use capm3_domain::validation::{self, FieldError, Refusal, Rule};
 use serde_json::Value;
 
 use super::{draft::Draft, path::Path};
@@ -14,7 +14,7 @@ pub(super) fn report(draft: &mut Draft<'_>) {
     validation::fill_in(&kind, &mut object);
     match validation::review(&kind, None, &object).refusal {
         None => {}
-        Some(Refusal::Denied(message)) => say(draft, &Path::default(), &message),
+        Some(Refusal::Denied(rule, message)) => say(draft, &Path::default(), rule, &message),
         Some(Refusal::Invalid(errors)) => errors.iter().for_each(|error| one(draft, error)),
     }
 }
@@ -29,12 +29,12 @@ fn one(draft: &mut Draft<'_>, error: &FieldError) {
     let said = if error.path == "name" { "spec.template.name" } else { &error.path };
     let at = place(&draft.value, said);
     if !draft.is_disputed(&at) {
-        say(draft, &at, &error.to_string());
+        say(draft, &at, error.rule, &error.to_string());
     }
 }
 
-fn say(draft: &mut Draft<'_>, at: &Path, refusal: &str) {
-    let message = format!("an API server will refuse it: {refusal}");
+fn say(draft: &mut Draft<'_>, at: &Path, rule: Rule, refusal: &str) {
+    let message = format!("an API server will refuse it: {refusal} ({})", rule.code());
     if is_left_open(draft) { draft.warn(at, message, None) } else { draft.error(at, message, None) }
 }
 

@@ -101,7 +101,7 @@ fn made_up<'d>(
             (0..).map(|number| made_from(&pattern, number)).filter(is_new).take(count).collect()
         }
         Err(message) => {
-            problems.push(Problem { file: "--machines".to_owned(), line: 0, message });
+            problems.push(Problem { file: "--machines".to_owned(), line: 0, message, code: None });
             Vec::new()
         }
     }
