@@ -263,9 +263,9 @@ pub mod event {
     pub const RELEASE_REQUESTED: &str = "ReleaseRequested";
     /// A request to release a host is not carried out.
     pub const RELEASE_REFUSED: &str = "ReleaseRefused";
-    /// A host was booked for the next machine of the same owner.
+    /// A host was reserved for the next machine of the same owner.
     pub const HOST_BOOKED: &str = "HostBooked";
-    /// The booking of a host has ended.
+    /// The reservation of a host has ended.
     pub const BOOKING_ENDED: &str = "BookingEnded";
     /// A host is given back to all, though it was to be kept for the next machine of the same owner.
     pub const HOST_NOT_KEPT: &str = "HostNotKept";

@@ -9,8 +9,8 @@ use crate::{
     meta,
     store::{
         Change,
-        head::{Head, Owner},
         object::ObjectKey,
+        summary::{ObjectSummary, Owner},
     },
     write::{Policy, Writer},
 };
@@ -35,7 +35,7 @@ pub(crate) fn react(writer: &mut Writer<'_>, change: &Change, suspects: &mut Sus
                 suspects.extend((!new.owners.is_empty()).then(|| change.key.clone()));
                 suspects.extend(old.into_iter().flat_map(|old| waiting_owners(writer, old)));
             }
-            let began = |test: fn(&Head) -> bool| test(new) && !old.is_some_and(test);
+            let began = |test: fn(&ObjectSummary) -> bool| test(new) && !old.is_some_and(test);
             if began(|head| head.awaits_dependents) {
                 suspects.extend(writer.store().index.dependents(&new.uid).cloned());
                 suspects.push_back(change.key.clone());
@@ -48,7 +48,7 @@ pub(crate) fn react(writer: &mut Writer<'_>, change: &Change, suspects: &mut Sus
 }
 
 /// The owners of `object` that wait for their dependents to go.
-fn waiting_owners(writer: &Writer<'_>, object: &Head) -> Vec<ObjectKey> {
+fn waiting_owners(writer: &Writer<'_>, object: &ObjectSummary) -> Vec<ObjectKey> {
     let waits = |key: &&ObjectKey| writer.store().get(key).is_some_and(|owner| owner.head.awaits_dependents);
     object
         .owners
@@ -108,7 +108,7 @@ pub(crate) fn examine(writer: &mut Writer<'_>, key: &ObjectKey, suspects: &mut S
     }
 }
 
-fn classify(writer: &Writer<'_>, key: &ObjectKey, object: &Head) -> Owners {
+fn classify(writer: &Writer<'_>, key: &ObjectKey, object: &ObjectSummary) -> Owners {
     let mut owners = Owners::default();
     for owner in &object.owners {
         let found = writer
@@ -138,7 +138,12 @@ fn can_be_judged(writer: &Writer<'_>, key: &ObjectKey, owner: &Owner) -> bool {
 }
 
 /// Lets an owner go that waited in the foreground, once no dependent blocks it.
-fn release_when_alone(writer: &mut Writer<'_>, key: &ObjectKey, object: &Head, suspects: &mut Suspects) {
+fn release_when_alone(
+    writer: &mut Writer<'_>,
+    key: &ObjectKey,
+    object: &ObjectSummary,
+    suspects: &mut Suspects,
+) {
     let uid = &*object.uid;
     let blocks = |key: &&ObjectKey| {
         let dependent = writer.store().get(key);

@@ -11,7 +11,6 @@
 
 mod about;
 mod admission;
-mod aftermath;
 mod builtin;
 mod call;
 mod clock;
@@ -50,6 +49,7 @@ mod scale;
 mod schema;
 mod selector;
 mod server;
+mod side_effects;
 mod status;
 mod store;
 mod strategic;

@@ -16,7 +16,7 @@ use tracing::warn;
 use crate::{
     Aggregate, Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks,
     client::{ApiClient, Detail},
-    informer::{KindHealth, oversee},
+    informer::{KindHealth, watch_for_silence},
 };
 
 /// Every store of a provider.
@@ -175,7 +175,7 @@ impl Caches {
     pub fn start_informers(&self, client: &ApiClient, tasks: &Tasks) {
         if let Some(activity) = client.activity() {
             let kinds = self.by_resource.values().map(|feed| Arc::clone(feed.health())).collect();
-            tasks.spawn(oversee(client.clone(), activity.clone(), kinds));
+            tasks.spawn(watch_for_silence(client.clone(), activity.clone(), kinds));
         }
         for feed in self.by_resource.values() {
             feed.start(client.clone(), tasks);

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How often [`Memory::drive`] looks at one key before it gives up.
-const LOOKS: usize = 8;
+const ATTEMPTS: usize = 8;
 
 /// Group and plural of a kind, namespace and name.
 type Place = (String, String, ObjectKey);
@@ -144,7 +144,7 @@ impl Memory {
 
     /// Plans and acts as a controller does: at once again while the view is outdated or the plan says so.
     pub fn drive<W>(&mut self, mut plan: impl FnMut(&Self) -> Option<Plan<W>>) -> End<W> {
-        for _ in 0..LOOKS {
+        for _ in 0..ATTEMPTS {
             let Some(plan) = plan(self) else { return End::Done };
             match self.act(plan) {
                 Ok(End::Again) | Err(Outdated(_)) => {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{Aggregate, Index, Object, ObjectKey};
 
 /// Gets objects by key and by index. What cannot be read is simply not there.
-pub trait Reader {
+pub trait Reader: Sync {
     /// One object.
     fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>>;
 

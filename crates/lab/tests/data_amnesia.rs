@@ -65,7 +65,7 @@ struct OneWrite {
 }
 
 impl Faults for OneWrite {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         if self.dead.load(Ordering::SeqCst) {
             return Fault::NeverAsked;
         }

@@ -100,7 +100,7 @@ struct Blind {
 }
 
 impl Faults for Blind {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         let is_hit = call.is_watch() && call.path.contains("baremetalhosts");
         match is_hit && !self.over.load(Ordering::Relaxed) {
             true => Fault::Refused(Refusal::Unavailable),

@@ -36,7 +36,7 @@ pub struct Cause {
 }
 
 /// What the object that a machine waits for waits for itself; none if it does not wait.
-pub(crate) fn cause(reader: &(impl Reader + Sync), machine: &ObjectKey, wait: &Wait) -> Option<Cause> {
+pub(crate) fn cause(reader: &impl Reader, machine: &ObjectKey, wait: &Wait) -> Option<Cause> {
     let reader = &Final(reader);
     let here = |name: &str| ObjectKey::new(&machine.namespace, name);
     match wait {
@@ -49,7 +49,7 @@ pub(crate) fn cause(reader: &(impl Reader + Sync), machine: &ObjectKey, wait: &W
     }
 }
 
-fn of_cluster(reader: &(impl Reader + Sync), cluster: &ObjectKey, wait: &Wait) -> Option<Cause> {
+fn of_cluster(reader: &impl Reader, cluster: &ObjectKey, wait: &Wait) -> Option<Cause> {
     let name = reader.get::<Cluster>(cluster)?.spec.infrastructure_ref.as_ref()?.name.clone()?;
     let snapshot = metal3cluster::observe(reader, &ObjectKey::new(&cluster.namespace, &name), true)?;
     let found = waits_for(metal3cluster::decide(&snapshot, ""))?;
@@ -58,7 +58,7 @@ fn of_cluster(reader: &(impl Reader + Sync), cluster: &ObjectKey, wait: &Wait) -
 
 /// Of the claims only that of the machine counts: another one may be paused.
 fn of_template(
-    reader: &(impl Reader + Sync),
+    reader: &impl Reader,
     machine: &ObjectKey,
     template: &ObjectKey,
     wait: &Wait,
@@ -70,7 +70,7 @@ fn of_template(
 }
 
 /// The data, or a pool that it waits for and that waits itself.
-fn of_data(reader: &(impl Reader + Sync), data: &ObjectKey) -> Option<Cause> {
+fn of_data(reader: &impl Reader, data: &ObjectKey) -> Option<Cause> {
     let settings = Settings { serves_addresses: true, ..Settings::default() };
     let found = waits_for(metal3data::decide(&metal3data::observe(reader, data, settings)?, ""))?;
     let name = data.name.clone();
@@ -84,12 +84,7 @@ fn of_data(reader: &(impl Reader + Sync), data: &ObjectKey) -> Option<Cause> {
     Some(Cause { kind: Metal3Data::API.kind, name, wait: found, told: Text::new(told) })
 }
 
-fn of_pool(
-    reader: &(impl Reader + Sync),
-    namespace: &str,
-    address: &AddressWait,
-    wait: &Wait,
-) -> Option<Cause> {
+fn of_pool(reader: &impl Reader, namespace: &str, address: &AddressWait, wait: &Wait) -> Option<Cause> {
     let AddressWait::Pool { kind, pool, .. } = address else { return None };
     let key = Some(ObjectKey::new(namespace, pool)).filter(|_| kind == IpPool::API.kind)?;
     let found = waits_for(ippool::decide(&ippool::observe(reader, &key)?, ""))?;

@@ -20,7 +20,7 @@ use tracing::{debug, info};
 
 use crate::{
     baremetalhost::{self, Orphans},
-    deletions::Deletions,
+    deletion_tracker::DeletionTracker,
     host_crd::HostCrd,
     ippool, kinds, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
     waits::{Waiting, Waits},
@@ -69,7 +69,7 @@ pub(crate) struct Context {
     pub(crate) executor: Executor,
     pub(crate) clock: Clock,
     pub(crate) workloads: Arc<Workloads>,
-    pub(crate) deletions: Arc<Deletions>,
+    pub(crate) deletions: Arc<DeletionTracker>,
     pub(crate) orphans: Arc<Orphans>,
     pub(crate) waits: Arc<Waits>,
     pub(crate) release_orphans_after: Option<Duration>,

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How often a batch is looked at before it has to wait.
-const LOOKS: usize = 8;
+const ATTEMPTS: usize = 8;
 
 /// The controllers that decide who gets what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +98,7 @@ fn machine(memory: &Memory, key: &ObjectKey, now: &str) -> Option<Plan> {
 
 /// One pass that serves many claims, in parts, made anew while the view is outdated.
 fn batch(memory: &mut Memory, mut decide: impl FnMut(&Memory) -> Option<Vec<Plan>>) -> End {
-    for _ in 0..LOOKS {
+    for _ in 0..ATTEMPTS {
         let Some(parts) = decide(memory) else { return End::Done };
         match memory.act_in_parts(parts.into_iter()) {
             Ok(End::Again) | Err(_) => {}

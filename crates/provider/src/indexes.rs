@@ -117,12 +117,12 @@ pub const HOSTS_BY_BMC_SECRET: Index<BareMetalHost> = Index {
 pub const HOSTS_BY_UID: Index<BareMetalHost> =
     Index { name: "by-uid", values: |host| host.metadata.uid.clone().into_iter().collect() };
 
-/// Hosts that are booked for a next machine, by the Cluster that holds them.
-pub const BOOKED_HOSTS_BY_CLUSTER: Index<BareMetalHost> = Index {
-    name: "booked-by-cluster",
+/// Hosts that are reserved for a next machine, by the Cluster that holds them.
+pub const RESERVED_HOSTS_BY_CLUSTER: Index<BareMetalHost> = Index {
+    name: "reserved-by-cluster",
     values: |host| {
-        let booked = host.metadata.label(label::NODE_REUSE).is_some();
-        let cluster = host.spec.consumer_ref.as_ref().filter(|_| booked);
+        let reserved = host.metadata.label(label::NODE_REUSE).is_some();
+        let cluster = host.spec.consumer_ref.as_ref().filter(|_| reserved);
         let name = cluster.filter(|c| c.kind.as_deref() == Some("Cluster")).and_then(|c| c.name.as_deref());
         name.map(|name| in_namespace(&host.metadata, name)).into_iter().collect()
     },
@@ -138,18 +138,18 @@ pub const PAUSED_HOSTS_BY_CLUSTER: Index<BareMetalHost> = Index {
     },
 };
 
-/// Hosts that are booked for a next machine, by the label of the booking.
-pub const BOOKED_HOSTS_BY_LABEL: Index<BareMetalHost> = Index {
-    name: "booked-by-label",
+/// Hosts that are reserved for a next machine, by the label of the reservation.
+pub const RESERVED_HOSTS_BY_LABEL: Index<BareMetalHost> = Index {
+    name: "reserved-by-label",
     values: |host| {
-        let booking = host.metadata.label(label::NODE_REUSE);
-        booking.map(|booking| in_namespace(&host.metadata, booking)).into_iter().collect()
+        let reservation = host.metadata.label(label::NODE_REUSE);
+        reservation.map(|reservation| in_namespace(&host.metadata, reservation)).into_iter().collect()
     },
 };
 
-/// MachineDeployments by the label with which hosts are booked for their machines.
-pub const DEPLOYMENTS_BY_BOOKING: Index<MachineDeployment> = Index {
-    name: "by-booking",
+/// MachineDeployments by the label with which hosts are reserved for their machines.
+pub const DEPLOYMENTS_BY_RESERVATION: Index<MachineDeployment> = Index {
+    name: "by-reservation",
     values: |deployment| {
         let label = deployment_label(deployment.metadata.name_str());
         vec![in_namespace(&deployment.metadata, &label)]

@@ -10,7 +10,7 @@ const NETWORKS: [&str; 5] = ["ipv4", "ipv6", "ipv4DHCP", "ipv6DHCP", "ipv6SLAAC"
 
 /// v1beta1 to v1beta2.
 pub(super) fn up(network_data: &mut Object) {
-    tidy(network_data);
+    normalise(network_data);
     if let Some(links) = child(network_data, "links") {
         for bond in each(links, "bonds") {
             parameters_up(bond);
@@ -29,7 +29,7 @@ pub(super) fn up(network_data: &mut Object) {
 
 /// v1beta2 to v1beta1.
 pub(super) fn down(network_data: &mut Object) {
-    tidy(network_data);
+    normalise(network_data);
     if let Some(links) = ensured(network_data, "links") {
         for bond in each(links, "bonds") {
             parameters_down(bond);
@@ -44,11 +44,11 @@ pub(super) fn down(network_data: &mut Object) {
 }
 
 /// What holds in both directions.
-fn tidy(network_data: &mut Object) {
+fn normalise(network_data: &mut Object) {
     if let Some(links) = child(network_data, "links") {
         for kind in LINKS {
             for link in each(links, kind) {
-                tidy_link(link);
+                normalise_link(link);
             }
         }
         for vlan in each(links, "vlans") {
@@ -58,7 +58,7 @@ fn tidy(network_data: &mut Object) {
     if let Some(networks) = child(network_data, "networks") {
         for kind in NETWORKS {
             for network in each(networks, kind) {
-                tidy_pool_sources(network);
+                normalise_pool_sources(network);
                 drop_zero(network, &["ipAddressFromIPPool", "routes"]);
                 if let Some(range) = child(network, "ipAddress") {
                     drop_zero(range, &["start", "end", "subnet", "step"]);
@@ -67,39 +67,39 @@ fn tidy(network_data: &mut Object) {
         }
         for route in routes(networks) {
             if let Some(gateway) = child(route, "gateway") {
-                tidy_pool_sources(gateway);
+                normalise_pool_sources(gateway);
                 drop_zero(gateway, &["string", "fromIPPool"]);
             }
-            tidy_services(route);
+            normalise_services(route);
         }
     }
-    tidy_services(network_data);
+    normalise_services(network_data);
 }
 
-fn tidy_link(link: &mut Object) {
+fn normalise_link(link: &mut Object) {
     if let Some(mac) = child(link, "macAddress") {
-        tidy_annotation(mac, "fromAnnotation");
+        normalise_annotation(mac, "fromAnnotation");
         drop_zero(mac, &["string", "fromHostInterface"]);
     }
     drop_zero(link, &["name", "mtu", "bondXmitHashPolicy", "bondLinks", "parameters"]);
 }
 
-fn tidy_pool_sources(holder: &mut Object) {
+fn normalise_pool_sources(holder: &mut Object) {
     if let Some(pool) = child(holder, "fromPoolRef") {
         drop_zero(pool, &["apiGroup", "kind", "name"]);
     }
     drop_zero(holder, &["fromPoolRef"]);
-    tidy_annotation(holder, "fromPoolAnnotation");
+    normalise_annotation(holder, "fromPoolAnnotation");
 }
 
-fn tidy_annotation(holder: &mut Object, name: &str) {
+fn normalise_annotation(holder: &mut Object, name: &str) {
     if let Some(annotation) = child(holder, name) {
         drop_zero(annotation, &["object", "annotation"]);
     }
     drop_zero(holder, &[name]);
 }
 
-fn tidy_services(holder: &mut Object) {
+fn normalise_services(holder: &mut Object) {
     if let Some(services) = child(holder, "services") {
         drop_zero(services, &["dns", "dnsFromIPPool"]);
     }

@@ -1,6 +1,6 @@
 //! Reading and writing `metadata` of an untyped object. Total: an absent or odd field reads as absent.
 
-pub(crate) mod tidy;
+pub(crate) mod normalise;
 pub(crate) mod validate;
 
 use serde_json::{Map, Value};

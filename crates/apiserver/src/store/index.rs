@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{head::Head, object::ObjectKey};
+use super::{object::ObjectKey, summary::ObjectSummary};
 
 /// By uid. Never walked through, so that the order of hashes shows nowhere; hashes are the same in every run.
 type ByUid<T> = hashbrown::HashMap<Arc<str>, T, BuildHasherDefault<DefaultHasher>>;
@@ -35,7 +35,12 @@ impl Index {
     }
 
     /// Follows one change of one object. Most change neither who the object is nor who owns it.
-    pub(super) fn update(&mut self, key: &ObjectKey, old: Option<&Head>, new: Option<&Head>) {
+    pub(super) fn update(
+        &mut self,
+        key: &ObjectKey,
+        old: Option<&ObjectSummary>,
+        new: Option<&ObjectSummary>,
+    ) {
         if let (Some(old), Some(new)) = (old, new)
             && old.uid == new.uid
             && old.owners == new.owners

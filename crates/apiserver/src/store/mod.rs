@@ -1,13 +1,13 @@
 //! The objects of one cluster: takes finished objects, gives them a revision, logs the event, keeps the indexes.
 //!
 //! Decides nothing about what may be written; every rule is applied before. What a write sets in motion (garbage
-//! collection, terminating namespaces, CRDs) is read from `changes` by `aftermath`.
+//! collection, terminating namespaces, CRDs) is read from `changes` by `side_effects`.
 
-pub(crate) mod head;
+mod bucket;
 pub(crate) mod index;
 pub(crate) mod log;
 pub(crate) mod object;
-mod shelf;
+pub(crate) mod summary;
 pub(crate) mod table;
 
 use std::{

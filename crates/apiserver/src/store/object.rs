@@ -1,7 +1,7 @@
 //! One stored object: immutable, shared, kept as the bytes readers get.
 //!
 //! A parsed object takes more than ten times the memory of its text, and every revision that a watch may still ask
-//! for is one of these: only a small [`Head`] is kept beside the text.
+//! for is one of these: only a small [`ObjectSummary`] is kept beside the text.
 
 use std::{ops::Range, sync::Arc};
 
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::head::Head;
+use super::summary::ObjectSummary;
 use crate::{meta, resource::ResourceKey};
 
 /// Room for the text of a usual object, so that writing it does not grow the buffer again and again.
@@ -18,7 +18,7 @@ const USUAL_TEXT: usize = 4096;
 /// An object as of one revision, in the storage version.
 #[derive(Debug)]
 pub(crate) struct Stored {
-    pub(crate) head: Head,
+    pub(crate) head: ObjectSummary,
     /// The whole object as text.
     pub(crate) json: Bytes,
     /// Where `metadata` stands in the text.
@@ -37,7 +37,7 @@ impl Stored {
     pub(crate) fn unsaved(value: &Value) -> Self {
         let (text, metadata) = text(value);
         // Copied, so that not more is kept than the text needs.
-        Self { head: Head::of(value), json: Bytes::copy_from_slice(&text), metadata, revision: 0 }
+        Self { head: ObjectSummary::of(value), json: Bytes::copy_from_slice(&text), metadata, revision: 0 }
     }
 
     /// The whole object, parsed anew.

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc, task::Waker};
 
 use super::{
+    bucket::Bucket,
     log::{Event, Log, Retention},
-    shelf::Shelf,
 };
 use crate::resource::Resource;
 
@@ -27,13 +27,13 @@ pub(crate) struct Table {
     pub(crate) closing: bool,
     pub(crate) log: Log,
     /// Changed by the store alone, which logs every change.
-    pub(crate) objects: Shelf,
+    pub(crate) objects: Bucket,
     sleepers: BTreeMap<WatcherId, Sleeper>,
 }
 
 impl Table {
     pub(crate) fn new(resource: Arc<Resource>, epoch: u64, retention: Retention) -> Self {
-        let (objects, sleepers) = (Shelf::default(), BTreeMap::new());
+        let (objects, sleepers) = (Bucket::default(), BTreeMap::new());
         Self { resource, epoch, closing: false, log: Log::new(retention), objects, sleepers }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     field::{FieldError, quote},
-    meta::tidy::go_name,
+    meta::normalise::go_name,
     names,
     resource::{Resource, Special},
 };

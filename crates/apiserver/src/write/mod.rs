@@ -203,7 +203,7 @@ impl Writer<'_> {
         }
         let noticed = prepare::unknown_metadata(object).iter().map(unknown_field).collect();
         let is_custom = place.resource.is_custom();
-        let read = meta::tidy::tidy(object)
+        let read = meta::normalise::normalise(object)
             .map_err(|error| if is_custom { error.to_string() } else { error.within_object() })
             .and_then(|()| data::read(&place.resource, object));
         read.map_err(|why| source.undecodable(place, &why)).map(|()| noticed)
@@ -220,7 +220,7 @@ impl Writer<'_> {
     ) -> Result<Vec<String>, String> {
         match &place.version.schema {
             None => {
-                meta::tidy::drop_nulls(object);
+                meta::normalise::drop_nulls(object);
                 noticed.extend(prepare::drop_unknown(place, object).iter().map(unknown_field));
                 data::complete(&place.resource, object);
             }
@@ -243,7 +243,7 @@ impl Writer<'_> {
         let name = meta::name(object).to_owned();
         let request = self.admission_request(place, &name, old, options.dry_run);
         admission.mutate(&request, object).map_err(ApiError::Denied)?;
-        meta::tidy::tidy(object).map_err(|error| ApiError::Internal(error.to_string()))?;
+        meta::normalise::normalise(object).map_err(|error| ApiError::Internal(error.to_string()))?;
         self.normalise(place, object, FieldValidation::Ignore, Vec::new())
             .map(drop)
             .map_err(ApiError::Internal)

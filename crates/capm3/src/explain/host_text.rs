@@ -25,7 +25,7 @@ pub fn story(explanation: &HostExplanation, now: Option<Timestamp>, colour: bool
     let release = explanation.release.as_ref();
     let release = release.map(|release| format!("for {}: {}", release.requested_for, release.message));
     rows.extend([
-        ("Booked for:", explanation.booking.clone().unwrap_or_else(|| "nobody".to_owned())),
+        ("Reserved for:", explanation.reservation.clone().unwrap_or_else(|| "nobody".to_owned())),
         ("Release:", release.unwrap_or_else(|| "not requested".to_owned())),
         ("Free:", if explanation.is_free { "yes" } else { "no" }.to_owned()),
     ]);

@@ -50,7 +50,7 @@ pub struct ExplainArgs {
 
 const HELP: &str = "Says where the machine stands, since when, what it waits for, who must act and what to do; then\n\
 every step on its way and every host of its namespace with the reason that it was taken or not.\n\
-Of a host it says whose it is, whether it is free, booked or orphaned (its machine is not found, or\n\
+Of a host it says whose it is, whether it is free, reserved or orphaned (its machine is not found, or\n\
 has no record of it), how far its release is, who must act and what to do.\n\
 The decisions are those of the controllers, made anew from the same objects. Nothing is written,\n\
 and of Secrets only the names are read. Manifests are judged as an API server with the\n\

@@ -64,7 +64,7 @@ the host with this command if the machine is gone for good. What is on its disk 
 It shows the host and what will happen, asks, and writes the request on the host as annotation\n\
 capm3.metal3.io/release. The manager proves that the machine is gone, which takes a minute after\n\
 its start, and carries the request out. Each step is printed as it happens.\n\n\
-It refuses a host that is in use, booked or paused, and says what to do instead. Ends with 0 once\n\
+It refuses a host that is in use, reserved or paused, and says what to do instead. Ends with 0 once\n\
 the host is free, with 1 if it is not released, with 2 if there is no terminal to ask on, with 3\n\
 if the cluster cannot be read or written, with 130 after Ctrl-C: the release then goes on.\n\n\
 Examples:\n  \

@@ -105,11 +105,11 @@ impl Live {
     pub fn differences(&self, rendering: &Rendering) -> Result<Vec<String>, Failure> {
         let mut differences = Vec::new();
         for machine in &rendering.machines {
-            let halves = [
+            let wanted_documents = [
                 ("metaData", &machine.meta_data_secret, &machine.meta_data),
                 ("networkData", &machine.network_data_secret, &machine.network_data),
             ];
-            for (member, key, document) in halves {
+            for (member, key, document) in wanted_documents {
                 let Some(document) = document else { continue };
                 let (old, name) = match self.document(key, member)? {
                     Some(old) => (old, format!("cluster: Secret {key}")),

@@ -23,7 +23,7 @@ impl KubeconfigFile {
     /// something that nobody can guess, so that nobody else can make the folder before us.
     pub fn write(parent: &Path, port: u16, text: &str) -> io::Result<Self> {
         let parent = std::path::absolute(parent)?;
-        remove_left_behind(&parent, port);
+        remove_stale_folders(&parent, port);
         let chance = unguessable()?;
         let folder = parent.join(format!("{}{}-{chance}", folder_prefix(port), std::process::id()));
         let of_folder =
@@ -64,7 +64,7 @@ fn owner(name: &str, port: u16) -> Option<&str> {
 }
 
 /// What cannot be removed, such as a folder of another user, stays.
-fn remove_left_behind(parent: &Path, port: u16) {
+fn remove_stale_folders(parent: &Path, port: u16) {
     // Another one may run on the same port of another loopback address.
     let is_left = |name: &str| owner(name, port).is_some_and(|id| !Path::new("/proc").join(id).exists());
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {

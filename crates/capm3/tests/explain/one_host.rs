@@ -153,7 +153,7 @@ fn where_no_machine_is_known_at_all_a_host_is_not_called_orphaned() {
 }
 
 /// A host of a MachineDeployment, kept for its next machine.
-fn booked() -> Objects {
+fn reserved() -> Objects {
     let consumer = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "my-cluster", "namespace": "metal3"});
     Objects::of_site().with("BareMetalHost", "host-small", "/spec/consumerRef", consumer).with(
         "BareMetalHost",
@@ -164,17 +164,19 @@ fn booked() -> Objects {
 }
 
 #[test]
-fn a_booked_host_says_for_whom() {
-    let text = booked().explain("host/host-small").stdout;
+fn a_reserved_host_says_for_whom() {
+    let text = reserved().explain("host/host-small").stdout;
     assert!(
-        text.contains("is booked for the next machine of MachineDeployment workers of Cluster my-cluster\n"),
+        text.contains(
+            "is reserved for the next machine of MachineDeployment workers of Cluster my-cluster\n"
+        ),
         "{text}"
     );
     assert!(
-        text.contains("MachineDeployment metal3/workers is not found; the booking ends once the manager"),
+        text.contains("MachineDeployment metal3/workers is not found; the reservation ends once the manager"),
         "{text}"
     );
-    let mut kept = booked();
+    let mut kept = reserved();
     kept.0.push(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment",
         "metadata": {"name": "workers", "namespace": "metal3", "resourceVersion": "1"}, "spec": {"clusterName": "my-cluster"}}));
     let (text, json) = both(&kept, "host-booked", "host-small");

@@ -23,13 +23,13 @@ pub async fn reserved() -> Scene {
     let mut set = object(capi, "MachineSet", "s", json!({"clusterName": "c"}));
     set["metadata"]["ownerReferences"] = json!([owner("MachineDeployment", "w")]);
     set["metadata"]["uid"] = json!("machineset-s");
-    let booked = json!({
+    let reserved = json!({
         "metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "md-w", "cluster.x-k8s.io/cluster-name": "c"}},
         "spec": {"consumerRef": {"apiVersion": capi, "kind": "Cluster", "namespace": HOME, "name": "c"}},
         "status": {"provisioning": {"state": "deprovisioning"}}});
     let site = Site::grown()
         .with("Machine", "m", &json!({"metadata": {"ownerReferences": [owner("MachineSet", "s")]}}))
-        .with("BareMetalHost", "h", &booked)
+        .with("BareMetalHost", "h", &reserved)
         .and(set)
         .and(object(capi, "MachineDeployment", "w", json!({"clusterName": "c"})));
     Scene::planned(&site, Controller::Machine, "m")

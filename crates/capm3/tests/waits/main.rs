@@ -23,7 +23,7 @@ use std::{
 };
 
 use capm3_domain::{
-    host::Hindrance,
+    host::Blocker,
     wait::{Facts, Wait},
 };
 use scene::Scene;
@@ -98,10 +98,10 @@ rows! {
     Wait::Data { .. } => Shown(case!(data::missing)),
     Wait::Rendering { .. } => Shown(case!(data::being_rendered)),
     Wait::Provisioning { .. } => Shown(case!(hosts::provisioning)),
-    Wait::HostBlocked { by: Hindrance::Error(_), .. } => Shown(case!(hosts::in_error)),
-    Wait::HostBlocked { by: Hindrance::Paused, .. } => Shown(case!(hosts::paused)),
-    Wait::HostBlocked { by: Hindrance::Detached, .. } => Shown(case!(hosts::detached)),
-    Wait::HostBlocked { by: Hindrance::ExternallyProvisioned, .. } => Shown(case!(hosts::externally_provisioned)),
+    Wait::HostBlocked { by: Blocker::Error(_), .. } => Shown(case!(hosts::in_error)),
+    Wait::HostBlocked { by: Blocker::Paused, .. } => Shown(case!(hosts::paused)),
+    Wait::HostBlocked { by: Blocker::Detached, .. } => Shown(case!(hosts::detached)),
+    Wait::HostBlocked { by: Blocker::ExternallyProvisioned, .. } => Shown(case!(hosts::externally_provisioned)),
     Wait::HostField(_) => Shown(case!(hosts::without_field)),
     Wait::HostSpec(_) => Shown(case!(hosts::bad_spec)),
     Wait::Nodes(_) => ByReason(case!(nodes::not_listed)),

@@ -201,7 +201,7 @@ impl Trouble {
 }
 
 impl Faults for Trouble {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         let is_meant = call.method.as_str() == self.method && call.path.contains(self.path);
         if is_meant && self.is_on.load(Ordering::SeqCst) { self.fault } else { Fault::None }
     }

@@ -7,8 +7,8 @@ use capm3_api::{
 };
 
 use super::{
-    HostCounts, HostRequest, HostVerdict, Rejection, SelectorError, Standing, judge, judge::is_own,
-    line::waits_for_booked, rendezvous::Ranking,
+    Eligibility, HostCounts, HostRequest, HostVerdict, Rejection, SelectorError, eligibility,
+    eligibility::is_own, rendezvous::Ranking, reservation_queue::waits_for_reserved,
 };
 
 /// The outcome of a choice, and why each other host was not taken.
@@ -27,7 +27,7 @@ pub enum HostOutcome {
     Chosen(Chosen),
     /// No host fits.
     None,
-    /// Hosts are booked for the machine's owner and not needed by machines ahead of it, but none is ready yet: name
+    /// Hosts are reserved for the machine's owner and not needed by machines ahead of it, but none is ready yet: name
     /// and state of each.
     Wait(Vec<(String, String)>),
     /// The request cannot be used.
@@ -41,7 +41,7 @@ pub struct Chosen {
     pub host: String,
     /// Whether the machine has it already, so that nothing is left to claim.
     pub already_own: bool,
-    /// Whether it was booked for the machine's owner.
+    /// Whether it was reserved for the machine's owner.
     pub via_reuse: bool,
     /// The failure domain asked for, if the host stands in another or in none.
     pub fell_back_from_domain: Option<String>,
@@ -70,7 +70,7 @@ struct Candidates<'h> {
     verdicts: Vec<HostVerdict>,
 }
 
-/// Chooses a host: the machine's own, else one booked for its owner, else a free one; within these the failure
+/// Chooses a host: the machine's own, else one reserved for its owner, else a free one; within these the failure
 /// domain asked for goes first. Hosts of other namespaces are not seen.
 ///
 /// ```
@@ -104,7 +104,7 @@ pub fn choose<'h>(request: &HostRequest<'_>, hosts: impl Iterator<Item = &'h Bar
 /// take one of thousands. A host is looked at only if its name alone makes it better than the best so far, which
 /// among thousands is true of about ten.
 ///
-/// Equals are usable by themselves, none is booked for the machine's owner, and all or none of them stand in the
+/// Equals are usable by themselves, none is reserved for the machine's owner, and all or none of them stand in the
 /// failure domain asked for.
 #[derive(Debug)]
 pub struct QuickChoice<'r, H> {
@@ -125,7 +125,9 @@ impl<'r, H: AsRef<BareMetalHost> + Clone> QuickChoice<'r, H> {
         let is_better = self.best.as_ref().is_none_or(|(best, other)| {
             rank > *best || (rank == *best && name > other.as_ref().metadata.name_str())
         });
-        if is_better && matches!(judge(self.request, host.as_ref()), Standing::Free | Standing::Reserved) {
+        if is_better
+            && matches!(eligibility(self.request, host.as_ref()), Eligibility::Free | Eligibility::Reserved)
+        {
             self.best = Some((rank, host.clone()));
         }
     }
@@ -152,14 +154,14 @@ fn sort_out<'h>(request: &HostRequest<'_>, hosts: &[&'h BareMetalHost]) -> Candi
     let mut candidates = Candidates::default();
     for host in hosts {
         let name = host.metadata.name_str();
-        match judge(request, host) {
-            Standing::Reserved => candidates.reserved.push(host),
-            Standing::Free | Standing::Own => candidates.free.push(host),
-            Standing::ReservedLater(state) => {
+        match eligibility(request, host) {
+            Eligibility::Reserved => candidates.reserved.push(host),
+            Eligibility::Free | Eligibility::Own => candidates.free.push(host),
+            Eligibility::ReservedLater(state) => {
                 candidates.verdicts.push(verdict(name, Rejection::NotAvailable(state.clone())));
                 candidates.later.push((name.to_owned(), state));
             }
-            Standing::Rejected(rejection) => candidates.verdicts.push(verdict(name, rejection)),
+            Eligibility::Rejected(rejection) => candidates.verdicts.push(verdict(name, rejection)),
         }
     }
     candidates
@@ -170,7 +172,7 @@ fn sort_out<'h>(request: &HostRequest<'_>, hosts: &[&'h BareMetalHost]) -> Candi
 fn decide(request: &HostRequest<'_>, candidates: &mut Candidates<'_>) -> HostOutcome {
     let free = std::mem::take(&mut candidates.free);
     let reserved = std::mem::take(&mut candidates.reserved);
-    if reserved.is_empty() && !waits_for_booked(candidates.later.len(), request.ahead) {
+    if reserved.is_empty() && !waits_for_reserved(candidates.later.len(), request.ahead) {
         return pick(request, free, false, &mut candidates.verdicts);
     }
     let passed = free.iter().map(|host| verdict(host.metadata.name_str(), Rejection::NotReserved));

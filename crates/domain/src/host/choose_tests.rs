@@ -25,7 +25,7 @@ fn in_domain(name: &str, domain: &str) -> BareMetalHost {
     host(name, "available", json!({label::FAILURE_DOMAIN: domain}))
 }
 
-fn booked(name: &str, state: &str) -> BareMetalHost {
+fn reserved(name: &str, state: &str) -> BareMetalHost {
     host(name, state, json!({label::NODE_REUSE: "cp-kcp"}))
 }
 
@@ -115,8 +115,8 @@ fn a_domain_without_hosts_falls_back_and_tells() {
 }
 
 #[test]
-fn a_booked_host_that_is_ready_is_taken_though_another_is_not() {
-    let hosts = [booked("h1", "preparing"), booked("h2", "available"), free("h3")];
+fn a_reserved_host_that_is_ready_is_taken_though_another_is_not() {
+    let hosts = [reserved("h1", "preparing"), reserved("h2", "available"), free("h3")];
     let choice = chosen_by(&machine(json!({})), &hosts);
     let HostOutcome::Chosen(chosen) = &choice.outcome else { panic!("{choice:?}") };
     assert_eq!((chosen.host.as_str(), chosen.via_reuse), ("h2", true));
@@ -128,8 +128,8 @@ fn a_booked_host_that_is_ready_is_taken_though_another_is_not() {
 }
 
 #[test]
-fn a_machine_waits_for_booked_hosts_although_others_are_free() {
-    let hosts = [booked("h2", "provisioning"), booked("h1", "deprovisioning"), free("h3")];
+fn a_machine_waits_for_reserved_hosts_although_others_are_free() {
+    let hosts = [reserved("h2", "provisioning"), reserved("h1", "deprovisioning"), free("h3")];
     let choice = chosen_by(&machine(json!({})), &hosts);
     let waits = [("h1", "deprovisioning"), ("h2", "provisioning")].map(|(h, s)| (h.to_owned(), s.to_owned()));
     assert_eq!(choice.outcome, HostOutcome::Wait(waits.to_vec()));
@@ -137,14 +137,14 @@ fn a_machine_waits_for_booked_hosts_although_others_are_free() {
 }
 
 #[test]
-fn as_many_machines_wait_as_hosts_are_booked_and_the_others_take_free_ones() {
+fn as_many_machines_wait_as_hosts_are_reserved_and_the_others_take_free_ones() {
     let capi = Machine::default();
     let chosen = |ahead: usize, hosts: &[BareMetalHost]| {
         let machine = machine(json!({}));
         choose(&HostRequest::new(&machine, &capi, Some("cp-kcp".into())).behind(ahead), hosts.iter())
     };
-    let (one, two) = (booked("h1", "preparing"), booked("h2", "deprovisioning"));
-    let mut sick = booked("h1", "preparing");
+    let (one, two) = (reserved("h1", "preparing"), reserved("h2", "deprovisioning"));
+    let mut sick = reserved("h1", "preparing");
     sick.status.error_message = Some("boom".into());
     let (others, bound) = (free("h3"), host("h4", "preparing", json!({label::NODE_REUSE: "cp-other"})));
     for (what, ahead, hosts, waits) in [
@@ -153,7 +153,7 @@ fn as_many_machines_wait_as_hosts_are_booked_and_the_others_take_free_ones() {
         ("second of two hosts", 1, vec![one.clone(), two.clone(), others.clone()], true),
         ("third of two hosts", 2, vec![one.clone(), two, others.clone()], false),
         ("its host cannot be used", 0, vec![sick, others.clone()], false),
-        ("booked for another owner", 0, vec![bound, others], false),
+        ("reserved for another owner", 0, vec![bound, others], false),
     ] {
         let choice = chosen(ahead, &hosts);
         match &choice.outcome {
@@ -165,12 +165,12 @@ fn as_many_machines_wait_as_hosts_are_booked_and_the_others_take_free_ones() {
         }
     }
     assert_eq!(chosen(1, &[one]).outcome, HostOutcome::None, "and with nothing free it waits for any");
-    let ready = [booked("h2", "available"), free("h3")];
+    let ready = [reserved("h2", "available"), free("h3")];
     assert_eq!(name_of(&chosen(7, &ready)), "h2", "what is ready is taken by whoever comes first");
 }
 
 #[test]
-fn the_domain_counts_among_booked_hosts_too() {
+fn the_domain_counts_among_reserved_hosts_too() {
     let label = |domain: &str| json!({label::NODE_REUSE: "cp-kcp", label::FAILURE_DOMAIN: domain});
     let hosts = [host("h1", "available", label("a")), host("h2", "available", label("b"))];
     for (domain, expected) in [("a", "h1"), ("b", "h2")] {
@@ -240,18 +240,20 @@ fn machines_spread_over_equal_hosts() {
 fn any_host() -> impl Strategy<Value = BareMetalHost> {
     let state = prop::sample::select(vec!["available", "ready", "inspecting", ""]);
     let domain = prop::option::of(prop::sample::select(vec!["a", "b"]));
-    let booking = prop::option::weighted(0.3, prop::sample::select(vec!["cp-kcp", "cp-other", ""]));
-    (0..30_u8, state, domain, booking, any::<bool>()).prop_map(|(n, state, domain, booking, consumed)| {
-        let mut labels = serde_json::Map::new();
-        labels.extend(domain.map(|d| (label::FAILURE_DOMAIN.to_owned(), json!(d))));
-        labels.extend(booking.map(|b| (label::NODE_REUSE.to_owned(), json!(b))));
-        let mut host = host(&format!("h{n}"), state, labels.into());
-        if consumed && n % 3 == 0 {
-            host.spec.consumer_ref =
-                Some(capm3_api::neighbours::ConsumerRef { name: Some("x".into()), ..Default::default() });
-        }
-        host
-    })
+    let reservation = prop::option::weighted(0.3, prop::sample::select(vec!["cp-kcp", "cp-other", ""]));
+    (0..30_u8, state, domain, reservation, any::<bool>()).prop_map(
+        |(n, state, domain, reservation, consumed)| {
+            let mut labels = serde_json::Map::new();
+            labels.extend(domain.map(|d| (label::FAILURE_DOMAIN.to_owned(), json!(d))));
+            labels.extend(reservation.map(|b| (label::NODE_REUSE.to_owned(), json!(b))));
+            let mut host = host(&format!("h{n}"), state, labels.into());
+            if consumed && n % 3 == 0 {
+                host.spec.consumer_ref =
+                    Some(capm3_api::neighbours::ConsumerRef { name: Some("x".into()), ..Default::default() });
+            }
+            host
+        },
+    )
 }
 
 proptest! {

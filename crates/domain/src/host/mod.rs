@@ -6,31 +6,31 @@
 
 mod annotation;
 mod belonging;
+mod blocker;
 mod choose;
 mod consumer;
-mod hindrance;
-mod judge;
+mod eligibility;
 mod known;
 mod label;
-mod line;
 mod possible;
 mod rejection;
 mod rendezvous;
 mod request;
+mod reservation_queue;
 mod selector;
 mod unrecorded;
 
 pub use annotation::{HostAnnotationError, annotated_host};
 pub use belonging::{Bond, Holdings, bond, holdings, rightful_other};
+pub use blocker::{Blocker, blocker};
 pub use choose::{Chosen, HostChoice, HostOutcome, QuickChoice, choose, domain_of};
 pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
-pub use hindrance::{Hindrance, hindrance};
-pub use judge::{Standing, could_be_taken, has_image, judge};
+pub use eligibility::{Eligibility, could_be_taken, eligibility, has_image};
 pub use known::{has_user_data_of, is_left_of, is_on_its_way_back, known_host, known_host_uid};
-pub use line::{booking_turned, order_of_line, waits_for_booked};
 pub use possible::{PossibleHosts, Undecided};
 pub use rejection::{HostCounts, HostVerdict, Rejection};
 pub use request::{HostRequest, control_plane_label, deployment_label, deployment_of_label, reuse_label};
+pub use reservation_queue::{reservation_changed, reservation_order, waits_for_reserved};
 pub use selector::{Requirement, Selector, SelectorError};
 pub use unrecorded::is_in_use_unrecorded;
 

@@ -11,7 +11,7 @@ use std::{
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost};
 
-use super::{HostRequest, Standing, domain_of, judge, rendezvous::Ranking};
+use super::{Eligibility, HostRequest, domain_of, eligibility, rendezvous::Ranking};
 
 /// The hosts that one machine may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,11 +82,11 @@ fn levels<'h>(
     let wanted = request.failure_domain();
     let mut levels: BTreeMap<_, Level<'h>> = BTreeMap::new();
     for host in hosts {
-        let (kind, is_ready) = match judge(request, host) {
-            Standing::Own | Standing::Reserved => (0, true),
-            Standing::ReservedLater(_) => (1, false),
-            Standing::Free => (2, true),
-            Standing::Rejected(_) => continue,
+        let (kind, is_ready) = match eligibility(request, host) {
+            Eligibility::Own | Eligibility::Reserved => (0, true),
+            Eligibility::ReservedLater(_) => (1, false),
+            Eligibility::Free => (2, true),
+            Eligibility::Rejected(_) => continue,
         };
         let name = host.metadata.name_str();
         let is_elsewhere = wanted.is_none() || domain_of(host) != wanted;
@@ -110,12 +110,12 @@ mod tests {
     use super::*;
     use crate::host::{HostOutcome, choose, consumer_ref};
 
-    const BOOKING: &str = "md-w";
+    const RESERVATION: &str = "md-w";
 
-    fn host(name: &str, domain: &str, booking: Option<&str>, state: &str) -> BareMetalHost {
+    fn host(name: &str, domain: &str, reservation: Option<&str>, state: &str) -> BareMetalHost {
         let mut labels = json!({FAILURE_DOMAIN: domain});
-        if let Some(booking) = booking {
-            labels[NODE_REUSE] = json!(booking);
+        if let Some(reservation) = reservation {
+            labels[NODE_REUSE] = json!(reservation);
         }
         let host = json!({"metadata": {"name": name, "namespace": "ns", "labels": labels},
             "status": {"provisioning": {"state": state}}});
@@ -135,7 +135,7 @@ mod tests {
     fn possible(machines: &[Metal3Machine], hosts: &[BareMetalHost]) -> Vec<PossibleHosts> {
         let (capi, mut undecided) = (Machine::default(), Undecided::default());
         let next = |machine| {
-            let request = HostRequest::new(machine, &capi, Some(BOOKING.to_owned()));
+            let request = HostRequest::new(machine, &capi, Some(RESERVATION.to_owned()));
             undecided.next(&request, hosts.iter())
         };
         machines.iter().map(next).collect()
@@ -169,9 +169,9 @@ mod tests {
     #[test]
     fn a_host_that_is_reserved_and_not_ready_may_be_waited_for() {
         let mut hosts = free(&["x"]);
-        hosts.push(host("later", "a", Some(BOOKING), "deprovisioning"));
+        hosts.push(host("later", "a", Some(RESERVATION), "deprovisioning"));
         assert_eq!(texts(&[machine("a", "", "")], &hosts), ["later x none"]);
-        hosts.push(host("now", "a", Some(BOOKING), "available"));
+        hosts.push(host("now", "a", Some(RESERVATION), "available"));
         assert_eq!(texts(&[machine("a", "", "")], &hosts), ["now"]);
     }
 
@@ -188,8 +188,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_a_machine_chooses_is_one_of_its_possible_hosts((uids, hosts) in sites()) {
-            let hosts: Vec<_> = hosts.iter().enumerate().map(|(number, (domain, is_booked))| {
-                host(&format!("h{number}"), &domain.to_string(), is_booked.then_some(BOOKING), "available")
+            let hosts: Vec<_> = hosts.iter().enumerate().map(|(number, (domain, is_reserved))| {
+                host(&format!("h{number}"), &domain.to_string(), is_reserved.then_some(RESERVATION), "available")
             }).collect();
             let machines = |is_fact: bool| -> Vec<_> {
                 uids.iter().enumerate().map(|(number, (uid, is_known, domain))| {
@@ -200,7 +200,7 @@ mod tests {
             let (capi, mut left) = (Machine::default(), hosts.clone());
             let (forecast, certain) = (possible(&machines(false), &hosts), possible(&machines(true), &hosts));
             for ((machine, forecast), certain) in machines(true).iter().zip(forecast).zip(certain) {
-                let request = HostRequest::new(machine, &capi, Some(BOOKING.to_owned()));
+                let request = HostRequest::new(machine, &capi, Some(RESERVATION.to_owned()));
                 let fact = match choose(&request, left.iter()).outcome {
                     HostOutcome::Chosen(chosen) => Some(chosen.host),
                     _ => None,

@@ -26,7 +26,7 @@ impl fmt::Display for HostVerdict {
 pub enum Rejection {
     /// Somebody uses it.
     ConsumedBy(Consumer),
-    /// It is booked for machines of another owner; the value of the label.
+    /// It is reserved for machines of another owner; the value of the label.
     ReservedForOther(String),
     /// Its labels do not meet `hostSelector`.
     LabelMismatch {
@@ -55,7 +55,7 @@ pub enum Rejection {
     NotAvailable(String),
     /// It could be used, but a host of the failure domain asked for was there; the domain of this host.
     OtherFailureDomain(Option<String>),
-    /// It could be used, but a host booked for this owner goes first.
+    /// It could be used, but a host reserved for this owner goes first.
     NotReserved,
     /// It could be used, but another host of the same worth was taken.
     NotDrawn,

@@ -32,11 +32,11 @@ pub struct HostRequest<'a> {
     pub machine: &'a Metal3Machine,
     /// Name of its Cluster.
     pub cluster_name: &'a str,
-    /// The booking that this machine may use, from [`reuse_label`].
+    /// The reservation that this machine may use, from [`reuse_label`].
     pub reuse_label: Option<String>,
     /// The compiled `hostSelector`, or why it cannot be used.
     pub selector: Result<Selector, SelectorError>,
-    /// How many machines of the same owner wait for hosts that are booked for it, and go first.
+    /// How many machines of the same owner wait for hosts that are reserved for it, and go first.
     pub ahead: usize,
     /// Hosts that belong to other machines whatever they say, and these machines.
     pub of_others: Option<&'a BTreeMap<String, String>>,
@@ -55,7 +55,7 @@ impl<'a> HostRequest<'a> {
         }
     }
 
-    /// The same behind others in the line for booked hosts.
+    /// The same behind others in the line for reserved hosts.
     #[must_use]
     pub fn behind(self, ahead: usize) -> Self {
         Self { ahead, ..self }
@@ -86,9 +86,9 @@ impl<'a> HostRequest<'a> {
     }
 }
 
-/// Label value under which hosts are booked for the next machine of the same owner: `cp-<control plane>`, or
+/// Label value under which hosts are reserved for the next machine of the same owner: `cp-<control plane>`, or
 /// `md-<MachineDeployment>` by way of the Machine's MachineSet. None if there is no such owner. A name too long for a
-/// label is shortened with a hash, alike when booking and when matching.
+/// label is shortened with a hash, alike when reservation and when matching.
 ///
 /// ```
 /// use capm3_domain::host::reuse_label;
@@ -109,12 +109,12 @@ pub fn reuse_label(machine: &Machine, machine_set: Option<&MachineSet>) -> Optio
     Some(deployment_label(&deployment.name))
 }
 
-/// Label value of hosts that are booked for machines of a control plane.
+/// Label value of hosts that are reserved for machines of a control plane.
 pub fn control_plane_label(name: &str) -> String {
     shortened(format!("cp-{name}"))
 }
 
-/// Label value of hosts that are booked for machines of a MachineDeployment.
+/// Label value of hosts that are reserved for machines of a MachineDeployment.
 pub fn deployment_label(name: &str) -> String {
     shortened(format!("md-{name}"))
 }
@@ -125,7 +125,7 @@ pub fn deployment_of_label(label: &str) -> Option<&str> {
 }
 
 /// Name of the first owner in the control-plane group, of any kind. An owner that cannot be read makes the whole
-/// list doubtful: no booking then.
+/// list doubtful: no reservation then.
 fn control_plane_name(machine: &Machine) -> Option<&str> {
     for owner in machine.metadata.owner_references.iter().flatten() {
         if group_of(&owner.api_version)? == CONTROL_PLANE_GROUP {

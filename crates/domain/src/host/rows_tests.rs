@@ -50,7 +50,7 @@ fn matching(selector: Value, hosts: &[BareMetalHost]) -> Vec<String> {
     let machine = machine("u", json!({"hostSelector": selector}));
     let capi = Machine::default();
     let request = HostRequest::new(&machine, &capi, None);
-    let free = hosts.iter().filter(|host| judge(&request, host) == Standing::Free);
+    let free = hosts.iter().filter(|host| eligibility(&request, host) == Eligibility::Free);
     free.map(|host| host.metadata.name.clone().unwrap()).collect()
 }
 
@@ -161,9 +161,9 @@ fn s64_greater_and_less_compare_integers() {
     assert!(refusal(expression("gt", &["many"])).contains("many"));
 }
 
-/// Without nodeReuse, hosts carry no booking and any free host may be taken.
+/// Without nodeReuse, hosts carry no reservation and any free host may be taken.
 #[test]
-fn s73_without_a_booking_any_free_host_may_be_taken() {
+fn s73_without_a_reservation_any_free_host_may_be_taken() {
     let hosts = [host("a", json!({})), host("b", json!({}))];
     let chosen: std::collections::BTreeSet<String> = (0..40)
         .map(|n| taken(&chosen_for(&machine(&format!("u{n}"), json!({})), &hosts, None)).unwrap().to_owned())
@@ -171,19 +171,19 @@ fn s73_without_a_booking_any_free_host_may_be_taken() {
     assert_eq!(chosen.len(), 2);
 }
 
-/// A machine takes only hosts booked for its owner, waits until they are available, and other owners skip them.
+/// A machine takes only hosts reserved for its owner, waits until they are available, and other owners skip them.
 #[test]
-fn s75_booked_hosts_are_for_their_owner_alone() {
-    let booked = |state: &str| {
+fn s75_reserved_hosts_are_for_their_owner_alone() {
+    let reserved = |state: &str| {
         host(
             "b",
             json!({"metadata": {"labels": {label::NODE_REUSE: "cp-kcp"}}, "status": {"provisioning": {"state": state}}}),
         )
     };
     let free = || host("f", json!({}));
-    assert_eq!(taken(&choice(json!({}), &[booked("available"), free()])), Some("b"));
-    assert!(matches!(choice(json!({}), &[booked("deprovisioning"), free()]).outcome, HostOutcome::Wait(_)));
-    let other = chosen_for(&machine("u", json!({})), &[booked("available"), free()], Some("md-x"));
+    assert_eq!(taken(&choice(json!({}), &[reserved("available"), free()])), Some("b"));
+    assert!(matches!(choice(json!({}), &[reserved("deprovisioning"), free()]).outcome, HostOutcome::Wait(_)));
+    let other = chosen_for(&machine("u", json!({})), &[reserved("available"), free()], Some("md-x"));
     assert_eq!(taken(&other), Some("f"));
 }
 
@@ -287,29 +287,29 @@ fn ho44_hundreds_of_hosts_are_no_obstacle() {
     assert_eq!(choice.counts().to_string(), "600 hosts: 600 not available");
 }
 
-/// A new machine of the same control plane or MachineDeployment takes only a host booked for it; others skip it.
+/// A new machine of the same control plane or MachineDeployment takes only a host reserved for it; others skip it.
 #[test]
-fn nr48_a_booked_host_goes_to_its_owner_only() {
-    let booked = labelled("b", json!({label::NODE_REUSE: "md-workers"}));
-    let hosts = [booked, host("f", json!({}))];
+fn nr48_a_reserved_host_goes_to_its_owner_only() {
+    let reserved = labelled("b", json!({label::NODE_REUSE: "md-workers"}));
+    let hosts = [reserved, host("f", json!({}))];
     assert_eq!(taken(&chosen_for(&machine("u", json!({})), &hosts, Some("md-workers"))), Some("b"));
     assert_eq!(taken(&chosen_for(&machine("u", json!({})), &hosts, Some("cp-kcp"))), Some("f"));
     assert_eq!(taken(&chosen_for(&machine("u", json!({})), &hosts, None)), Some("f"));
 }
 
-/// While booked hosts are not available yet the machine waits instead of taking another one; a booked host that is
+/// While reserved hosts are not available yet the machine waits instead of taking another one; a reserved host that is
 /// available is taken although others are not.
 #[test]
-fn nr49_a_machine_waits_for_its_booked_hosts() {
-    let booked = |name: &str, state: &str| {
+fn nr49_a_machine_waits_for_its_reserved_hosts() {
+    let reserved = |name: &str, state: &str| {
         host(
             name,
             json!({"metadata": {"labels": {label::NODE_REUSE: "cp-kcp"}}, "status": {"provisioning": {"state": state}}}),
         )
     };
-    let hosts = [booked("a", "deprovisioning"), host("f", json!({}))];
+    let hosts = [reserved("a", "deprovisioning"), host("f", json!({}))];
     assert!(matches!(choice(json!({}), &hosts).outcome, HostOutcome::Wait(_)));
-    let hosts = [booked("a", "deprovisioning"), booked("b", "available"), host("f", json!({}))];
+    let hosts = [reserved("a", "deprovisioning"), reserved("b", "available"), host("f", json!({}))];
     assert_eq!(taken(&choice(json!({}), &hosts)), Some("b"));
 }
 
@@ -327,9 +327,9 @@ fn nr50_any_kind_of_control_plane_books() {
     assert_eq!(of("example.com", "KubeadmControlPlane"), None);
 }
 
-/// An owner that is not there means no booking, as in the reference, and never a failure for good.
+/// An owner that is not there means no reservation, as in the reference, and never a failure for good.
 #[test]
-fn nr53_an_owner_that_cannot_be_found_means_no_booking() {
+fn nr53_an_owner_that_cannot_be_found_means_no_reservation() {
     let by_set = json!({"metadata": {"ownerReferences": [
         {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "ms", "uid": "u"}]}});
     let machine: Machine = serde_json::from_value(by_set).unwrap();

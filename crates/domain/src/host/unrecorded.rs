@@ -10,7 +10,7 @@ use capm3_api::{
 
 use super::{
     annotated_host,
-    judge::has_image,
+    eligibility::has_image,
     known::{has_user_data_of, is_identified},
 };
 

@@ -8,7 +8,7 @@ use capm3_api::{
 };
 use serde_json::{Map, Value, json};
 
-use super::Booking;
+use super::Reservation;
 
 /// The merge patch that lets a host go, or hands it to the Cluster that books it. Takes off what the provider put
 /// there: the cluster label, its own pause, the mark that blocks a move, and owner references of older releases, which
@@ -28,7 +28,7 @@ pub fn let_go(
     machine: &Metal3Machine,
     host: &BareMetalHost,
     cluster_name: Option<&str>,
-    booking: Option<&Booking>,
+    reservation: Option<&Reservation>,
 ) -> Value {
     let mut metadata = Map::new();
     let mut put = |member: &str, value: Map<String, Value>| {
@@ -36,12 +36,12 @@ pub fn let_go(
             metadata.insert(member.to_owned(), value.into());
         }
     };
-    put("labels", labels(machine, host, cluster_name, booking));
+    put("labels", labels(machine, host, cluster_name, reservation));
     put("annotations", annotations(host));
     if let Some(owners) = owners_without_machines(host) {
         metadata.insert("ownerReferences".to_owned(), owners);
     }
-    let consumer = booking.map_or(Value::Null, Booking::consumer);
+    let consumer = reservation.map_or(Value::Null, Reservation::consumer);
     let mut patch = json!({"spec": {"consumerRef": consumer}});
     if let Some(members) = patch.as_object_mut().filter(|_| !metadata.is_empty()) {
         members.insert("metadata".to_owned(), metadata.into());
@@ -53,7 +53,7 @@ fn labels(
     machine: &Metal3Machine,
     host: &BareMetalHost,
     cluster_name: Option<&str>,
-    booking: Option<&Booking>,
+    reservation: Option<&Reservation>,
 ) -> Map<String, Value> {
     let mut labels = Map::new();
     let known = cluster_name.or_else(|| machine.metadata.label(label::CLUSTER_NAME));
@@ -62,9 +62,9 @@ fn labels(
     if present.is_some() && (known.is_none() || known == present) {
         labels.insert(label::CLUSTER_NAME.to_owned(), Value::Null);
     }
-    match booking {
-        Some(booking) => {
-            labels.insert(label::NODE_REUSE.to_owned(), booking.label.clone().into());
+    match reservation {
+        Some(reservation) => {
+            labels.insert(label::NODE_REUSE.to_owned(), reservation.label.clone().into());
         }
         None if host.metadata.label(label::NODE_REUSE).is_some() => {
             labels.insert(label::NODE_REUSE.to_owned(), Value::Null);
@@ -153,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn a_booked_host_goes_to_the_cluster_with_the_label_of_its_owner() {
-        let booking =
-            Booking { label: "md-a".into(), cluster_namespace: "ns".into(), cluster_name: "c".into() };
-        let patch = let_go(&machine(), &host(json!({})), Some("c"), Some(&booking));
+    fn a_reserved_host_goes_to_the_cluster_with_the_label_of_its_owner() {
+        let reservation =
+            Reservation { label: "md-a".into(), cluster_namespace: "ns".into(), cluster_name: "c".into() };
+        let patch = let_go(&machine(), &host(json!({})), Some("c"), Some(&reservation));
         assert_eq!(
             patch,
             json!({

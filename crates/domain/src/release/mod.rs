@@ -11,22 +11,22 @@
 //! let host = serde_json::from_str(r#"{"metadata": {"name": "h", "namespace": "ns"}, "spec": {
 //!     "image": {"url": "http://i"}, "consumerRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
 //!     "kind": "Metal3Machine", "name": "m", "namespace": "ns"}}}"#).unwrap();
-//! let request = ReleaseRequest { machine: &machine, cluster_name: None, fast_track: false, booking: None };
+//! let request = ReleaseRequest { machine: &machine, cluster_name: None, fast_track: false, reservation: None };
 //! let ReleaseStep::Clear(patch) = release_step(&request, &host) else { panic!() };
 //! assert_eq!(patch, serde_json::json!({"spec": {"image": null}}));
 //! ```
 
-mod booking;
 mod clear;
 mod let_go;
+mod reservation;
 mod wait;
 
 use capm3_api::{neighbours::BareMetalHost, v1beta2::Metal3Machine};
 use serde_json::Value;
 
-pub use booking::{Booking, booking, is_booking_lost, unbook};
 pub use clear::{clear, online_at_release};
 pub use let_go::{let_go, owners_without_machines};
+pub use reservation::{Reservation, is_reservation_lost, remove_reservation, reservation};
 pub use wait::{HostWait, must_wait, wait};
 
 use crate::host::Consumer;
@@ -40,8 +40,8 @@ pub struct ReleaseRequest<'a> {
     pub cluster_name: Option<&'a str>,
     /// Whether hosts stay powered on for faster provisioning.
     pub fast_track: bool,
-    /// The booking for the next machine of the same owner, from [`booking`].
-    pub booking: Option<Booking>,
+    /// The reservation for the next machine of the same owner, from [`reservation`].
+    pub reservation: Option<Reservation>,
 }
 
 /// The next step in giving a host back. Patches are JSON merge patches of the host.
@@ -70,7 +70,7 @@ pub fn release_step(request: &ReleaseRequest<'_>, host: &BareMetalHost) -> Relea
         return ReleaseStep::Wait(wait);
     }
     let known = request.cluster_name;
-    ReleaseStep::LetGo(let_go(request.machine, host, known, request.booking.as_ref()))
+    ReleaseStep::LetGo(let_go(request.machine, host, known, request.reservation.as_ref()))
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
         }))
         .unwrap();
         let request =
-            ReleaseRequest { machine: &machine, cluster_name: None, fast_track: false, booking: None };
+            ReleaseRequest { machine: &machine, cluster_name: None, fast_track: false, reservation: None };
         release_step(&request, &host)
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, vocabulary::host_state};
 
-use crate::host::{self, Hindrance};
+use crate::host::{self, Blocker};
 
 /// What a release waits for, with what may keep the operator from getting there. Prints as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,14 +14,14 @@ pub struct HostWait {
     /// Its state.
     pub state: String,
     /// What stands in the way: an error, a pause, a detachment.
-    pub hindrance: Option<String>,
+    pub blocker: Option<String>,
 }
 
 impl fmt::Display for HostWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "waiting for host {} to be deprovisioned, now {}", self.host, self.state)?;
-        match &self.hindrance {
-            Some(hindrance) => write!(f, "; {hindrance}"),
+        match &self.blocker {
+            Some(blocker) => write!(f, "; {blocker}"),
             None => Ok(()),
         }
     }
@@ -32,7 +32,7 @@ pub fn wait(host: &BareMetalHost) -> Option<HostWait> {
     must_wait(host).then(|| HostWait {
         host: host.metadata.name_str().to_owned(),
         state: host.state().to_owned(),
-        hindrance: hindrance(host),
+        blocker: blocker(host),
     })
 }
 
@@ -58,8 +58,8 @@ pub fn must_wait(host: &BareMetalHost) -> bool {
 }
 
 /// An operator releases hosts that are externally provisioned, too.
-fn hindrance(host: &BareMetalHost) -> Option<String> {
-    let found = host::hindrance(host).filter(|found| *found != Hindrance::ExternallyProvisioned);
+fn blocker(host: &BareMetalHost) -> Option<String> {
+    let found = host::blocker(host).filter(|found| *found != Blocker::ExternallyProvisioned);
     found.map(|found| found.to_string())
 }
 

@@ -19,7 +19,7 @@ pub use self::{
     text::{Message, Text},
 };
 use crate::{
-    host::{Consumer, Hindrance, HostAnnotationError, HostCounts, Rejection, SelectorError},
+    host::{Blocker, Consumer, HostAnnotationError, HostCounts, Rejection, SelectorError},
     provider_id::{NodeConflict, NodeWait},
     release::HostWait,
 };
@@ -158,7 +158,7 @@ pub enum Wait {
         /// Its state.
         state: String,
         /// What keeps the operator from it.
-        by: Hindrance,
+        by: Blocker,
     },
     /// Metal3Machine: the CRD of BareMetalHost lacks a field that the machine needs.
     HostField(&'static str),

@@ -7,7 +7,7 @@ use capm3_api::{
 
 use super::{Actor, Code, Message, Refusal, Text, Wait};
 use crate::{
-    host::Hindrance,
+    host::Blocker,
     provider_id::{NodeConflict, NodeWait},
 };
 
@@ -167,10 +167,10 @@ impl Wait {
             }
             Self::HostBlocked { by, .. } => {
                 let (code, reason) = match by {
-                    Hindrance::Error(_) => ("CAPM3-W041", reason::HOST_ERROR),
-                    Hindrance::Paused => ("CAPM3-W042", reason::HOST_PAUSED),
-                    Hindrance::Detached => ("CAPM3-W043", reason::HOST_DETACHED),
-                    Hindrance::ExternallyProvisioned => ("CAPM3-W044", reason::HOST_EXTERNALLY_PROVISIONED),
+                    Blocker::Error(_) => ("CAPM3-W041", reason::HOST_ERROR),
+                    Blocker::Paused => ("CAPM3-W042", reason::HOST_PAUSED),
+                    Blocker::Detached => ("CAPM3-W043", reason::HOST_DETACHED),
+                    Blocker::ExternallyProvisioned => ("CAPM3-W044", reason::HOST_EXTERNALLY_PROVISIONED),
                 };
                 (code, provisioned(reason), PlatformEngineer, HOST)
             }
@@ -355,8 +355,8 @@ mod tests {
             Wait::Data { data: name(), template: name() },
             Wait::Rendering { data: name(), report: None },
             Wait::Provisioning { host: name(), state: name() },
-            Wait::HostBlocked { host: name(), state: name(), by: Hindrance::Paused },
-            Wait::HostBlocked { host: name(), state: name(), by: Hindrance::Detached },
+            Wait::HostBlocked { host: name(), state: name(), by: Blocker::Paused },
+            Wait::HostBlocked { host: name(), state: name(), by: Blocker::Detached },
             Wait::HostField("metaData"),
             Wait::HostSpec(text()),
             Wait::Nodes(name()),

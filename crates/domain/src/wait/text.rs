@@ -5,7 +5,7 @@ use std::fmt::{self, Display as _};
 use serde::{Serialize, Serializer};
 
 use super::{Pause, Refusal, Wait};
-use crate::host::Hindrance;
+use crate::host::Blocker;
 
 /// Text for people, such as the words of another controller. It prints; nothing else can be done with it.
 ///
@@ -57,7 +57,7 @@ impl fmt::Display for Message<'_> {
             Wait::Provisioning { host, .. } => write!(f, "host {host} is being provisioned"),
             Wait::Deprovisioning(wait) => {
                 write!(f, "waiting for host {} to be deprovisioned", wait.host)?;
-                wait.hindrance.as_ref().map_or(Ok(()), |hindrance| write!(f, "; {hindrance}"))
+                wait.blocker.as_ref().map_or(Ok(()), |blocker| write!(f, "; {blocker}"))
             }
             Wait::Addresses(waits) => write!(f, "waiting for {waits}"),
             Wait::MachinesOfCluster(_) => f.write_str("waiting for the Machines of the Cluster to be gone"),
@@ -179,7 +179,7 @@ impl Wait {
             Self::Provisioning { host, state } => {
                 write!(f, "waiting for host {host} to be provisioned; it is {}", or_new(state))
             }
-            Self::HostBlocked { host, state, by: Hindrance::Error(problem) } => {
+            Self::HostBlocked { host, state, by: Blocker::Error(problem) } => {
                 write!(f, "host {host} is {}: {problem}", or_new(state))
             }
             Self::HostBlocked { host, by, .. } => {

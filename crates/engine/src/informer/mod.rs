@@ -1,13 +1,13 @@
 //! Keeps a [`Store`] like the server: list, then watch, for ever, each kind with a back-off of its own.
 
 mod aggregate;
-mod ends;
-mod groups;
 mod health;
-mod oversight;
-mod ration;
+mod quota;
+mod secondary_index;
 mod slots;
 mod store;
+mod tombstones;
+mod watchdog;
 
 use std::{
     collections::BTreeSet,
@@ -23,14 +23,14 @@ use futures::FutureExt;
 
 pub use aggregate::Aggregate;
 pub use health::{KindHealth, KindState};
-pub(crate) use oversight::oversee;
-pub use ration::backoff;
+pub use quota::backoff;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use store::went_back;
 pub use store::{Change, Heard, Index, Store};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
+pub(crate) use watchdog::watch_for_silence;
 
 use crate::{
     Object, ObjectKey, ResourceKind,
@@ -54,7 +54,7 @@ pub struct Informer<K: Object> {
     report: Option<Report>,
     followed: Arc<AtomicBool>,
     health: Arc<KindHealth>,
-    ration: Option<ration::Ration<K>>,
+    quota: Option<quota::Quota<K>>,
 }
 
 impl<K: Object> std::fmt::Debug for Informer<K> {
@@ -67,7 +67,7 @@ impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
     pub fn new(client: ApiClient, store: Arc<Store<K>>, detail: Detail) -> Self {
         let health = Arc::new(KindHealth::new(ResourceKind::of::<K>(), true).unlogged());
-        Self { client, store, detail, report: None, followed: Arc::default(), health, ration: None }
+        Self { client, store, detail, report: None, followed: Arc::default(), health, quota: None }
     }
 
     /// Tells whether the server can be reached: called after each list. A watch that breaks leads to a list.
@@ -113,7 +113,7 @@ impl<K: Object> Informer<K> {
         }
     }
 
-    /// Ends only with an error.
+    /// Tombstones only with an error.
     async fn list_and_watch(&self, pause: &mut Duration) -> ApiError {
         let kind = ResourceKind::of::<K>();
         let listed = self.list(&kind).await;
@@ -198,9 +198,9 @@ impl<K: Object> Informer<K> {
 
     async fn list(&self, kind: &ResourceKind) -> Result<String, ApiError> {
         let heard = self.store.heard();
-        let Listed { objects, unreadable, version } = match &self.ration {
-            Some(ration) => {
-                let (objects, version) = self.list_within(kind, ration).await?;
+        let Listed { objects, unreadable, version } = match &self.quota {
+            Some(quota) => {
+                let (objects, version) = self.list_within(kind, quota).await?;
                 Listed { objects, unreadable: BTreeSet::new(), version }
             }
             None => self.list_all(kind).await?,

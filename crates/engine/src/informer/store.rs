@@ -14,9 +14,9 @@ use tokio::sync::watch;
 
 use super::{
     aggregate::{Aggregate, Aggregates},
-    ends::Ends,
-    groups::Groups,
+    secondary_index::Groups,
     slots::{Slot, Slots},
+    tombstones::Tombstones,
 };
 use crate::{Object, ObjectKey};
 
@@ -99,10 +99,10 @@ struct Inner<K> {
     deleted: BTreeMap<ObjectKey, Deletion>,
     /// How many deletions were seen.
     deletions: u64,
-    /// Version up to which the watch had told everything at the last bookmark.
-    told: u64,
+    /// Version up to which the watch had observed everything at the last bookmark.
+    observed: u64,
     /// Objects that are known to have ended.
-    ends: Ends,
+    ends: Tombstones,
 }
 
 impl<K: Object> Store<K> {
@@ -115,8 +115,8 @@ impl<K: Object> Store<K> {
                 aggregates: Aggregates::default(),
                 deleted: BTreeMap::new(),
                 deletions: 0,
-                told: 0,
-                ends: Ends::default(),
+                observed: 0,
+                ends: Tombstones::default(),
             }),
             indexes: indexes.to_vec(),
             subscribers: Mutex::new(Vec::new()),
@@ -220,7 +220,7 @@ impl<K: Object> Store<K> {
         self.take(object, 0, u64::MAX, false)
     }
 
-    /// The same for an object of a watch. A watch tells in order: an object that it shows after it told of the end of that
+    /// The same for an object of a watch. A watch tells in order: an object that it shows after it observed of the end of that
     /// very version is there all the same.
     pub fn apply_watched(&self, object: K) -> bool {
         self.take(object, 0, u64::MAX, true)
@@ -314,7 +314,7 @@ impl<K: Object> Store<K> {
         let inner = self.inner.read();
         let versions = inner.objects.iter().map(|object| object.version());
         let deleted = inner.deleted.values().map(|gone| gone.at);
-        let version = versions.chain(deleted).chain([inner.told]).max().unwrap_or_default();
+        let version = versions.chain(deleted).chain([inner.observed]).max().unwrap_or_default();
         Heard { version, deletions: inner.deletions }
     }
 
@@ -339,16 +339,16 @@ impl<K: Object> Store<K> {
         }
         let mut inner = self.inner.write();
         inner.deleted.retain(|_, gone| gone.at > horizon);
-        inner.told = inner.told.min(version);
+        inner.observed = inner.observed.min(version);
         drop(inner);
         self.synced.send_replace(true);
     }
 
-    /// The watch has told everything up to `version`. Deletions that were told before the last such moment are
+    /// The watch has observed everything up to `version`. DeletionTracker that were observed before the last such moment are
     /// forgotten: no answer to a write is under way that long.
     pub fn settle(&self, version: u64) {
         let mut inner = self.inner.write();
-        let before = std::mem::replace(&mut inner.told, version);
+        let before = std::mem::replace(&mut inner.observed, version);
         inner.deleted.retain(|_, gone| gone.at > before);
     }
 

@@ -5,13 +5,13 @@
 //! [`Document::line_of`].
 
 mod document;
+mod duplicates;
 mod input;
 mod node;
 mod path;
 mod place;
 mod problem;
 mod text;
-mod twice;
 
 use std::{
     io,
@@ -19,10 +19,10 @@ use std::{
 };
 
 pub use document::Document;
+pub use duplicates::contradictions;
 pub use input::Limits;
 pub use problem::{Problem, one_a_line};
 use thiserror::Error;
-pub use twice::contradictions;
 
 /// Words with which a problem says that a key stands twice: then the text is in order and its author must choose.
 pub const DUPLICATE_KEY: &str = text::DUPLICATE_KEY;

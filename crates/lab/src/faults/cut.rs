@@ -64,7 +64,7 @@ impl Cut {
 }
 
 impl Faults for Cut {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         if !self.armed.load(Ordering::SeqCst) {
             return Fault::None;
         }
@@ -100,14 +100,14 @@ mod tests {
     #[test]
     fn the_named_write_and_everything_after_it_is_cut_off() {
         let cut = Cut::at(2, Side::After);
-        assert_eq!(cut.befall(&call(Method::POST)), Fault::None, "not armed: not counted");
+        assert_eq!(cut.apply_fault(&call(Method::POST)), Fault::None, "not armed: not counted");
         cut.arm();
         let befalls = [Method::POST, Method::GET, Method::PATCH, Method::GET, Method::POST]
-            .map(|method| cut.befall(&call(method)));
+            .map(|method| cut.apply_fault(&call(method)));
         let expected = [Fault::None, Fault::None, Fault::NeverAnswered, Fault::NeverAsked, Fault::NeverAsked];
         assert_eq!(befalls, expected);
         assert_eq!((cut.writes(), cut.victim()), (2, Some(call(Method::PATCH))));
         cut.over();
-        assert_eq!(cut.befall(&call(Method::POST)), Fault::None);
+        assert_eq!(cut.apply_fault(&call(Method::POST)), Fault::None);
     }
 }

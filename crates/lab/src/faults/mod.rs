@@ -113,7 +113,7 @@ impl Refusal {
 /// Decides what befalls each call, in the order in which the provider makes them.
 pub trait Faults: Send + Sync + 'static {
     /// What befalls this call.
-    fn befall(&self, call: &Call) -> Fault;
+    fn apply_fault(&self, call: &Call) -> Fault;
 
     /// Asks the server, where the call reaches it. Whoever rewrites answers does it here.
     fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
@@ -127,7 +127,7 @@ pub trait Faults: Send + Sync + 'static {
 pub struct NoFaults;
 
 impl Faults for NoFaults {
-    fn befall(&self, _: &Call) -> Fault {
+    fn apply_fault(&self, _: &Call) -> Fault {
         Fault::None
     }
 }
@@ -176,7 +176,7 @@ impl Service<Request<Body>> for Faulty {
     fn call(&mut self, request: Request<Body>) -> Answer {
         let call = Call { method: request.method().clone(), path: request.uri().to_string() };
         let (server, faults) = (self.server.clone(), Arc::clone(&self.faults));
-        match faults.befall(&call) {
+        match faults.apply_fault(&call) {
             Fault::None => faults.ask(&server, &call, request),
             Fault::Refused(refusal) => ready(Ok(refusal.answer())).boxed(),
             Fault::Closed => ready(Ok(whole(StatusCode::OK, Bytes::new()))).boxed(),

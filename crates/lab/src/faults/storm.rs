@@ -55,7 +55,7 @@ impl Storm {
 }
 
 impl Faults for Storm {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         if self.over.load(Ordering::SeqCst) || self.rng.below(self.every) != 0 {
             return Fault::None;
         }
@@ -84,7 +84,7 @@ mod tests {
         let call = Call { method: Method::POST, path: "/x".to_owned() };
         let run = |seed| {
             let storm = Storm::new(seed, 10);
-            let faults: Vec<Fault> = (0..1000).map(|_| storm.befall(&call)).collect();
+            let faults: Vec<Fault> = (0..1000).map(|_| storm.apply_fault(&call)).collect();
             (storm.hits(), faults)
         };
         let (hits, faults) = run(1);
@@ -98,8 +98,8 @@ mod tests {
     fn after_the_storm_nothing_goes_wrong() {
         let storm = Storm::new(1, 1);
         let call = Call { method: Method::GET, path: "/x?watch=1".to_owned() };
-        assert_ne!(storm.befall(&call), Fault::None);
+        assert_ne!(storm.apply_fault(&call), Fault::None);
         storm.over();
-        assert_eq!(storm.befall(&call), Fault::None);
+        assert_eq!(storm.apply_fault(&call), Fault::None);
     }
 }

@@ -231,12 +231,12 @@ mod tests {
     fn one_after_the_other_is_no_mix_up() {
         let mut gone = machine("a", "h");
         gone["gone"] = json!(true);
-        let mut booked = host("h", None);
-        booked["spec"]["consumerRef"] = json!({"kind": "Cluster", "name": "c"});
+        let mut reserved = host("h", None);
+        reserved["spec"]["consumerRef"] = json!({"kind": "Cluster", "name": "c"});
         let objects = [
             host("h", Some("a")),
             machine("a", "h"),
-            booked,
+            reserved,
             gone,
             host("h", Some("b")),
             machine("b", "h"),

@@ -90,7 +90,7 @@ impl<'a> Objects<'a> {
                 }
             }
             kind if self.get(kind, consumer.clone()).is_none() => {
-                found.push(format!("host {name} is booked for {kind} {consumer}, which is gone"));
+                found.push(format!("host {name} is reserved for {kind} {consumer}, which is gone"));
             }
             // Kept for the next machine of its owner.
             _ => {}
@@ -188,7 +188,7 @@ mod tests {
                     "h",
                     json!({"spec": {"consumerRef": {"kind": "Cluster", "name": "c"}}}),
                 ),
-                "host n/h is booked for Cluster n/c, which is gone",
+                "host n/h is reserved for Cluster n/c, which is gone",
             ),
             (
                 object("BareMetalHost", "h", json!({"spec": {"image": {"url": "u"}}})),

@@ -16,7 +16,7 @@ const VOLATILE: [&str; 6] =
 
 /// What differs between two good runs, and what it is replaced by.
 const MASKS: [(&str, &str); 11] = [
-    // The claim takes the booking off the host, so whoever comes after a crash cannot tell that there was one.
+    // The claim takes the reservation off the host, so whoever comes after a crash cannot tell that there was one.
     ("AssociateBareMetalHostViaNodeReuseSuccess", "AssociateBareMetalHostSuccess"),
     ("\\b[0-9a-f]{16}([0-9a-f]{48})?\\b", "<digest>"),
     ("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uid>"),

@@ -22,7 +22,7 @@ use crate::{common::*, support::*};
 struct Policy(AtomicBool);
 
 impl Faults for Policy {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         let is_meant = call.is_write() && call.path.contains("/baremetalhosts/");
         if is_meant && self.0.load(Ordering::SeqCst) {
             Fault::Refused(Refusal::Forbidden)

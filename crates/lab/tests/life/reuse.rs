@@ -36,9 +36,9 @@ async fn upgrade(lab: &Lab) {
     rest(lab).await;
 }
 
-/// Without nodeReuse a released host carries no booking and has no consumer: anybody may take it.
+/// Without nodeReuse a released host carries no reservation and has no consumer: anybody may take it.
 #[tokio::test(start_paused = true)]
-async fn s73_without_node_reuse_a_released_host_is_not_booked() {
+async fn s73_without_node_reuse_a_released_host_is_not_reserved() {
     let lab = settled(&three_racks()).await;
     let used = hosts_of(&lab, "my-cluster-workers");
     scale_workers(&lab, 2).await;
@@ -47,7 +47,7 @@ async fn s73_without_node_reuse_a_released_host_is_not_booked() {
     let released: Vec<&String> = used.difference(&left).collect();
     assert_eq!(released.len(), 1);
     let host = get(&lab, "BareMetalHost", released[0]);
-    assert_eq!(host.pointer(BOOKING), None);
+    assert_eq!(host.pointer(RESERVATION), None);
     assert!(host.pointer("/spec/consumerRef").is_none_or(Value::is_null), "{host}");
     assert_eq!(events(&lab, "HostBooked"), Vec::<String>::new());
 }
@@ -61,17 +61,17 @@ async fn s74_a_released_host_names_the_owner_it_is_kept_for() {
     rest(&lab).await;
     let left = hosts_of(&lab, "my-cluster-workers");
     let released = used.difference(&left).next().unwrap();
-    assert_eq!(text(&get(&lab, "BareMetalHost", released), BOOKING), "md-my-cluster-workers");
+    assert_eq!(text(&get(&lab, "BareMetalHost", released), RESERVATION), "md-my-cluster-workers");
     upgrade(&lab).await;
     let hosts = hosts_of(&lab, "my-cluster-cp");
-    let mut booked = BTreeSet::new();
+    let mut reserved = BTreeSet::new();
     replay(&lab, &[BARE_METAL_HOSTS], |_, host| {
-        if hosts.contains(&name(host)) && host.pointer(BOOKING).is_some() {
-            booked.insert((name(host), text(host, BOOKING)));
+        if hosts.contains(&name(host)) && host.pointer(RESERVATION).is_some() {
+            reserved.insert((name(host), text(host, RESERVATION)));
         }
     });
     let expected: BTreeSet<_> = hosts.into_iter().map(|host| (host, "cp-my-cluster-cp".to_owned())).collect();
-    assert_eq!(booked, expected, "each host of the control plane between its two machines");
+    assert_eq!(reserved, expected, "each host of the control plane between its two machines");
 }
 
 /// A released host keeps a consumer of kind Cluster until it is used again, so that others see it as taken.
@@ -93,7 +93,7 @@ async fn nr47_a_kept_host_is_consumed_by_its_cluster() {
     rest(&lab).await;
     assert_eq!(hosts_of(&lab, "my-cluster-workers"), used, "the next machine takes the kept host");
     let again = get(&lab, "BareMetalHost", &name(&host));
-    assert_eq!(again.pointer(BOOKING), None);
+    assert_eq!(again.pointer(RESERVATION), None);
     let reused =
         machines(&lab, "my-cluster-workers").into_iter().find(|m| host_of(m) == name(&host)).unwrap();
     assert_eq!(condition(&reused, "AssociateBareMetalHost").1, "AssociateBareMetalHostViaNodeReuseSuccess");
@@ -203,7 +203,7 @@ async fn nr52_no_host_is_kept_for_a_cluster_or_template_that_goes() {
     scale_workers(&lab, 2).await;
     rest(&lab).await;
     let kept =
-        |lab: &Lab| lab.objects("BareMetalHost").iter().filter(|h| h.pointer(BOOKING).is_some()).count();
+        |lab: &Lab| lab.objects("BareMetalHost").iter().filter(|h| h.pointer(RESERVATION).is_some()).count();
     assert_eq!(kept(&lab), 0, "the template is gone");
     delete_cluster(&lab).await;
     rest(&lab).await;
@@ -212,7 +212,7 @@ async fn nr52_no_host_is_kept_for_a_cluster_or_template_that_goes() {
 
 fn are_free(lab: &Lab) -> bool {
     lab.objects("BareMetalHost").iter().all(|host| {
-        host.pointer(BOOKING).is_none() && host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
+        host.pointer(RESERVATION).is_none() && host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
     })
 }
 
@@ -241,7 +241,7 @@ async fn kept_hosts_are_free_again_when_their_deployment_is_gone() {
     rest(&lab).await;
     delete(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "my-cluster-workers").await;
     rest(&lab).await;
-    let kept = lab.objects("BareMetalHost").iter().filter(|h| h.pointer(BOOKING).is_some()).count();
+    let kept = lab.objects("BareMetalHost").iter().filter(|h| h.pointer(RESERVATION).is_some()).count();
     assert_eq!(kept, 0);
     assert_eq!(events(&lab, "BookingEnded").len(), 3);
 }
@@ -269,11 +269,11 @@ fn next_of_talos(lab: &Lab, last: &Value) -> Vec<Manifest> {
     objects.into_iter().map(|object| Manifest { file: String::new(), object }).collect()
 }
 
-/// A control plane of another kind in the group books hosts like kubeadm's, and its next machine takes what is booked.
+/// A control plane of another kind in the group books hosts like kubeadm's, and its next machine takes what is reserved.
 #[tokio::test(start_paused = true)]
 async fn s76_a_foreign_control_plane_books_hosts_alike() {
     let mut manifests = control_plane(1);
-    // Hosts beside that which is booked, so that another one could be taken.
+    // Hosts beside that which is reserved, so that another one could be taken.
     for rack in 1..=3 {
         let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
         change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
@@ -286,7 +286,7 @@ async fn s76_a_foreign_control_plane_books_hosts_alike() {
         "kind": "TalosControlPlane", "name": "talos", "uid": "f0"}],
         "annotations": {"cluster.x-k8s.io/paused": ""}}});
     patch(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name(&machine), foreign).await;
-    // The booking is judged by the control plane that the Cluster names.
+    // The reservation is judged by the control plane that the Cluster names.
     patch(
         &lab,
         "cluster.x-k8s.io/v1beta2",
@@ -298,13 +298,13 @@ async fn s76_a_foreign_control_plane_books_hosts_alike() {
     delete(&lab, "infrastructure.cluster.x-k8s.io/v1beta2", "Metal3Machine", &name(&machine)).await;
     lab.start_provider();
     rest(&lab).await;
-    let booked = host_of(&machine);
-    assert_eq!(text(&get(&lab, "BareMetalHost", &booked), BOOKING), "cp-talos");
+    let reserved = host_of(&machine);
+    assert_eq!(text(&get(&lab, "BareMetalHost", &reserved), RESERVATION), "cp-talos");
     lab.apply(&next_of_talos(&lab, &machine)).await.unwrap();
     rest(&lab).await;
     let next = get(&lab, "Metal3Machine", "talos-1");
-    assert_eq!(host_of(&next), booked, "though other hosts are free");
+    assert_eq!(host_of(&next), reserved, "though other hosts are free");
     assert_eq!(condition(&next, "AssociateBareMetalHost").1, "AssociateBareMetalHostViaNodeReuseSuccess");
     assert_eq!(condition(&next, "BareMetalHostProvisioned").0, "True", "{next}");
-    assert_eq!(get(&lab, "BareMetalHost", &booked).pointer(BOOKING), None);
+    assert_eq!(get(&lab, "BareMetalHost", &reserved).pointer(RESERVATION), None);
 }

@@ -252,7 +252,7 @@ struct LostRaces(AtomicUsize);
 const LOST: usize = 2;
 
 impl Faults for LostRaces {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         let is_claim = call.method.as_str() == "PATCH" && call.path.contains("/baremetalhosts/");
         match is_claim && self.0.fetch_add(1, Ordering::SeqCst) < LOST {
             true => Fault::Refused(Refusal::Conflict),

@@ -14,8 +14,8 @@ use crate::common::*;
 pub const DOMAIN: &str = "/metadata/labels/infrastructure.cluster.x-k8s.io~1failure-domain";
 /// Pointer to the record of a machine's host.
 pub const HOST: &str = "/metadata/annotations/metal3.io~1BareMetalHost";
-/// Pointer to the booking of a host.
-pub const BOOKING: &str = "/metadata/labels/infrastructure.cluster.x-k8s.io~1node-reuse";
+/// Pointer to the reservation of a host.
+pub const RESERVATION: &str = "/metadata/labels/infrastructure.cluster.x-k8s.io~1node-reuse";
 
 /// The example with the control plane alone, of this many machines.
 pub fn control_plane(replicas: u32) -> Vec<Manifest> {

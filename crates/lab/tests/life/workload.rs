@@ -119,7 +119,7 @@ impl Dead {
 }
 
 impl Faults for Dead {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         let is_meant = call.path.contains(self.path) && (call.is_write() || !self.answers_reads);
         if !is_meant || !self.is_dead.load(Ordering::SeqCst) {
             return Fault::None;

@@ -1,4 +1,4 @@
-//! Where a host stands: whose it is, whether it is orphaned, booked or free, how far its release is, who must act.
+//! Where a host stands: whose it is, whether it is orphaned, reserved or free, how far its release is, who must act.
 //!
 //! Takes the objects of a namespace; gives data. Whether a host is orphaned and what becomes of a request for its release
 //! are the decisions of the controller, made anew from the same objects.
@@ -6,18 +6,18 @@
 use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::annotation};
 use capm3_domain::host::could_be_taken;
 use capm3_engine::{ObjectKey, Reader, clock};
-use capm3_provider::baremetalhost::{Orphan, Request, Snapshot, judge_release};
+use capm3_provider::baremetalhost::{HostSnapshot, Orphan, Request, judge_release};
 use serde::Serialize;
 
 use super::{
     Actor, Site,
     advice::Advice,
-    booked::{booking, of_booked},
     host_facts::{HostFacts, orphaned_since, snapshot},
     host_use::{of_consumer, of_unused},
     paused,
     release::{keep_or_delete, stand_in},
     releasing::{ReleaseLine, releasing},
+    reserved::{of_reserved, reservation},
 };
 
 /// A host explained.
@@ -51,8 +51,9 @@ pub struct HostExplanation {
     pub orphaned: Option<String>,
     /// How far its release on request is.
     pub release: Option<ReleaseLine>,
-    /// For whom it is booked.
-    pub booking: Option<String>,
+    /// For whom it is reserved.
+    #[serde(rename = "booking")]
+    pub reservation: Option<String>,
 }
 
 /// Where a host stands.
@@ -82,7 +83,7 @@ pub enum HostStanding {
 
 /// Where a host stands, and what helps.
 #[derive(Debug)]
-pub(super) struct HostStory {
+pub(super) struct HostSummary {
     pub(super) standing: HostStanding,
     pub(super) stands: String,
     pub(super) why: Option<String>,
@@ -90,7 +91,7 @@ pub(super) struct HostStory {
     pub(super) advice: Vec<Advice>,
 }
 
-impl HostStory {
+impl HostSummary {
     pub(super) fn new(standing: HostStanding, stands: impl Into<String>) -> Self {
         Self { standing, stands: stands.into(), why: None, who: Actor::Nobody, advice: Vec::new() }
     }
@@ -109,26 +110,26 @@ pub fn explain_host(site: &Site, key: &ObjectKey) -> Option<HostExplanation> {
     let snapshot = snapshot(site, key)?;
     let (host, orphan) = (snapshot.host.as_ref(), snapshot.orphan.as_ref());
     let release = releasing(&snapshot);
-    let story = tell(site, &snapshot, release.as_ref());
-    let remarks = remarks(site, &snapshot, story.why.as_deref().unwrap_or_default());
+    let summary = tell(site, &snapshot, release.as_ref());
+    let remarks = remarks(site, &snapshot, summary.why.as_deref().unwrap_or_default());
     // When a release was requested no object tells.
-    let is_orphaned = story.standing == HostStanding::Orphaned;
+    let is_orphaned = summary.standing == HostStanding::Orphaned;
     let deleted = host.metadata.deletion_timestamp.as_ref().map(|time| clock::text(time.0));
     Some(HostExplanation {
         namespace: key.namespace.clone(),
         host: key.name.clone(),
-        standing: story.standing,
-        stands: story.stands,
+        standing: summary.standing,
+        stands: summary.stands,
         since: deleted.or_else(|| orphaned_since(site, host, orphan.filter(|_| is_orphaned)?)),
-        why: story.why,
-        who: story.who,
-        what_to_do: story.advice,
+        why: summary.why,
+        who: summary.who,
+        what_to_do: summary.advice,
         remarks,
         facts: HostFacts::of(host),
         is_free: host.spec.consumer_ref.is_none() && could_be_taken(host),
         orphaned: orphan.filter(|orphan| !is_unread(orphan)).map(ToString::to_string),
         release,
-        booking: booking(host),
+        reservation: reservation(host),
     })
 }
 
@@ -141,34 +142,35 @@ fn is_unread(orphan: &Orphan) -> bool {
     matches!(orphan, Orphan::Unreadable { .. })
 }
 
-fn tell(site: &Site, snapshot: &Snapshot, release: Option<&ReleaseLine>) -> HostStory {
+fn tell(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> HostSummary {
     let host = snapshot.host.as_ref();
     if host.metadata.is_deleting() {
         let advice = Advice::say("nothing: the Baremetal Operator deprovisions the host and lets it go");
-        return HostStory::new(HostStanding::Deleting, "is being deleted").by(Actor::HostOperator, [advice]);
+        return HostSummary::new(HostStanding::Deleting, "is being deleted")
+            .by(Actor::HostOperator, [advice]);
     }
     match (&snapshot.orphan, judge_release(snapshot), release) {
         (Some(orphan @ Orphan::Unreadable { .. }), ..) => of_unread(orphan),
-        (Some(orphan), Request::Stands(_), Some(release)) => release.story(host, orphan),
+        (Some(orphan), Request::Stands(_), Some(release)) => release.summary(host, orphan),
         (Some(orphan), ..) => of_orphan(site, snapshot, orphan),
         (None, ..) if host.spec.consumer_ref.is_none() => of_unused(host),
-        (None, ..) => of_booked(site, snapshot).unwrap_or_else(|| of_consumer(site, snapshot)),
+        (None, ..) => of_reserved(site, snapshot).unwrap_or_else(|| of_consumer(site, snapshot)),
     }
 }
 
 /// Nothing is said about a machine whose kind cannot be read.
-fn of_unread(orphan: &Orphan) -> HostStory {
+fn of_unread(orphan: &Orphan) -> HostSummary {
     let advice = Advice::run(
         "make the API server serve Metal3Machine v1beta2 to you: look at its CRD and at your rights",
         "kubectl get crd metal3machines.infrastructure.cluster.x-k8s.io -o yaml".to_owned(),
     );
-    HostStory::new(HostStanding::Unknown, "names a machine that cannot be read")
+    HostSummary::new(HostStanding::Unknown, "names a machine that cannot be read")
         .because(format!("{orphan}; whether the machine is gone cannot be known"))
         .by(Actor::PlatformEngineer, [advice])
 }
 
 /// Nobody looks after the host.
-fn of_orphan(site: &Site, snapshot: &Snapshot, orphan: &Orphan) -> HostStory {
+fn of_orphan(site: &Site, snapshot: &HostSnapshot, orphan: &Orphan) -> HostSummary {
     let host = snapshot.host.as_ref();
     let (name, namespace) = (host.metadata.name_str(), host.metadata.namespace_str());
     let advice = match orphan {
@@ -187,13 +189,13 @@ fn of_orphan(site: &Site, snapshot: &Snapshot, orphan: &Orphan) -> HostStory {
             )),
         ],
     };
-    HostStory::new(HostStanding::Orphaned, "is orphaned and left as it is")
+    HostSummary::new(HostStanding::Orphaned, "is orphaned and left as it is")
         .because(orphan.to_string())
         .by(Actor::PlatformEngineer, advice)
 }
 
 /// What is worth a look beyond `why`.
-fn remarks(site: &Site, snapshot: &Snapshot, why: &str) -> Vec<String> {
+fn remarks(site: &Site, snapshot: &HostSnapshot, why: &str) -> Vec<String> {
     let host = snapshot.host.as_ref();
     let mut remarks = Vec::new();
     let is_paused = host.metadata.annotation(annotation::HOST_PAUSED).is_some();

@@ -7,7 +7,7 @@ use capm3_api::{
 };
 use capm3_domain::host::{Consumer, domain_of};
 use capm3_engine::{Object, ObjectKey, Reader, clock};
-use capm3_provider::baremetalhost::{Orphan, Snapshot, consumer_machine, observe};
+use capm3_provider::baremetalhost::{HostSnapshot, Orphan, consumer_machine, observe};
 use serde::Serialize;
 
 use super::{Site, events::events_about};
@@ -48,7 +48,7 @@ impl HostFacts {
 
 /// The host and who looks after it, as the controller sees it. Where Metal3Machines cannot be read nothing is said about
 /// whether one is there.
-pub(super) fn snapshot(site: &Site, key: &ObjectKey) -> Option<Snapshot> {
+pub(super) fn snapshot(site: &Site, key: &ObjectKey) -> Option<HostSnapshot> {
     let mut snapshot = observe(&site.objects, key)?;
     let unread = site.unread.get(Metal3Machine::API.kind);
     if let (Some(machine), Some(state)) = (consumer_machine(&snapshot.host), unread) {

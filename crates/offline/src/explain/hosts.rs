@@ -1,7 +1,7 @@
 //! Every host of the machine's namespace, with the reason that it was taken or not.
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, vocabulary::label};
-use capm3_domain::host::{HostChoice, HostOutcome, Ownership, Standing, annotated_host};
+use capm3_domain::host::{Eligibility, HostChoice, HostOutcome, Ownership, annotated_host};
 use capm3_engine::{Object, Reader};
 use capm3_provider::{
     indexes::HOSTS_BY_NAMESPACE,
@@ -129,9 +129,9 @@ fn chosen(preview: &Preview<'_>, choice: &HostChoice, name: &str) -> Option<Judg
 fn judged(preview: &Preview<'_>, host: &BareMetalHost) -> Judgement {
     let snapshot = &preview.snapshot;
     match preview.judge_host(host) {
-        Standing::Rejected(rejection) => (Taken::No, rejection.word(), rejection.to_string()),
-        Standing::ReservedLater(state) => (Taken::No, "NotAvailable", format!("not available: {state}")),
-        Standing::Free | Standing::Reserved | Standing::Own => {
+        Eligibility::Rejected(rejection) => (Taken::No, rejection.word(), rejection.to_string()),
+        Eligibility::ReservedLater(state) => (Taken::No, "NotAvailable", format!("not available: {state}")),
+        Eligibility::Free | Eligibility::Reserved | Eligibility::Own => {
             let why = if snapshot.metal3_machine.metadata.is_deleting() {
                 "this machine is going"
             } else if snapshot.host.is_some() {

@@ -6,28 +6,28 @@
 //! disagree with them. Nothing is written, workload clusters are not asked, and of Secrets only the metadata is read.
 
 mod advice;
-mod booked;
-mod books;
-mod data_story;
+mod data_summary;
 mod events;
 mod host;
 mod host_facts;
-mod host_story;
+mod host_summary;
 mod host_use;
 mod hosts;
+mod machine_summary;
+mod no_host;
+mod objects;
 mod paused;
 mod placement;
+mod pool_usage;
 mod pools;
 mod prerequisites;
 mod relabel;
 mod release;
 mod releasing;
+mod reserved;
 mod returning;
-mod site;
 mod steps;
-mod story;
 mod target;
-mod want_of_hosts;
 
 use capm3_api::{metadata::MetadataExt, neighbours::Cluster};
 pub use capm3_domain::wait::Actor;
@@ -42,15 +42,15 @@ pub use self::{
     host::{HostExplanation, HostStanding, explain_host, is_orphaned},
     host_facts::HostFacts,
     hosts::{HostLine, Taken},
+    objects::{Site, has_a_say, wanted, wanted_for_host},
     placement::Placement,
     pools::{PoolLine, Stock},
     release::{Releasable, Release, releasable},
     releasing::{Progress, ReleaseLine, progress},
-    site::{Site, has_a_say, wanted, wanted_for_host},
     steps::{StepLine, StepState},
     target::{FindError, Target, TargetError, find},
 };
-use self::{steps::Arrow, story::Known};
+use self::{machine_summary::Known, steps::Arrow};
 
 /// A machine explained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -102,7 +102,7 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
         preview.snapshot.data.as_ref().map(|data| ObjectKey::new(&key.namespace, data.metadata.name_str()));
     let pools = data.map(|data| pools::pools(site, &data)).unwrap_or_default();
     let known = Known { site, preview: &preview, choice: hosts.choice.as_ref(), pools: &pools };
-    let story = story::tell(&known);
+    let summary = machine_summary::tell(&known);
     let remarks = remarks(&known);
     let (snapshot, stage) = (&preview.snapshot, preview.decision.stage);
     Some(Explanation {
@@ -112,19 +112,19 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
         cluster: snapshot.cluster.as_deref().map(|c: &Cluster| c.metadata.name_str().to_owned()),
         failure_domain: placement::placement(snapshot),
         stage: word(stage),
-        stands: story.stands,
+        stands: summary.stands,
         since: preview.since(),
-        code: story.code,
-        why: story.why,
-        who: story.actor,
-        or_who: story.or_actor,
-        what_to_do: story.advice,
+        code: summary.code,
+        why: summary.why,
+        who: summary.actor,
+        or_who: summary.or_actor,
+        what_to_do: summary.advice,
         remarks,
         steps: steps::steps(
             snapshot,
-            Arrow { stage, cause: story.cause.unwrap_or(stage) },
+            Arrow { stage, cause: summary.cause.unwrap_or(stage) },
             &pools,
-            story::missing_bootstrap_secret(&known).as_deref(),
+            machine_summary::missing_bootstrap_secret(&known).as_deref(),
         ),
         host_counts: hosts.choice.as_ref().map(|choice| choice.counts().to_string()),
         hosts: hosts.lines,
@@ -136,9 +136,9 @@ fn remarks(known: &Known<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     let Preview { snapshot, decision, .. } = known.preview;
     if decision.stage < Stage::Provisioning
-        && let Some(secret) = story::missing_bootstrap_secret(known)
+        && let Some(secret) = machine_summary::missing_bootstrap_secret(known)
     {
-        remarks.push(story::absent(&secret));
+        remarks.push(machine_summary::absent(&secret));
     }
     let others = || snapshot.surplus.iter().chain(&snapshot.held);
     if others().next().is_some() {

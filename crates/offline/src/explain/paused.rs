@@ -7,7 +7,7 @@ use capm3_api::{
 };
 use capm3_domain::pause::{end_own_pause, unpause};
 
-use super::{Actor, advice::Advice, story::Known};
+use super::{Actor, advice::Advice, machine_summary::Known};
 
 /// Who paused it, to be put behind the name of the annotation; empty where the value does not tell.
 pub(super) fn by(host: &BareMetalHost) -> String {

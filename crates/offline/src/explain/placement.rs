@@ -6,7 +6,7 @@ use capm3_api::{
     vocabulary::{annotation, label},
 };
 use capm3_domain::host::Ownership;
-use capm3_provider::metal3machine::{Snapshot, Stage};
+use capm3_provider::metal3machine::{MachineSnapshot, Stage};
 use serde::Serialize;
 
 use super::paused;
@@ -21,7 +21,7 @@ pub struct Placement {
     pub of_host: Option<String>,
 }
 
-pub(super) fn placement(snapshot: &Snapshot<'_>) -> Placement {
+pub(super) fn placement(snapshot: &MachineSnapshot<'_>) -> Placement {
     let of_machine = snapshot.machine.as_ref().map(|machine| machine.spec.failure_domain.clone());
     let assigned = of_machine.unwrap_or_else(|| snapshot.metal3_machine.spec.failure_domain.clone());
     let of_host = own_host(snapshot).and_then(|host| host.metadata.label(label::FAILURE_DOMAIN));
@@ -32,13 +32,13 @@ pub(super) fn placement(snapshot: &Snapshot<'_>) -> Placement {
 }
 
 /// What is worth a word about a host that is in use.
-pub(super) fn remarks(snapshot: &Snapshot<'_>, stage: Stage) -> Vec<String> {
+pub(super) fn remarks(snapshot: &MachineSnapshot<'_>, stage: Stage) -> Vec<String> {
     let Some(host) = own_host(snapshot) else { return Vec::new() };
     let elsewhere = elsewhere(&placement(snapshot), host.metadata.name_str());
     elsewhere.into_iter().chain(troubles(host).into_iter().filter(|_| stage >= Stage::Node)).collect()
 }
 
-fn own_host<'s>(snapshot: &'s Snapshot<'_>) -> Option<&'s BareMetalHost> {
+fn own_host<'s>(snapshot: &'s MachineSnapshot<'_>) -> Option<&'s BareMetalHost> {
     let host = snapshot.host.as_deref()?;
     (snapshot.ownership(host) == Ownership::Ours).then_some(host)
 }

@@ -3,10 +3,10 @@
 use capm3_api::metadata::MetadataExt;
 use capm3_domain::render::{Objects, PoolRef, referenced_pools};
 use capm3_engine::ObjectKey;
-use capm3_provider::metal3data::{self, Snapshot, wanted_spec};
+use capm3_provider::metal3data::{self, DataSnapshot, wanted_spec};
 use serde::Serialize;
 
-use super::{Site, books::Books};
+use super::{Site, pool_usage::PoolUsage};
 
 /// One pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,7 +62,7 @@ pub(super) fn pools(site: &Site, data: &ObjectKey) -> Vec<PoolLine> {
     wanted.values().map(|pool| line(site, &snapshot, pool)).collect()
 }
 
-fn line(site: &Site, snapshot: &Snapshot, pool: &PoolRef) -> PoolLine {
+fn line(site: &Site, snapshot: &DataSnapshot, pool: &PoolRef) -> PoolLine {
     let claim = snapshot.ip_claims.iter().find(|claim| claim.claim.is_on(pool));
     let there = snapshot.pools.get(&pool.name).filter(|_| pool.is_metal3());
     let problem = match claim {
@@ -71,12 +71,12 @@ fn line(site: &Site, snapshot: &Snapshot, pool: &PoolRef) -> PoolLine {
         None => None,
     };
     let address = claim.and_then(|claim| claim.address.as_ref()).map(|address| address.address.clone());
-    let books = there.map(|pool| Books::of(site, pool));
+    let usage = there.map(|pool| PoolUsage::of(site, pool));
     // Who has the others matters to a machine that has none.
-    let lacks = |books: &&Books| address.is_none() && books.stock.free == 0;
-    let (reservations, holders) = match (books.as_ref().filter(lacks), there) {
-        (Some(books), Some(pool)) => {
-            (books.reservations(), books.holders(site, pool.metadata.namespace_str()))
+    let lacks = |usage: &&PoolUsage| address.is_none() && usage.stock.free == 0;
+    let (reservations, holders) = match (usage.as_ref().filter(lacks), there) {
+        (Some(usage), Some(pool)) => {
+            (usage.reservations(), usage.holders(site, pool.metadata.namespace_str()))
         }
         _ => (Vec::new(), Vec::new()),
     };
@@ -84,7 +84,7 @@ fn line(site: &Site, snapshot: &Snapshot, pool: &PoolRef) -> PoolLine {
         kind: pool.kind.clone(),
         name: pool.name.clone(),
         address,
-        stock: books.map(|books| books.stock),
+        stock: usage.map(|usage| usage.stock),
         reservations,
         holders,
         problem,

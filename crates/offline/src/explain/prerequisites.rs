@@ -1,4 +1,4 @@
-//! The story of a machine before it may take a host.
+//! The summary of a machine before it may take a host.
 
 use capm3_api::{
     conditions::{find, is_true_legacy},
@@ -10,10 +10,10 @@ use capm3_api::{
 use super::{
     Actor,
     advice::Advice,
-    story::{Known, Story},
+    machine_summary::{Known, Summary},
 };
 
-pub(super) fn owner(known: &Known<'_>) -> Story {
+pub(super) fn owner(known: &Known<'_>) -> Summary {
     let text = match &known.snapshot().owner {
         Some(name) => format!("the owner reference names Machine {name}, which is not there"),
         None => {
@@ -21,19 +21,19 @@ pub(super) fn owner(known: &Known<'_>) -> Story {
         }
     };
     let advice = Advice::run(text, known.kubectl("get", "machines"));
-    Story::new("waits for its Machine", Actor::ClusterApi, [advice])
+    Summary::new("waits for its Machine", Actor::ClusterApi, [advice])
 }
 
-pub(super) fn cluster(known: &Known<'_>) -> Story {
+pub(super) fn cluster(known: &Known<'_>) -> Summary {
     let name = known.snapshot().machine.as_ref().map(|m| m.spec.cluster_name.clone()).unwrap_or_default();
     let text = format!(
         "create Cluster {name}, or correct spec.clusterName and label cluster.x-k8s.io/cluster-name of the Machine"
     );
     let advice = Advice::run(text, known.kubectl("get", "clusters"));
-    Story::new("waits for its Cluster", Actor::ClusterAuthor, [advice])
+    Summary::new("waits for its Cluster", Actor::ClusterAuthor, [advice])
 }
 
-pub(super) fn pause(known: &Known<'_>) -> Story {
+pub(super) fn pause(known: &Known<'_>) -> Summary {
     let machine = &known.machine().metadata;
     let (mut advice, mut causes) = (Vec::new(), Vec::new());
     if let Some(cluster) = known.snapshot().cluster.as_ref().filter(|cluster| cluster.is_paused()) {
@@ -49,15 +49,15 @@ pub(super) fn pause(known: &Known<'_>) -> Story {
     }
     if causes.is_empty() {
         let text = format!("correct annotation {} of the Metal3Machine", annotation::HOST);
-        return Story::new("has a host that cannot be told", Actor::PlatformEngineer, [Advice::say(text)]);
+        return Summary::new("has a host that cannot be told", Actor::PlatformEngineer, [Advice::say(text)]);
     }
     let stands = if machine.is_deleting() { "is to be deleted, but is paused" } else { "is paused" };
-    Story { why: Some(causes.join(", and ")), ..Story::new(stands, Actor::PlatformEngineer, advice) }
+    Summary { why: Some(causes.join(", and ")), ..Summary::new(stands, Actor::PlatformEngineer, advice) }
 }
 
-pub(super) fn infrastructure(known: &Known<'_>) -> Story {
+pub(super) fn infrastructure(known: &Known<'_>) -> Summary {
     let stands = "waits for the infrastructure of its Cluster";
-    let by_author = |text: String| Story::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
+    let by_author = |text: String| Summary::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
     let cluster = known.snapshot().cluster.as_ref();
     let Some(name) = cluster.and_then(|cluster| cluster.spec.infrastructure_ref.as_ref()?.name.clone())
     else {
@@ -70,10 +70,14 @@ pub(super) fn infrastructure(known: &Known<'_>) -> Story {
     let said = ready.filter(|ready| ready.status != "True" && !ready.message.is_empty());
     let said = said.map(|ready| format!(", which says: {}", ready.message)).unwrap_or_default();
     let look = known.kubectl("describe", &format!("metal3cluster {name}"));
-    Story::new(stands, Actor::ClusterApi, [Advice::run(format!("look at Metal3Cluster {name}{said}"), look)])
+    Summary::new(
+        stands,
+        Actor::ClusterApi,
+        [Advice::run(format!("look at Metal3Cluster {name}{said}"), look)],
+    )
 }
 
-pub(super) fn bootstrap(known: &Known<'_>) -> Story {
+pub(super) fn bootstrap(known: &Known<'_>) -> Summary {
     let stands = "waits for its bootstrap data";
     let Some((kind, name)) = bootstrap_object(known) else {
         let text = format!(
@@ -81,7 +85,7 @@ pub(super) fn bootstrap(known: &Known<'_>) -> Story {
              spec.userData of Metal3Machine {}",
             known.machine().metadata.name_str()
         );
-        return Story::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
+        return Summary::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
     };
     let is_of_control_plane = known.machine().metadata.label(label::CONTROL_PLANE).is_some()
         || known
@@ -99,7 +103,7 @@ pub(super) fn bootstrap(known: &Known<'_>) -> Story {
     };
     let text = format!("{kind} {name} must make the Secret{rest}");
     let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
-    Story::new(stands, Actor::BootstrapProvider, [Advice::run(text, look)])
+    Summary::new(stands, Actor::BootstrapProvider, [Advice::run(text, look)])
 }
 
 /// Kind and name of the object that makes the bootstrap data.

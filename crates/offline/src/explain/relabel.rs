@@ -6,7 +6,7 @@ use capm3_api::{
     neighbours::BareMetalHost,
     v1beta2::{HostSelector, HostSelectorRequirement},
 };
-use capm3_domain::host::{Rejection, Selector, Standing};
+use capm3_domain::host::{Eligibility, Rejection, Selector};
 
 /// What labels would do for a host that does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum Relabelled {
     /// The machine can have it; what to give to `kubectl label`.
     Usable(Vec<String>),
     /// The machine still cannot have it.
-    Hindered(Rejection),
+    Blocked(Rejection),
     /// No labels follow from the selector.
     Unknown,
 }
@@ -23,17 +23,17 @@ pub(super) enum Relabelled {
 pub(super) fn relabel(
     selector: &HostSelector,
     host: &BareMetalHost,
-    judge: impl Fn(&BareMetalHost) -> Standing,
+    judge: impl Fn(&BareMetalHost) -> Eligibility,
 ) -> Relabelled {
     let mut labelled = host.clone();
     let labels = labelled.metadata.labels.get_or_insert_default();
     let Some(changes) = changes(selector, labels) else { return Relabelled::Unknown };
     match judge(&labelled) {
-        Standing::Free | Standing::Reserved => Relabelled::Usable(changes),
-        Standing::Rejected(Rejection::LabelMismatch { .. }) => Relabelled::Unknown,
-        Standing::Rejected(rejection) => Relabelled::Hindered(rejection),
-        Standing::ReservedLater(state) => Relabelled::Hindered(Rejection::NotAvailable(state)),
-        Standing::Own => Relabelled::Unknown,
+        Eligibility::Free | Eligibility::Reserved => Relabelled::Usable(changes),
+        Eligibility::Rejected(Rejection::LabelMismatch { .. }) => Relabelled::Unknown,
+        Eligibility::Rejected(rejection) => Relabelled::Blocked(rejection),
+        Eligibility::ReservedLater(state) => Relabelled::Blocked(Rejection::NotAvailable(state)),
+        Eligibility::Own => Relabelled::Unknown,
     }
 }
 
@@ -74,7 +74,7 @@ fn holds(requirement: &HostSelectorRequirement, labels: &BTreeMap<String, String
 #[cfg(test)]
 mod tests {
     use capm3_api::{neighbours::Machine, v1beta2::Metal3Machine};
-    use capm3_domain::host::{HostRequest, judge};
+    use capm3_domain::host::{HostRequest, eligibility};
     use serde_json::{Value, json};
 
     use super::*;
@@ -85,7 +85,7 @@ mod tests {
         let host: BareMetalHost = serde_json::from_value(host).unwrap();
         let capi = Machine::default();
         let request = HostRequest::new(&machine, &capi, None);
-        relabel(machine.spec.host_selector.as_ref().unwrap(), &host, |host| judge(&request, host))
+        relabel(machine.spec.host_selector.as_ref().unwrap(), &host, |host| eligibility(&request, host))
     }
 
     fn usable(labels: &[&str]) -> Relabelled {
@@ -117,7 +117,7 @@ mod tests {
         let selector = json!({"matchLabels": {"size": "large"}});
         let paused = json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": ""}},
             "status": {"provisioning": {"state": "available"}}});
-        assert_eq!(relabelled(&selector, paused), Relabelled::Hindered(Rejection::Paused));
+        assert_eq!(relabelled(&selector, paused), Relabelled::Blocked(Rejection::Paused));
         let contrary = json!({"matchLabels": {"size": "large"},
             "matchExpressions": [{"key": "size", "operator": "notin", "values": ["large"]}]});
         let host = json!({"status": {"provisioning": {"state": "available"}}});

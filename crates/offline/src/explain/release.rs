@@ -14,7 +14,7 @@ use capm3_domain::{
     release::{clear, must_wait},
 };
 use capm3_engine::{ObjectKey, Reader};
-use capm3_provider::baremetalhost::{Orphan, Snapshot, consumer_machine, known_to_another};
+use capm3_provider::baremetalhost::{HostSnapshot, Orphan, consumer_machine, known_to_another};
 use serde_json::Value;
 
 use super::{
@@ -94,7 +94,7 @@ fn no(why: impl Into<String>, way_out: impl Into<Vec<Advice>>) -> Releasable {
 }
 
 /// A host that no Metal3Machine of its namespace consumes.
-fn without_machine(snapshot: &Snapshot) -> Releasable {
+fn without_machine(snapshot: &HostSnapshot) -> Releasable {
     let host = snapshot.host.as_ref();
     let (name, namespace) = (host.metadata.name_str(), host.metadata.namespace_str());
     let Some(consumer) = &host.spec.consumer_ref else {
@@ -111,8 +111,8 @@ fn without_machine(snapshot: &Snapshot) -> Releasable {
     let facts = HostFacts::of(host).consumer.unwrap_or_default();
     let version = consumer.api_version.as_deref().unwrap_or_default();
     if version.starts_with(&format!("{CAPI_GROUP}/")) && consumer.kind.as_deref() == Some("Cluster") {
-        let text = "nothing: the booking ends by itself once its owner is gone";
-        let why = format!("the host is booked for the next machine of an owner in {facts}");
+        let text = "nothing: the reservation ends by itself once its owner is gone";
+        let why = format!("the host is reserved for the next machine of an owner in {facts}");
         return no(why, [Advice::run(text, format!("capm3 explain host/{name} -n {namespace}"))]);
     }
     let why = format!("the host is consumed by {facts}, which is no Metal3Machine of its namespace");
@@ -120,7 +120,7 @@ fn without_machine(snapshot: &Snapshot) -> Releasable {
 }
 
 /// Why a host is in use, if it is.
-fn in_use(site: &Site, snapshot: &Snapshot, machine: &ObjectKey) -> Option<Releasable> {
+fn in_use(site: &Site, snapshot: &HostSnapshot, machine: &ObjectKey) -> Option<Releasable> {
     let host = snapshot.host.as_ref();
     let explain =
         |name: &str| format!("capm3 explain metal3machine/{name} -n {}", host.metadata.namespace_str());
@@ -168,7 +168,7 @@ pub(super) fn delete_machine(machine: &Metal3Machine) -> Advice {
 }
 
 /// A paused host is left alone.
-fn at_rest(snapshot: &Snapshot) -> Option<Releasable> {
+fn at_rest(snapshot: &HostSnapshot) -> Option<Releasable> {
     let host = snapshot.host.as_ref();
     snapshot.rests.then(|| no(paused::told(host), [unpause(host)]))
 }

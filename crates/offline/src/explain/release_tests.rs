@@ -87,7 +87,7 @@ fn only_a_host_whose_machine_is_not_found_and_that_nobody_knows_may_be_released(
         ),
         (
             vec![host(&[("/spec/consumerRef", consumer("Cluster", "c", "ns"))])],
-            "booked for the next machine of an owner in Cluster ns/c",
+            "reserved for the next machine of an owner in Cluster ns/c",
             "capm3 explain host/h -n ns",
         ),
         (

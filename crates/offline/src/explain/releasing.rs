@@ -3,13 +3,13 @@
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, vocabulary::annotation};
 use capm3_domain::release::{ReleaseRequest, ReleaseStep, release_step};
 use capm3_engine::ObjectKey;
-use capm3_provider::baremetalhost::{Orphan, Request, Snapshot, judge_release};
+use capm3_provider::baremetalhost::{HostSnapshot, Orphan, Request, judge_release};
 use serde::Serialize;
 
 use super::{
     Actor,
     advice::Advice,
-    host::{HostStanding, HostStory},
+    host::{HostStanding, HostSummary},
     paused,
     release::{stand_in, unpause},
 };
@@ -25,7 +25,8 @@ pub struct ReleaseLine {
     /// How far it is, for people.
     pub message: String,
     /// What keeps the operator from going on.
-    pub hindrance: Option<String>,
+    #[serde(rename = "hindrance")]
+    pub blocker: Option<String>,
 }
 
 /// How far the release of a host is.
@@ -44,13 +45,13 @@ pub enum Progress {
 }
 
 /// How far the release is, if it is requested.
-pub(super) fn releasing(snapshot: &Snapshot) -> Option<ReleaseLine> {
+pub(super) fn releasing(snapshot: &HostSnapshot) -> Option<ReleaseLine> {
     let host = snapshot.host.as_ref();
     let line = |step, message: String| ReleaseLine {
         requested_for: host.metadata.annotation(annotation::RELEASE_HOST).unwrap_or_default().to_owned(),
         step,
         message,
-        hindrance: None,
+        blocker: None,
     };
     match (&snapshot.orphan, judge_release(snapshot)) {
         (_, Request::None) | (Some(Orphan::Unreadable { .. }), _) => None,
@@ -59,8 +60,8 @@ pub(super) fn releasing(snapshot: &Snapshot) -> Option<ReleaseLine> {
             Some(line(Progress::Paused, format!("waits for the end of the pause: {}", paused::told(host))))
         }
         (_, Request::Stands(machine)) => {
-            let (step, message, hindrance) = progress(host, &machine);
-            Some(ReleaseLine { hindrance, ..line(step, message) })
+            let (step, message, blocker) = progress(host, &machine);
+            Some(ReleaseLine { blocker, ..line(step, message) })
         }
     }
 }
@@ -69,14 +70,18 @@ pub(super) fn releasing(snapshot: &Snapshot) -> Option<ReleaseLine> {
 pub fn progress(host: &BareMetalHost, machine: &ObjectKey) -> (Progress, String, Option<String>) {
     // Whether hosts stay on is a setting of the manager; what it has done with the power is not to be done again.
     let machine = stand_in(machine);
-    let request =
-        ReleaseRequest { machine: &machine, cluster_name: None, fast_track: host.spec.online, booking: None };
+    let request = ReleaseRequest {
+        machine: &machine,
+        cluster_name: None,
+        fast_track: host.spec.online,
+        reservation: None,
+    };
     match release_step(&request, host) {
         ReleaseStep::Clear(_) => {
             let text = "the manager proves that the machine is gone, then removes the image from the spec";
             (Progress::Clear, text.to_owned(), None)
         }
-        ReleaseStep::Wait(wait) => (Progress::Wait, wait.to_string(), wait.hindrance),
+        ReleaseStep::Wait(wait) => (Progress::Wait, wait.to_string(), wait.blocker),
         ReleaseStep::LetGo(_) | ReleaseStep::NotOurs => {
             (Progress::LetGo, "the host is deprovisioned; the manager lets it go".to_owned(), None)
         }
@@ -97,18 +102,18 @@ pub(super) fn while_deprovisioned(host: &BareMetalHost, is_hindered: bool) -> (A
 }
 
 impl ReleaseLine {
-    /// The story of a release that stands.
-    pub(super) fn story(&self, host: &BareMetalHost, orphan: &Orphan) -> HostStory {
-        let story = HostStory::new(HostStanding::Releasing, "is being released");
-        let story = story.because(format!("{orphan}; the release is requested: {}", self.message));
+    /// The summary of a release that stands.
+    pub(super) fn summary(&self, host: &BareMetalHost, orphan: &Orphan) -> HostSummary {
+        let summary = HostSummary::new(HostStanding::Releasing, "is being released");
+        let summary = summary.because(format!("{orphan}; the release is requested: {}", self.message));
         let (who, advice) = match self.step {
-            Progress::Wait => while_deprovisioned(host, self.hindrance.is_some()),
+            Progress::Wait => while_deprovisioned(host, self.blocker.is_some()),
             Progress::Paused => (Actor::PlatformEngineer, unpause(host)),
             _ => {
                 let text = "nothing; if it stays so for two minutes, look whether `capm3 manager` runs";
                 (Actor::Nobody, Advice::say(text))
             }
         };
-        story.by(who, [advice])
+        summary.by(who, [advice])
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use capm3_api::{
     metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3Machine, vocabulary::host_state,
 };
-use capm3_domain::host::{HostRequest, Standing, judge, reuse_label};
+use capm3_domain::host::{Eligibility, HostRequest, eligibility, reuse_label};
 use capm3_engine::{ObjectKey, Reader};
-use capm3_provider::metal3machine::Snapshot;
+use capm3_provider::metal3machine::MachineSnapshot;
 
 use super::Site;
 
@@ -20,7 +20,7 @@ pub(super) fn leaving_consumer(site: &Site, host: &BareMetalHost) -> Option<Stri
 }
 
 /// What is done with a host before it comes back and suits this machine: its state, and for whom.
-pub(super) fn comes_back(site: &Site, snapshot: &Snapshot<'_>, name: &str) -> Option<String> {
+pub(super) fn comes_back(site: &Site, snapshot: &MachineSnapshot<'_>, name: &str) -> Option<String> {
     let key = ObjectKey::new(snapshot.metal3_machine.metadata.namespace_str(), name);
     let host: Arc<BareMetalHost> = site.objects.get(&key)?;
     let leaving = leaving_consumer(site, &host)?;
@@ -32,6 +32,6 @@ pub(super) fn comes_back(site: &Site, snapshot: &Snapshot<'_>, name: &str) -> Op
     let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
     let reuse = reuse_label(&machine, snapshot.machine_set.as_deref());
     let request = HostRequest::new(&snapshot.metal3_machine, &machine, reuse);
-    let suits = matches!(judge(&request, &back), Standing::Free | Standing::Reserved);
+    let suits = matches!(eligibility(&request, &back), Eligibility::Free | Eligibility::Reserved);
     suits.then(|| format!("{} for {leaving}", host.state()))
 }

@@ -8,7 +8,7 @@ use capm3_domain::{
     host::Ownership,
     user_data::{has_user_data, user_data_secret},
 };
-use capm3_provider::metal3machine::{Snapshot, Stage};
+use capm3_provider::metal3machine::{MachineSnapshot, Stage};
 use serde::Serialize;
 
 use super::pools::PoolLine;
@@ -46,7 +46,7 @@ pub(super) struct Arrow {
 
 /// The steps; `missing` is a Secret with bootstrap data that is named and not there.
 pub(super) fn steps(
-    snapshot: &Snapshot<'_>,
+    snapshot: &MachineSnapshot<'_>,
     arrow: Arrow,
     pools: &[PoolLine],
     missing: Option<&str>,
@@ -92,24 +92,24 @@ fn plain(arrow: Arrow, step: Stage, name: &'static str, fact: Option<String>) ->
     }
 }
 
-fn is_paused(snapshot: &Snapshot<'_>) -> bool {
+fn is_paused(snapshot: &MachineSnapshot<'_>) -> bool {
     snapshot.cluster.as_ref().is_some_and(|cluster| cluster.is_paused())
         || snapshot.metal3_machine.metadata.annotation(annotation::PAUSED).is_some()
 }
 
-fn infrastructure(snapshot: &Snapshot<'_>) -> Option<String> {
+fn infrastructure(snapshot: &MachineSnapshot<'_>) -> Option<String> {
     snapshot.cluster.as_ref().filter(|cluster| cluster.infrastructure_is_ready())?;
     Some(format!("Metal3Cluster {}", snapshot.metal3_cluster.as_ref()?.metadata.name_str()))
 }
 
-fn bootstrap(snapshot: &Snapshot<'_>) -> Option<String> {
+fn bootstrap(snapshot: &MachineSnapshot<'_>) -> Option<String> {
     let own = &snapshot.metal3_machine;
     let machine = snapshot.machine.as_ref().filter(|machine| has_user_data(own, machine))?;
     let secret = user_data_secret(own, machine);
     Some(secret.map(|secret| format!("Secret {}", secret.name_str())).unwrap_or_default())
 }
 
-fn host(snapshot: &Snapshot<'_>) -> Option<String> {
+fn host(snapshot: &MachineSnapshot<'_>) -> Option<String> {
     let host = snapshot.host.as_ref()?;
     let is_ours = snapshot.ownership(host) == Ownership::Ours;
     let domain = host.metadata.label(label::FAILURE_DOMAIN);
@@ -117,7 +117,7 @@ fn host(snapshot: &Snapshot<'_>) -> Option<String> {
     is_ours.then(|| format!("{}{domain}", host.metadata.name_str()))
 }
 
-fn data(snapshot: &Snapshot<'_>, pools: &[PoolLine]) -> Option<String> {
+fn data(snapshot: &MachineSnapshot<'_>, pools: &[PoolLine]) -> Option<String> {
     let machine = &snapshot.metal3_machine;
     if machine.spec.data_template.is_none() && machine.status.rendered_data.is_none() {
         let is_asked_for = snapshot.host.is_some() && snapshot.missing_secrets.is_empty();
@@ -129,19 +129,19 @@ fn data(snapshot: &Snapshot<'_>, pools: &[PoolLine]) -> Option<String> {
     Some(format!("Metal3Data {}{index}{}", data.metadata.name_str(), addresses.collect::<String>()))
 }
 
-fn image(snapshot: &Snapshot<'_>) -> Option<String> {
+fn image(snapshot: &MachineSnapshot<'_>) -> Option<String> {
     let host = snapshot.host.as_ref().filter(|host| host.state() == host_state::PROVISIONED)?;
     Some(format!("on the disk of {}", host.metadata.name_str()))
 }
 
-fn node(snapshot: &Snapshot<'_>) -> Option<String> {
+fn node(snapshot: &MachineSnapshot<'_>) -> Option<String> {
     let id = snapshot.metal3_machine.spec.provider_id.as_deref()?;
     let node = snapshot.machine.as_ref().and_then(|machine| machine.node_name());
     Some(node.map_or(id.to_owned(), |node| format!("{node}, {id}")))
 }
 
 /// The steps of a machine that goes.
-fn leaving(snapshot: &Snapshot<'_>, stage: Stage) -> Vec<StepLine> {
+fn leaving(snapshot: &MachineSnapshot<'_>, stage: Stage) -> Vec<StepLine> {
     let machine = &snapshot.metal3_machine;
     let is_held = machine.metadata.has_finalizer(finalizer::MACHINE);
     let claim =
@@ -179,7 +179,7 @@ fn none(had: bool) -> Option<String> {
 }
 
 /// Finalizers of others on the machine.
-pub(super) fn others(snapshot: &Snapshot<'_>) -> Vec<String> {
+pub(super) fn others(snapshot: &MachineSnapshot<'_>) -> Vec<String> {
     let finalizers = snapshot.metal3_machine.metadata.finalizers.iter().flatten();
     finalizers.filter(|name| *name != finalizer::MACHINE).cloned().collect()
 }

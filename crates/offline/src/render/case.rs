@@ -24,8 +24,8 @@ pub(super) struct Case<'d> {
     pub machine: Metal3Machine,
     /// The Machine that owns it.
     pub owner: Machine,
-    /// The booking of hosts that the machine may use.
-    pub booking: Option<String>,
+    /// The reservation of hosts that the machine may use.
+    pub reservation: Option<String>,
     /// The host, as the machine's.
     pub host: Option<BareMetalHost>,
     /// The data template that applies.
@@ -45,7 +45,7 @@ impl<'d> Case<'d> {
             origin,
             machine,
             owner,
-            booking: None,
+            reservation: None,
             host: None,
             template: None,
             data: None,

@@ -2,7 +2,7 @@
 
 use capm3_domain::render::{Content, Inputs, Problem as Cause, RenderError, secret_name};
 use capm3_engine::manifests::Problem;
-use capm3_provider::metal3data::{halves, render as render_half, wanted_spec};
+use capm3_provider::metal3data::{render as render_half, wanted_documents, wanted_spec};
 
 use super::{Rendered, case::Case};
 
@@ -12,7 +12,7 @@ pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
     if let (None, Some(template), Some(data)) = (&case.problem, case.template, &case.data) {
         let spec = wanted_spec(&template.object, Some(&case.machine));
         let inputs = Inputs { data, objects: case.objects(), addresses: &case.addresses };
-        for content in halves(&spec) {
+        for content in wanted_documents(&spec) {
             let document = render_half(content, &spec, &inputs);
             let document = document.map_err(|error| render_problem(&case, &error))?;
             match content {

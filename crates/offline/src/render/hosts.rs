@@ -12,8 +12,8 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::{
-        Consumer, HostChoice, HostOutcome, HostRequest, Ownership, Standing, choose, judge, known_host,
-        known_host_uid, ownership,
+        Consumer, Eligibility, HostChoice, HostOutcome, HostRequest, Ownership, choose, eligibility,
+        known_host, known_host_uid, ownership,
     },
     wait::Wait,
 };
@@ -58,8 +58,8 @@ type Asked = (String, String, String, Option<String>);
 struct Line {
     by_domain: BTreeMap<String, Vec<ObjectKey>>,
     all: Vec<ObjectKey>,
-    /// Whether hosts are booked for the owner of the machines, which must be looked at anew for each.
-    has_bookings: bool,
+    /// Whether hosts are reserved for the owner of the machines, which must be looked at anew for each.
+    has_reservations: bool,
     /// Why there are no more.
     refusal: Option<String>,
 }
@@ -157,7 +157,7 @@ impl Hosts {
             (namespace.clone(), selector, request.cluster_name.to_owned(), request.reuse_label.clone());
         let memory = &self.memory;
         let line = self.lines.entry(asked).or_insert_with(|| Line::of(&request, memory));
-        if line.has_bookings {
+        if line.has_reservations {
             return self.draw(case);
         }
         if let Some(refusal) = &line.refusal {
@@ -165,7 +165,7 @@ impl Hosts {
         }
         let is_free = |key: &ObjectKey| {
             let host = memory.get::<BareMetalHost>(key);
-            host.is_some_and(|host| matches!(judge(&request, &host), Standing::Free))
+            host.is_some_and(|host| matches!(eligibility(&request, &host), Eligibility::Free))
         };
         let domain = request.failure_domain().and_then(|domain| line.by_domain.get_mut(domain));
         let next = domain.and_then(|line| next(line, is_free)).or_else(|| next(&mut line.all, is_free));
@@ -208,10 +208,10 @@ impl Line {
     fn of(request: &HostRequest<'_>, memory: &Memory) -> Self {
         let mut line = Self::default();
         let namespace = request.machine.metadata.namespace_str();
-        memory.each(&HOSTS_BY_NAMESPACE, namespace, &mut |host| match judge(request, host) {
-            Standing::Free => line.add(host),
-            Standing::Reserved | Standing::ReservedLater(_) => line.has_bookings = true,
-            Standing::Own | Standing::Rejected(_) => {}
+        memory.each(&HOSTS_BY_NAMESPACE, namespace, &mut |host| match eligibility(request, host) {
+            Eligibility::Free => line.add(host),
+            Eligibility::Reserved | Eligibility::ReservedLater(_) => line.has_reservations = true,
+            Eligibility::Own | Eligibility::Rejected(_) => {}
         });
         // Taken from the end.
         line.all.reverse();
@@ -239,7 +239,7 @@ fn next(line: &mut Vec<ObjectKey>, is_free: impl Fn(&ObjectKey) -> bool) -> Opti
 }
 
 fn request<'a>(case: &'a Case<'_>) -> HostRequest<'a> {
-    HostRequest::new(&case.machine, &case.owner, case.booking.clone())
+    HostRequest::new(&case.machine, &case.owner, case.reservation.clone())
 }
 
 /// Name of the chosen host, or why there is none.
@@ -247,9 +247,9 @@ fn chosen(choice: &HostChoice) -> Result<String, String> {
     match &choice.outcome {
         HostOutcome::Chosen(chosen) => Ok(chosen.host.clone()),
         HostOutcome::None => Err(format!("no host is available: {}; add hosts that fit", choice.counts())),
-        HostOutcome::Wait(booked) => {
-            let booked: Vec<&str> = booked.iter().map(|(host, _)| host.as_str()).collect();
-            Err(format!("it waits for a host reserved for its owner: {}", booked.join(", ")))
+        HostOutcome::Wait(reserved) => {
+            let reserved: Vec<&str> = reserved.iter().map(|(host, _)| host.as_str()).collect();
+            Err(format!("it waits for a host reserved for its owner: {}", reserved.join(", ")))
         }
         HostOutcome::Err(error) => Err(error.to_string()),
     }

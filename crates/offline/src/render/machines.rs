@@ -47,8 +47,8 @@ fn case_of<'d>(site: &'d Site<'d>, found: &'d Located<'d, Metal3Machine>) -> Cas
     let set =
         owner.metadata.owner(CAPI_GROUP, "MachineSet").map(|set| ObjectKey::new(&key.namespace, &set.name));
     let set = set.and_then(|key| site.machine_sets.get(&key)).map(|found| &found.object);
-    let booking = reuse_label(&owner, set);
-    Case { booking, ..Case::new(found.document, machine, owner) }
+    let reservation = reuse_label(&owner, set);
+    Case { reservation, ..Case::new(found.document, machine, owner) }
 }
 
 /// The Machine that Cluster API would have made for a Metal3Machine.

@@ -15,21 +15,21 @@ use capm3_api::{
 use capm3_domain::wait::Wait;
 use capm3_domain::{
     host::has_image,
-    release::{ReleaseRequest, ReleaseStep, release_step, unbook},
+    release::{ReleaseRequest, ReleaseStep, release_step, remove_reservation},
 };
 use capm3_engine::{EventNote, Object, ObjectKey};
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    Snapshot,
+    HostSnapshot,
     observe::{Orphan, consumer_machine},
 };
 use crate::belonging::stand_in;
 
-/// Decides about bookings and free hosts. The owner of a booking that is not there counts only if `owner_is_gone`, which
+/// Decides about reservations and free hosts. The owner of a reservation that is not there counts only if `owner_is_gone`, which
 /// the caller has proven. A host that is being moved or deleted is left alone.
-pub fn decide(snapshot: &Snapshot, owner_is_gone: bool) -> Plan {
+pub fn decide(snapshot: &HostSnapshot, owner_is_gone: bool) -> Plan {
     let host = &snapshot.host;
     if host.metadata.is_deleting() || snapshot.rests {
         return Plan::done();
@@ -38,9 +38,9 @@ pub fn decide(snapshot: &Snapshot, owner_is_gone: bool) -> Plan {
         return refuse_release(host, &why);
     }
     match &snapshot.absent {
-        Some(owner) if owner_is_gone => end_booking(host, &format!("{owner} is gone")),
+        Some(owner) if owner_is_gone => end_reservation(host, &format!("{owner} is gone")),
         Some(_) => Plan::done(),
-        None if snapshot.booking_is_over => end_booking(host, "its owner is gone"),
+        None if snapshot.reservation_is_over => end_reservation(host, "its owner is gone"),
         None if snapshot.is_nobodys => unblock(host),
         None => Plan::done(),
     }
@@ -63,7 +63,7 @@ pub enum Request {
 }
 
 /// Judges the request to release a host. Only that of an orphaned host can stand.
-pub fn judge_release(snapshot: &Snapshot) -> Request {
+pub fn judge_release(snapshot: &HostSnapshot) -> Request {
     match (&snapshot.orphan, requested_release(&snapshot.host)) {
         (_, None) => Request::None,
         (Some(orphan), Some(_)) => judge_request(&snapshot.host, orphan),
@@ -124,7 +124,7 @@ pub(super) fn release(host: &BareMetalHost, machine: &ObjectKey, fast_track: boo
         machine: &stand_in(machine),
         cluster_name: host.metadata.label(label::CLUSTER_NAME),
         fast_track,
-        booking: None,
+        reservation: None,
     };
     match release_step(&request, host) {
         ReleaseStep::NotOurs => Plan::done(),
@@ -170,9 +170,9 @@ pub(super) fn report(host: &BareMetalHost, orphan: &Orphan) -> Plan {
     plan
 }
 
-/// A booking ends only where nothing is on the host.
-fn end_booking(host: &BareMetalHost, why: &str) -> Plan {
-    let Some(patch) = unbook(host).filter(|_| !has_image(host)) else { return Plan::done() };
+/// A reservation ends only where nothing is on the host.
+fn end_reservation(host: &BareMetalHost, why: &str) -> Plan {
+    let Some(patch) = remove_reservation(host).filter(|_| !has_image(host)) else { return Plan::done() };
     let mut plan = patched(host, patch);
     plan.event(EventNote::normal(host, event::BOOKING_ENDED, format!("the host is free again: {why}")));
     plan

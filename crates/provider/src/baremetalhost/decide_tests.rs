@@ -3,12 +3,12 @@ use std::sync::Arc;
 use super::*;
 use crate::baremetalhost::Absent;
 
-fn snapshot(host: Value) -> Snapshot {
-    Snapshot {
+fn snapshot(host: Value) -> HostSnapshot {
+    HostSnapshot {
         host: Arc::new(serde_json::from_value(host).unwrap()),
         orphan: None,
         absent: None,
-        booking_is_over: false,
+        reservation_is_over: false,
         rests: false,
         is_nobodys: true,
     }
@@ -93,14 +93,14 @@ fn an_orphaned_host_is_reported_and_not_touched() {
         let plan = report(&host(used()), &orphan);
         assert!(plan.writes.is_empty(), "{plan}");
         assert!(plan.events[0].warning && plan.events[0].message.contains(advice), "{plan}");
-        let orphaned = Snapshot { orphan: Some(orphan), is_nobodys: false, ..snapshot(used()) };
+        let orphaned = HostSnapshot { orphan: Some(orphan), is_nobodys: false, ..snapshot(used()) };
         assert!(decide(&orphaned, true).is_quiet(), "whatever is proven of others");
     }
 }
 
 #[test]
 fn a_host_under_way_or_leaving_is_left_alone() {
-    let moving = Snapshot { rests: true, ..snapshot(used()) };
+    let moving = HostSnapshot { rests: true, ..snapshot(used()) };
     assert!(decide(&moving, true).is_quiet(), "being moved");
     let mut leaving = used();
     leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -108,23 +108,27 @@ fn a_host_under_way_or_leaving_is_left_alone() {
 }
 
 #[test]
-fn a_booking_ends_with_proof_and_only_on_a_host_without_image() {
-    let booked = json!({"metadata": {"name": "h", "namespace": "ns", "labels": {label::NODE_REUSE: "md-a"}},
+fn a_reservation_ends_with_proof_and_only_on_a_host_without_image() {
+    let reserved = json!({"metadata": {"name": "h", "namespace": "ns", "labels": {label::NODE_REUSE: "md-a"}},
         "spec": {"consumerRef": {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c",
             "namespace": "ns"}}});
-    let mut filled = booked.clone();
+    let mut filled = reserved.clone();
     filled["spec"]["image"] = json!({"url": "http://i"});
     let absent = Some(Absent::Cluster(ObjectKey::new("ns", "c")));
     for (what, host, absent, is_over, is_gone, ends) in [
-        ("the owner goes", &booked, None, true, false, true),
-        ("the owner is proven to be gone", &booked, absent.clone(), false, true, true),
-        ("the owner is not seen", &booked, absent.clone(), false, false, false),
-        ("the booking stands", &booked, None, false, false, false),
+        ("the owner goes", &reserved, None, true, false, true),
+        ("the owner is proven to be gone", &reserved, absent.clone(), false, true, true),
+        ("the owner is not seen", &reserved, absent.clone(), false, false, false),
+        ("the reservation stands", &reserved, None, false, false, false),
         ("the owner goes, the host is in use", &filled, None, true, false, false),
         ("the owner is gone, the host is in use", &filled, absent, false, true, false),
     ] {
-        let snapshot =
-            Snapshot { absent, booking_is_over: is_over, is_nobodys: false, ..snapshot(host.clone()) };
+        let snapshot = HostSnapshot {
+            absent,
+            reservation_is_over: is_over,
+            is_nobodys: false,
+            ..snapshot(host.clone())
+        };
         let plan = decide(&snapshot, is_gone);
         assert_eq!(plan.to_string().contains("node-reuse\":null"), ends, "{what}: {plan}");
     }

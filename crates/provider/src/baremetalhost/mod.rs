@@ -1,10 +1,10 @@
 //! BareMetalHost: hosts that nobody looks after.
 //!
 //! A host whose Metal3Machine cannot be found is left as it is and reported; it is released only on request and with proof
-//! that the machine is gone. A booking whose owner is gone ends; a free host does not hold up a move. Everything else about
+//! that the machine is gone. A reservation whose owner is gone ends; a free host does not hold up a move. Everything else about
 //! hosts is the business of their machines. Woken by hosts, and by machines, Clusters, MachineDeployments and
 //! KubeadmControlPlanes that go. Control planes of other kinds are not watched: the server is asked for them whenever a host
-//! that is booked for one is looked at.
+//! that is reserved for one is looked at.
 
 mod decide;
 mod observe;
@@ -25,14 +25,16 @@ use capm3_domain::host::{control_plane_label, deployment_label};
 use capm3_engine::{Controller, Object, ObjectKey, Queue};
 
 pub use decide::{Request, decide, judge_release};
-pub use observe::{Absent, ControlPlane, Orphan, Snapshot, consumer_machine, known_to_another, observe};
+pub use observe::{Absent, ControlPlane, HostSnapshot, Orphan, consumer_machine, known_to_another, observe};
 pub(crate) use orphans::Orphans;
 use reconcile::{Missing, reconcile};
 
 use crate::{
     belonging::hosts_left,
     context::{Context, boxed},
-    indexes::{BOOKED_HOSTS_BY_CLUSTER, BOOKED_HOSTS_BY_LABEL, HOSTS_BY_CONSUMER, PAUSED_HOSTS_BY_CLUSTER},
+    indexes::{
+        HOSTS_BY_CONSUMER, PAUSED_HOSTS_BY_CLUSTER, RESERVED_HOSTS_BY_CLUSTER, RESERVED_HOSTS_BY_LABEL,
+    },
     watching::{Waker, came_or_went},
 };
 
@@ -80,7 +82,7 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
             }
             for cluster in [&change.old, &change.new].into_iter().flatten() {
                 let key = cluster.key().to_string();
-                w.by_index(&BOOKED_HOSTS_BY_CLUSTER, &key);
+                w.by_index(&RESERVED_HOSTS_BY_CLUSTER, &key);
                 w.by_index(&PAUSED_HOSTS_BY_CLUSTER, &key);
             }
         });
@@ -89,14 +91,14 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     wake_for_owner::<KubeadmControlPlane>(context, &waker, control_plane_label);
 }
 
-/// An owner of machines that comes or goes wakes the hosts that are booked for it.
+/// An owner of machines that comes or goes wakes the hosts that are reserved for it.
 fn wake_for_owner<K: Object>(context: &Context, waker: &Waker, label: fn(&str) -> String) {
     let Some(store) = context.caches.store::<K>() else { return };
     let waker = waker.clone();
     store.subscribe(move |change| {
         if let Some(owner) = came_or_went(change) {
             let key = owner.key();
-            waker.by_index(&BOOKED_HOSTS_BY_LABEL, &format!("{}/{}", key.namespace, label(&key.name)));
+            waker.by_index(&RESERVED_HOSTS_BY_LABEL, &format!("{}/{}", key.namespace, label(&key.name)));
         }
     });
 }

@@ -13,20 +13,20 @@ use capm3_engine::{ObjectKey, Reader};
 
 use crate::{
     belonging::{of_another, of_another_than},
-    indexes::DEPLOYMENTS_BY_BOOKING,
+    indexes::DEPLOYMENTS_BY_RESERVATION,
 };
 
 /// A host and who should look after it.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct HostSnapshot {
     /// The host.
     pub host: Arc<BareMetalHost>,
     /// Why the host is orphaned, if it is.
     pub orphan: Option<Orphan>,
-    /// The owner of the host's booking that is not there.
+    /// The owner of the host's reservation that is not there.
     pub absent: Option<Absent>,
-    /// Whether the owner of the host's booking is there but will not use it any more.
-    pub booking_is_over: bool,
+    /// Whether the owner of the host's reservation is there but will not use it any more.
+    pub reservation_is_over: bool,
     /// Whether the host is paused and must be left alone.
     pub rests: bool,
     /// Whether nobody can have the host: it names nobody, or it names a machine of another namespace, which reaches no
@@ -72,15 +72,15 @@ impl fmt::Display for Orphan {
     }
 }
 
-/// The owner of a booking that is not there as far as the reader can tell: it shows no control plane of a kind that is not
+/// The owner of a reservation that is not there as far as the reader can tell: it shows no control plane of a kind that is not
 /// watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Absent {
     /// The Cluster that books the host.
     Cluster(ObjectKey),
-    /// The control plane that it is booked for.
+    /// The control plane that it is reserved for.
     ControlPlane(ControlPlane),
-    /// The MachineDeployment that it is booked for: its namespace, and the label of the booking, in which a long name is
+    /// The MachineDeployment that it is reserved for: its namespace, and the label of the reservation, in which a long name is
     /// shortened.
     Deployment(ObjectKey),
 }
@@ -122,7 +122,7 @@ impl fmt::Display for Absent {
             Self::ControlPlane(ControlPlane { kind, key, .. }) => write!(f, "{kind} {key}"),
             Self::Deployment(ObjectKey { namespace, name: label }) => match deployment_of_label(label) {
                 Some(name) => write!(f, "MachineDeployment {namespace}/{name}"),
-                None => write!(f, "the MachineDeployment of bookings {namespace}/{label}"),
+                None => write!(f, "the MachineDeployment of reservations {namespace}/{label}"),
             },
         }
     }
@@ -141,38 +141,38 @@ fn is_machine(consumer: &ConsumerRef) -> bool {
 }
 
 /// Reads the snapshot; `None` when the host is gone.
-pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<HostSnapshot> {
     let host = reader.get::<BareMetalHost>(key)?;
     let rests = rests(reader, &host);
-    let nobody = Snapshot {
+    let nobody = HostSnapshot {
         host: Arc::clone(&host),
         orphan: None,
         absent: None,
-        booking_is_over: false,
+        reservation_is_over: false,
         rests,
         is_nobodys: false,
     };
     let Some(consumer) = &host.spec.consumer_ref else {
-        return Some(Snapshot { is_nobodys: true, ..nobody });
+        return Some(HostSnapshot { is_nobodys: true, ..nobody });
     };
     if let Some(machine) = consumer_machine(&host) {
-        return Some(Snapshot { orphan: orphan(reader, &host, machine), ..nobody });
+        return Some(HostSnapshot { orphan: orphan(reader, &host, machine), ..nobody });
     }
     let home = consumer.namespace.as_deref() == Some(key.namespace.as_str());
     let Some(name) = consumer.name.as_deref().filter(|_| home) else {
         let elsewhere = ObjectKey::new(consumer.namespace.clone().unwrap_or_default(), "");
         let is_nobodys = is_machine(consumer) && of_another_than(reader, &elsewhere, &host).is_none();
-        return Some(Snapshot { is_nobodys, ..nobody });
+        return Some(HostSnapshot { is_nobodys, ..nobody });
     };
     let (group, owner) =
         (group_of(consumer.api_version.as_deref().unwrap_or_default()), ObjectKey::new(&key.namespace, name));
     Some(match (group, consumer.kind.as_deref().unwrap_or_default()) {
         (CAPI_GROUP, "Cluster") => match reader.get::<Cluster>(&owner) {
-            None => Snapshot { absent: Some(Absent::Cluster(owner)), ..nobody },
-            Some(cluster) => match booking(reader, &host, &cluster) {
-                Booking::Stands => nobody,
-                Booking::IsOver => Snapshot { booking_is_over: true, ..nobody },
-                Booking::WithoutOwner(owner) => Snapshot { absent: Some(owner), ..nobody },
+            None => HostSnapshot { absent: Some(Absent::Cluster(owner)), ..nobody },
+            Some(cluster) => match reservation(reader, &host, &cluster) {
+                Reservation::Stands => nobody,
+                Reservation::IsOver => HostSnapshot { reservation_is_over: true, ..nobody },
+                Reservation::WithoutOwner(owner) => HostSnapshot { absent: Some(owner), ..nobody },
             },
         },
         _ => nobody,
@@ -219,8 +219,8 @@ pub(super) fn cluster_that_paused(host: &BareMetalHost) -> Option<ObjectKey> {
     Some(ObjectKey::new(host.metadata.namespace_str(), cluster))
 }
 
-/// How it stands with the booking of a host.
-enum Booking {
+/// How it stands with the reservation of a host.
+enum Reservation {
     /// It serves somebody, or may.
     Stands,
     /// It serves nobody.
@@ -229,41 +229,41 @@ enum Booking {
     WithoutOwner(Absent),
 }
 
-/// Whether a booking serves nobody: the Cluster goes, or the control plane or MachineDeployment goes or is not there.
-/// During a move objects come in any order, so a paused Cluster keeps its bookings.
-fn booking(reader: &impl Reader, host: &BareMetalHost, cluster: &Cluster) -> Booking {
+/// Whether a reservation serves nobody: the Cluster goes, or the control plane or MachineDeployment goes or is not there.
+/// During a move objects come in any order, so a paused Cluster keeps its reservations.
+fn reservation(reader: &impl Reader, host: &BareMetalHost, cluster: &Cluster) -> Reservation {
     let Some(label) = host.metadata.label(label::NODE_REUSE).filter(|_| !cluster.is_paused()) else {
-        return Booking::Stands;
+        return Reservation::Stands;
     };
     if cluster.metadata.is_deleting() {
-        return Booking::IsOver;
+        return Reservation::IsOver;
     }
     match label.split_once('-') {
-        Some(("cp", _)) => booking_of_control_plane(reader, label, cluster),
+        Some(("cp", _)) => reservation_of_control_plane(reader, label, cluster),
         Some(("md", _)) => {
-            let booking = ObjectKey::new(host.metadata.namespace_str(), label);
-            let known = reader.by_index(&DEPLOYMENTS_BY_BOOKING, &booking.to_string());
+            let reservation = ObjectKey::new(host.metadata.namespace_str(), label);
+            let known = reader.by_index(&DEPLOYMENTS_BY_RESERVATION, &reservation.to_string());
             match known.as_slice() {
-                [] => Booking::WithoutOwner(Absent::Deployment(booking)),
-                known if known.iter().all(|it| it.metadata.is_deleting()) => Booking::IsOver,
-                _ => Booking::Stands,
+                [] => Reservation::WithoutOwner(Absent::Deployment(reservation)),
+                known if known.iter().all(|it| it.metadata.is_deleting()) => Reservation::IsOver,
+                _ => Reservation::Stands,
             }
         }
-        _ => Booking::Stands,
+        _ => Reservation::Stands,
     }
 }
 
 /// Like a MachineDeployment, a control plane that is being deleted makes no machine any more. A Cluster that names no control plane may have one
 /// all the same.
-fn booking_of_control_plane(reader: &impl Reader, label: &str, cluster: &Cluster) -> Booking {
-    let Some(owner) = ControlPlane::of(cluster) else { return Booking::Stands };
+fn reservation_of_control_plane(reader: &impl Reader, label: &str, cluster: &Cluster) -> Reservation {
+    let Some(owner) = ControlPlane::of(cluster) else { return Reservation::Stands };
     if control_plane_label(&owner.key.name) != label {
-        return Booking::IsOver;
+        return Reservation::IsOver;
     }
     let known = owner.is_watched().then(|| reader.get::<KubeadmControlPlane>(&owner.key)).flatten();
     match known {
-        Some(known) if known.metadata.is_deleting() => Booking::IsOver,
-        Some(_) => Booking::Stands,
-        None => Booking::WithoutOwner(Absent::ControlPlane(owner)),
+        Some(known) if known.metadata.is_deleting() => Reservation::IsOver,
+        Some(_) => Reservation::Stands,
+        None => Reservation::WithoutOwner(Absent::ControlPlane(owner)),
     }
 }

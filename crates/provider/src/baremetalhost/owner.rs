@@ -1,4 +1,4 @@
-//! Whether the owner of a booking is gone, asked of the server itself.
+//! Whether the owner of a reservation is gone, asked of the server itself.
 
 use capm3_api::neighbours::{Cluster, MachineDeployment};
 use capm3_domain::host::{deployment_label, deployment_of_label};
@@ -15,7 +15,7 @@ use capm3_api::metadata::MetadataExt;
 use super::{Absent, observe::ControlPlane};
 use crate::context::Context;
 
-/// What the server says of the owner of a booking.
+/// What the server says of the owner of a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
     /// It is there.
@@ -38,7 +38,7 @@ impl From<Verdict> for Owner {
     }
 }
 
-/// Asks the server for the owner of a booking.
+/// Asks the server for the owner of a reservation.
 pub(super) async fn find(context: &Context, absent: &Absent) -> Result<Owner, ApiError> {
     match absent {
         Absent::Cluster(cluster) => Ok(context.prove_absent::<Cluster>(cluster).await?.into()),
@@ -46,7 +46,7 @@ pub(super) async fn find(context: &Context, absent: &Absent) -> Result<Owner, Ap
             Err(ApiError::Refused { code: 403, .. }) => Ok(Owner::Unknown(Doubt::NotServed)),
             answer => answer,
         },
-        Absent::Deployment(booking) => Ok(find_deployment(context, booking).await?.into()),
+        Absent::Deployment(reservation) => Ok(find_deployment(context, reservation).await?.into()),
     }
 }
 
@@ -80,16 +80,18 @@ async fn find_control_plane(context: &Context, wanted: &ControlPlane) -> Result<
 }
 
 /// The MachineDeployment that books hosts with a label: by its name, or by all names where the label has only a part of it.
-async fn find_deployment(context: &Context, booking: &ObjectKey) -> Result<Verdict, ApiError> {
-    if let Some(name) = deployment_of_label(&booking.name) {
-        return context.prove_absent::<MachineDeployment>(&ObjectKey::new(&booking.namespace, name)).await;
+async fn find_deployment(context: &Context, reservation: &ObjectKey) -> Result<Verdict, ApiError> {
+    if let Some(name) = deployment_of_label(&reservation.name) {
+        return context
+            .prove_absent::<MachineDeployment>(&ObjectKey::new(&reservation.namespace, name))
+            .await;
     }
     let kind = ResourceKind::of::<MachineDeployment>();
-    let is_booked_for = |deployment: &Value| {
+    let is_reserved_for = |deployment: &Value| {
         let name = deployment.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-        deployment_label(name) == booking.name
+        deployment_label(name) == reservation.name
     };
-    prove_none(&context.client, &context.caches, &kind, &booking.namespace, is_booked_for).await
+    prove_none(&context.client, &context.caches, &kind, &reservation.namespace, is_reserved_for).await
 }
 
 /// A version under which the objects of a definition are served.

@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{context::Context, plan::Plan};
 
-/// How long a booking keeps an owner that is not there and was not seen to go: after a restore or a move it may come yet.
+/// How long a reservation keeps an owner that is not there and was not seen to go: after a restore or a move it may come yet.
 const GRACE: Duration = Duration::from_secs(600);
 
-/// Since when hosts are booked for an owner that is not there.
+/// Since when hosts are reserved for an owner that is not there.
 pub(super) type Missing = Mutex<BTreeMap<ObjectKey, (Absent, Instant)>>;
 
 pub(super) async fn reconcile(context: &Context, missing: &Missing, key: &ObjectKey) -> Outcome {
@@ -33,7 +33,7 @@ pub(super) async fn reconcile(context: &Context, missing: &Missing, key: &Object
     }
     context.orphans.forget(key);
     match &snapshot.absent {
-        Some(absent) => end_booking(context, missing, key, absent).await,
+        Some(absent) => end_reservation(context, missing, key, absent).await,
         None => {
             missing.lock().remove(key);
             act(context, key, false).await
@@ -41,8 +41,8 @@ pub(super) async fn reconcile(context: &Context, missing: &Missing, key: &Object
     }
 }
 
-/// Ends a booking whose owner is not there, with proof.
-async fn end_booking(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Absent) -> Outcome {
+/// Ends a reservation whose owner is not there, with proof.
+async fn end_reservation(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Absent) -> Outcome {
     let is_watched = !matches!(absent, Absent::ControlPlane(owner) if !owner.is_watched());
     let left = if is_watched { grace_left(context, missing, key, absent) } else { Duration::ZERO };
     if !left.is_zero() {
@@ -60,7 +60,7 @@ async fn end_booking(context: &Context, missing: &Missing, key: &ObjectKey, abse
         },
         Ok(Owner::Deleting) => act(context, key, true).await,
         Ok(Owner::Unknown(doubt)) => {
-            info!(host = %key, "the booking stands: it is not proven that {absent} is gone: {doubt}");
+            info!(host = %key, "the reservation stands: it is not proven that {absent} is gone: {doubt}");
             match doubt {
                 Doubt::NotSynced(_) => Outcome::After(doubt.retry_after()),
                 _ if is_watched => Outcome::After(GRACE),
@@ -84,7 +84,7 @@ fn grace_left(context: &Context, missing: &Missing, key: &ObjectKey, absent: &Ab
         Absent::ControlPlane(owner) => {
             owner.is_watched() && context.deletions.has_seen::<KubeadmControlPlane>(&owner.key)
         }
-        Absent::Deployment(booking) => context.deletions.has_seen::<MachineDeployment>(booking),
+        Absent::Deployment(reservation) => context.deletions.has_seen::<MachineDeployment>(reservation),
     };
     if seen {
         return Duration::ZERO;

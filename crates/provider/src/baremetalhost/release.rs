@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::{
-    Orphan, Snapshot,
+    HostSnapshot, Orphan,
     decide::{Request, judge_request, refuse_release, release, report, request_release},
     observe,
     orphans::Due,
@@ -21,7 +21,7 @@ use super::{
 use crate::context::Context;
 
 /// Reports the host and carries out a request for its release.
-pub(super) async fn reconcile(context: &Context, snapshot: &Snapshot, orphan: &Orphan) -> Outcome {
+pub(super) async fn reconcile(context: &Context, snapshot: &HostSnapshot, orphan: &Orphan) -> Outcome {
     let host = snapshot.host.as_ref();
     let (since, due) = context.orphans.note(&host.key(), orphan);
     if due == Due::Now {
@@ -51,7 +51,7 @@ pub(super) async fn reconcile(context: &Context, snapshot: &Snapshot, orphan: &O
 /// Asks for the release of a host that is orphaned for long enough.
 async fn release_by_flag(
     context: &Context,
-    snapshot: &Snapshot,
+    snapshot: &HostSnapshot,
     machine: &ObjectKey,
     after: Duration,
     since: Instant,
@@ -84,7 +84,7 @@ async fn release_step(context: &Context, host: &ObjectKey, machine: &ObjectKey) 
 }
 
 /// Whether the host is still the orphan of this machine, the request stands, and the proof holds.
-fn may_release(context: &Context, snapshot: &Snapshot, machine: &ObjectKey) -> bool {
+fn may_release(context: &Context, snapshot: &HostSnapshot, machine: &ObjectKey) -> bool {
     let stands = snapshot.orphan.as_ref().map(|orphan| judge_request(&snapshot.host, orphan));
     stands == Some(Request::Stands(machine.clone()))
         && !snapshot.rests

@@ -1,4 +1,4 @@
-//! Tables of what a reader makes of a host's booking and of its pause.
+//! Tables of what a reader makes of a host's reservation and of its pause.
 
 use capm3_api::{
     neighbours::MachineDeployment,
@@ -18,8 +18,8 @@ fn named(name: &str) -> Value {
     json!({"metadata": {"name": name, "namespace": "ns", "resourceVersion": "1"}})
 }
 
-/// What is made of a host that is booked so, with this spec of its Cluster and this control plane.
-fn seen(booking: &str, cluster: Value, control_plane: Option<Value>) -> Snapshot {
+/// What is made of a host that is reserved so, with this spec of its Cluster and this control plane.
+fn seen(reservation: &str, cluster: Value, control_plane: Option<Value>) -> HostSnapshot {
     let mut caches = Caches::default();
     kinds::register(&mut caches);
     put::<Cluster>(
@@ -33,7 +33,7 @@ fn seen(booking: &str, cluster: Value, control_plane: Option<Value>) -> Snapshot
     put::<BareMetalHost>(
         &caches,
         json!({"metadata": {"name": "h", "namespace": "ns", "resourceVersion": "1",
-                "labels": {label::NODE_REUSE: booking}},
+                "labels": {label::NODE_REUSE: reservation}},
             "spec": {"consumerRef": {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c",
                 "namespace": "ns"}}}),
     );
@@ -41,7 +41,7 @@ fn seen(booking: &str, cluster: Value, control_plane: Option<Value>) -> Snapshot
 }
 
 #[test]
-fn a_booking_is_judged_by_its_owner() {
+fn a_reservation_is_judged_by_its_owner() {
     let refers = |kind: &str| json!({"controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": kind, "name": "kcp"}});
     let kubeadm = || refers("KubeadmControlPlane");
     let paused = || {
@@ -79,9 +79,9 @@ fn a_booking_is_judged_by_its_owner() {
         ("the deployment is there", "md-md", json!({}), None, stands),
         ("the deployment is not there", "md-other", json!({}), None, absent("MachineDeployment ns/other")),
     ];
-    for (what, booking, cluster, control_plane, expected) in table {
-        let seen = seen(booking, cluster, control_plane);
-        assert_eq!((seen.absent.map(|a| a.to_string()), seen.booking_is_over), expected, "{what}");
+    for (what, reservation, cluster, control_plane, expected) in table {
+        let seen = seen(reservation, cluster, control_plane);
+        assert_eq!((seen.absent.map(|a| a.to_string()), seen.reservation_is_over), expected, "{what}");
     }
 }
 

@@ -9,7 +9,7 @@ use capm3_domain::address::{
 };
 
 use super::{
-    Snapshot,
+    PoolSnapshot,
     kinds::{Claim, Given, Place},
 };
 
@@ -63,7 +63,7 @@ pub(super) struct Allocations<'a> {
 }
 
 /// Goes through the claims: releases first, so that what they free can be given out in the same pass.
-pub(super) fn allocate<'a>(snapshot: &'a Snapshot<'_>) -> Allocations<'a> {
+pub(super) fn allocate<'a>(snapshot: &'a PoolSnapshot<'_>) -> Allocations<'a> {
     let mut pass = Pass::new(snapshot);
     let (going, staying): (Vec<&Claim>, Vec<&Claim>) =
         snapshot.claims.iter().partition(|claim| claim.is_deleting());
@@ -85,7 +85,7 @@ impl Allocations<'_> {
     /// known. Texts that are no addresses are left out.
     pub(super) fn holders<'b>(
         &'b self,
-        snapshot: &'b Snapshot<'_>,
+        snapshot: &'b PoolSnapshot<'_>,
         all: &'b [Given],
     ) -> impl Iterator<Item = (Address, Option<ClaimKey>)> + 'b {
         let kept = all.iter().filter(|object| !self.freed.contains(&object.place())).filter_map(|object| {
@@ -99,7 +99,7 @@ impl Allocations<'_> {
 
 /// One pass over the claims.
 struct Pass<'a> {
-    snapshot: &'a Snapshot<'a>,
+    snapshot: &'a PoolSnapshot<'a>,
     pool: AddressAllocator,
     by_claim: BTreeMap<ClaimKey, BTreeMap<Address, &'a Given>>,
     /// Names that claims of Cluster API have taken.
@@ -115,7 +115,7 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(snapshot: &'a Snapshot<'_>) -> Self {
+    fn new(snapshot: &'a PoolSnapshot<'_>) -> Self {
         let (spec, used) = (&snapshot.pool.spec, snapshot.used.clone());
         let pool = match snapshot.pool.metadata.is_deleting() {
             true => AddressAllocator::of_deleting_pool(spec, used),

@@ -18,7 +18,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 
 use super::{
-    Snapshot,
+    PoolSnapshot,
     allocate::{Allocations, Step, allocate},
     claim,
     kinds::{Claim, Given},
@@ -30,16 +30,16 @@ use crate::{
 };
 
 /// Decides; `now` is written where something changes.
-pub fn decide(snapshot: &Snapshot<'_>, now: &str) -> Plan {
+pub fn decide(snapshot: &PoolSnapshot<'_>, now: &str) -> Plan {
     snapshot.batch(now).into_plan()
 }
 
 /// The same part by part: what the pool itself needs, each claim by itself, the pool's status.
-pub fn decide_in_parts<'a>(snapshot: &'a Snapshot<'_>, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
+pub fn decide_in_parts<'a>(snapshot: &'a PoolSnapshot<'_>, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
     snapshot.batch(now).into_parts()
 }
 
-impl Pass for Snapshot<'_> {
+impl Pass for PoolSnapshot<'_> {
     fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
         let pool = self.pool.as_ref();
         if let Some(pause) = Pause::of("IPPool", is_paused(pool), false) {
@@ -81,7 +81,7 @@ pub(crate) fn is_at_work(pool: &IpPool, cluster: Option<&Cluster>) -> bool {
 }
 
 /// Label, owner and finalizer of the pool. Answers what the pool has to wait for before its claims are looked at.
-fn enter(snapshot: &Snapshot<'_>, metadata: &mut ObjectMeta) -> Option<Wait> {
+fn enter(snapshot: &PoolSnapshot<'_>, metadata: &mut ObjectMeta) -> Option<Wait> {
     let deleting = metadata.is_deleting();
     if let Some(name) = snapshot.pool.spec.cluster_name.clone() {
         let Some(cluster) = &snapshot.cluster else {
@@ -122,7 +122,7 @@ fn set_owner(metadata: &mut ObjectMeta, cluster: &Cluster) {
 }
 
 /// Terminating addresses whose claim is gone have nobody left who would release them.
-pub(super) fn let_orphans_go(snapshot: &Snapshot<'_>) -> Plan {
+pub(super) fn let_orphans_go(snapshot: &PoolSnapshot<'_>) -> Plan {
     let mut plan = Plan::done();
     for (place, address) in &snapshot.addresses {
         if snapshot.claimless.contains(place) {
@@ -133,7 +133,7 @@ pub(super) fn let_orphans_go(snapshot: &Snapshot<'_>) -> Plan {
 }
 
 /// The last writes: the status, or the end of the pool.
-fn finish(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>, now: &str) -> End {
+fn finish(tail: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>, now: &str) -> End {
     let pool = snapshot.pool.as_ref();
     let deleting = pool.metadata.is_deleting();
     if deleting && !snapshot.has_addresses && !snapshot.is_proven_empty {
@@ -154,7 +154,7 @@ fn finish(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_
     end(!may_write, deleting.then_some(Wait::AddressesOfPool))
 }
 
-fn update_status(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>, now: &str) {
+fn update_status(tail: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>, now: &str) {
     let pool = snapshot.pool.as_ref();
     let all = snapshot.all_addresses.read(());
     let indexes = indexes(snapshot, allocations, &all);
@@ -173,7 +173,7 @@ fn update_status(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocat
 }
 
 /// Nobody would take our finalizer off the claims that are left once the pool is gone.
-fn let_claims_go(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>) {
+fn let_claims_go(tail: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>) {
     let released =
         |(claim, step): &(&'_ Claim, Step<'_>)| matches!(step, Step::Release(_)).then(|| claim.key());
     let released: BTreeSet<ClaimKey> = allocations.steps.iter().filter_map(released).collect();
@@ -187,7 +187,7 @@ fn let_claims_go(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocat
 /// Address by name of the claim, the lowest if it has several. Where claims of both kinds share a name, the IPClaim's address is
 /// shown. An address that names no claim stands under the empty name, so that it is seen.
 fn indexes(
-    snapshot: &Snapshot<'_>,
+    snapshot: &PoolSnapshot<'_>,
     allocations: &Allocations<'_>,
     all: &[Given],
 ) -> BTreeMap<String, String> {

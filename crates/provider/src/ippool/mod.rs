@@ -9,9 +9,9 @@ mod allocate;
 mod claim;
 mod decide;
 mod kinds;
-mod left_behind;
 mod observe;
-mod wake;
+mod orphans;
+mod watches;
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) use decide::is_at_work;
 pub use decide::{decide, decide_in_parts};
 pub use kinds::{Claim, Given};
 use observe::Unproven;
-pub use observe::{Snapshot, observe};
+pub use observe::{PoolSnapshot, observe};
 
 use crate::{
     batch::serve,
@@ -39,7 +39,7 @@ const CONTROLLER: &str = "ippool";
 
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
-    wake::watch(&context.caches, &queue);
+    watches::watch(&context.caches, &queue);
     let context = context.clone();
     Controller::new(
         CONTROLLER,
@@ -54,7 +54,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
 async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     if context.caches.get::<IpPool>(key).is_none() {
         context.waits.forget(CONTROLLER, key);
-        return left_behind::clean_up(context, key).await;
+        return orphans::clean_up(context, key).await;
     }
     let mut unproven = Unproven::default();
     let outcome = serve(context, (CONTROLLER, key), || {
@@ -67,7 +67,8 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     let is_empty = unproven.is_empty;
     match (prove(context, key, unproven).await, outcome) {
         (Ok(true), Outcome::Settled) => {
-            let proven = || Some(Snapshot { is_proven_empty: is_empty, ..observe(&*context.caches, key)? });
+            let proven =
+                || Some(PoolSnapshot { is_proven_empty: is_empty, ..observe(&*context.caches, key)? });
             serve(context, (CONTROLLER, key), proven).await
         }
         (Err(unproven), Outcome::Settled) => unproven,

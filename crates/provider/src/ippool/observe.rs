@@ -36,7 +36,7 @@ use crate::{
 /// An IPPool, the claims that need something, and the addresses in use. It costs what these claims touch, not what the pool
 /// holds.
 #[derive(Debug, Clone)]
-pub struct Snapshot<'r> {
+pub struct PoolSnapshot<'r> {
     /// The object itself.
     pub pool: Arc<IpPool>,
     /// The Cluster that the pool names, if it is there.
@@ -85,7 +85,7 @@ pub(super) struct Unproven {
     pub(super) is_empty: bool,
 }
 
-impl Snapshot<'_> {
+impl PoolSnapshot<'_> {
     /// What must be proven before the pool can go on.
     pub(super) fn unproven(&self) -> Unproven {
         let metadata = &self.pool.metadata;
@@ -100,16 +100,16 @@ impl Snapshot<'_> {
 }
 
 /// Reads the snapshot; `None` when the object is gone.
-pub fn observe<'r, R: Reader + Sync>(reader: &'r R, key: &ObjectKey) -> Option<Snapshot<'r>> {
+pub fn observe<'r, R: Reader>(reader: &'r R, key: &ObjectKey) -> Option<PoolSnapshot<'r>> {
     Some(surroundings(reader, key, reader.get::<IpPool>(key)?))
 }
 
 /// The same around a pool that is given.
-pub(super) fn surroundings<'r, R: Reader + Sync>(
+pub(super) fn surroundings<'r, R: Reader>(
     reader: &'r R,
     key: &ObjectKey,
     pool: Arc<IpPool>,
-) -> Snapshot<'r> {
+) -> PoolSnapshot<'r> {
     let value = key.to_string();
     let cluster =
         pool.spec.cluster_name.as_ref().and_then(|name| reader.get(&ObjectKey::new(&key.namespace, name)));
@@ -126,7 +126,7 @@ pub(super) fn surroundings<'r, R: Reader + Sync>(
     let addresses = own.chain(deleting).map(|address| (address.place(), address)).collect();
     let has_addresses = reader.count(&IP_ADDRESSES_BY_POOL, &value) > 0
         || reader.count(&CAPI_IP_ADDRESSES_BY_POOL, &value) > 0;
-    Snapshot {
+    PoolSnapshot {
         unseen_addresses: unseen_addresses(reader, &claims),
         claims_without_address: claims_without_address(reader, key, &pool),
         given_up: given_up(reader, &claims),
@@ -186,7 +186,7 @@ fn used(reader: &impl Reader, pool: &str) -> Vec<Arc<UsedNumbers>> {
 }
 
 /// Two pools may share a prefix of names, and two addresses a name.
-fn named<'r>(reader: &'r (impl Reader + Sync), pool: &ObjectKey) -> Lazy<'r, Place, Option<Given>> {
+fn named<'r>(reader: &'r impl Reader, pool: &ObjectKey) -> Lazy<'r, Place, Option<Given>> {
     let namespace = pool.namespace.clone();
     Lazy::new(move |(kind, name): Place| {
         let key = ObjectKey::new(&namespace, name);

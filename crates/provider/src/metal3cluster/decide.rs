@@ -9,15 +9,15 @@ use capm3_api::{
 
 use capm3_domain::wait::{Pause, Wait};
 
-use super::Snapshot;
+use super::ClusterSnapshot;
 use crate::{
     conditions::{self, Stamp},
     finalizers::{add_finalizer, remove_finalizer},
-    patience::still_patient,
+    wait_throttle::is_throttled,
 };
 
 /// Decides; `now` is written where something changes.
-pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
+pub fn decide(snapshot: &ClusterSnapshot, now: &str) -> Plan {
     let old = snapshot.metal3_cluster.as_ref();
     let mut new = old.clone();
     let end = judge(snapshot, &mut new, now);
@@ -34,7 +34,7 @@ pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
     plan.ending(end)
 }
 
-fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
+fn judge(snapshot: &ClusterSnapshot, new: &mut Metal3Cluster, now: &str) -> End {
     if new.metadata.annotation(annotation::MANAGED_BY).is_some() {
         return End::Done;
     }
@@ -68,7 +68,7 @@ fn judge(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
 
 /// The Cluster that the owner reference names is not there. It may come in a moment: only a wait that lasts is said.
 fn without_owner(new: &mut Metal3Cluster, owner: &str, now: &str) -> End {
-    if let Some(rest) = still_patient(&new.metadata, new.status.last_updated.as_deref(), now) {
+    if let Some(rest) = is_throttled(&new.metadata, new.status.last_updated.as_deref(), now) {
         return End::After(rest);
     }
     let stamp = Stamp { now, generation: new.metadata.generation };
@@ -123,7 +123,7 @@ fn set_failure(new: &mut Metal3Cluster, message: Option<&str>) {
 }
 
 /// Keeps the object until no Machine needs it.
-fn delete(snapshot: &Snapshot, new: &mut Metal3Cluster, now: &str) -> End {
+fn delete(snapshot: &ClusterSnapshot, new: &mut Metal3Cluster, now: &str) -> End {
     if snapshot.machines == 0 && !snapshot.is_proven_empty {
         return End::WaitFor(Wait::not_asked("every Machine of the Cluster"));
     }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::plan::waits_for;
 
-fn snapshot(metal3_cluster: Value, cluster: Option<Value>, machines: usize) -> Snapshot {
+fn snapshot(metal3_cluster: Value, cluster: Option<Value>, machines: usize) -> ClusterSnapshot {
     let read = |v: Value| Arc::new(serde_json::from_value(v).unwrap());
-    Snapshot {
+    ClusterSnapshot {
         metal3_cluster: read(metal3_cluster),
         owner: Some("c".into()),
         cluster: cluster.map(|c| Arc::new(serde_json::from_value::<Cluster>(c).unwrap())),
@@ -124,7 +124,7 @@ fn s20_an_endpoint_is_never_probed() {
 /// Without an owner Cluster nothing changes but the copy of the failure domains, and nothing is tried again.
 #[test]
 fn cl3_without_owner_only_the_failure_domains_are_copied() {
-    let plan = decide(&Snapshot { owner: None, ..snapshot(good(), None, 0) }, "t");
+    let plan = decide(&ClusterSnapshot { owner: None, ..snapshot(good(), None, 0) }, "t");
     assert_eq!(patched(&plan, "/status/failureDomains"), json!([{"name": "rack1"}]));
     assert_eq!(patched(&plan, "/status/conditions"), Value::Null);
     assert_eq!(patched(&plan, "/metadata/finalizers"), Value::Null);

@@ -17,7 +17,7 @@ use capm3_api::{
 use capm3_engine::{Controller, Object, ObjectKey, Queue, Reader};
 
 pub use decide::decide;
-pub use observe::{Snapshot, observe};
+pub use observe::{ClusterSnapshot, observe};
 
 use crate::{
     context::{Context, boxed},

@@ -14,7 +14,7 @@ use crate::indexes::CAPI_MACHINES_BY_CLUSTER;
 
 /// A Metal3Cluster and what surrounds it.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct ClusterSnapshot {
     /// The object itself.
     pub metal3_cluster: Arc<Metal3Cluster>,
     /// Name of the owner Cluster, if an owner is named.
@@ -27,7 +27,7 @@ pub struct Snapshot {
     pub is_proven_empty: bool,
 }
 
-impl Snapshot {
+impl ClusterSnapshot {
     /// The Cluster of an object that is deleted, if no Machine of it is seen and none is proven to be left.
     pub(super) fn cluster_to_prove_empty(&self) -> Option<String> {
         let metadata = &self.metal3_cluster.metadata;
@@ -40,14 +40,14 @@ impl Snapshot {
 }
 
 /// Reads the snapshot; `None` when the object is gone. `is_proven_empty` says whether it is proven that no Machine is left.
-pub fn observe(reader: &impl Reader, key: &ObjectKey, is_proven_empty: bool) -> Option<Snapshot> {
+pub fn observe(reader: &impl Reader, key: &ObjectKey, is_proven_empty: bool) -> Option<ClusterSnapshot> {
     let metal3_cluster = reader.get::<Metal3Cluster>(key)?;
     let owner = metal3_cluster.metadata.owner(CAPI_GROUP, "Cluster").map(|owner| owner.name.clone());
     let owner_key = owner.as_ref().map(|name| ObjectKey::new(&key.namespace, name));
     let cluster = owner_key.as_ref().and_then(|key| reader.get::<Cluster>(key));
     let machines =
         owner_key.map(|key| reader.count(&CAPI_MACHINES_BY_CLUSTER, &key.to_string())).unwrap_or_default();
-    Some(Snapshot {
+    Some(ClusterSnapshot {
         metal3_cluster,
         owner,
         cluster,

@@ -7,7 +7,7 @@ use capm3_api::{
 };
 use capm3_engine::{ObjectKey, ResourceKind};
 
-use super::{Snapshot, observe::claim_key};
+use super::{DataSnapshot, observe::claim_key};
 
 /// How it stands with the claim that a Metal3Data was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(crate) fn claim_state(data: &Metal3Data, claim: Option<&Metal3DataClaim>, is
 }
 
 /// What must be proven to be gone before a data object that is deleted can go on: kind and key.
-pub(super) fn to_prove(snapshot: &Snapshot) -> Vec<(ResourceKind, ObjectKey)> {
-    let Snapshot { data, claim, claim_is_gone, .. } = snapshot;
+pub(super) fn to_prove(snapshot: &DataSnapshot) -> Vec<(ResourceKind, ObjectKey)> {
+    let DataSnapshot { data, claim, claim_is_gone, .. } = snapshot;
     if !data.metadata.is_deleting() {
         return Vec::new();
     }

@@ -18,7 +18,7 @@ use capm3_engine::Object;
 
 use kube::core::ObjectMeta;
 
-use super::Snapshot;
+use super::DataSnapshot;
 use crate::{finalizers::remove_finalizer, owners::controlled_by};
 
 /// A claim on an address.
@@ -135,7 +135,7 @@ fn without_finalizer<K: Object>(plan: &mut Plan, claim: &K) {
 
 /// Adds the creation of the claim on a pool, under a name that may be that of its host. If an address manager holds the pool, its finalizer is there from the
 /// start: it would put it there first thing, so this saves a write.
-pub(super) fn ask(plan: &mut Plan, snapshot: &Snapshot, pool: &PoolRef) {
+pub(super) fn ask(plan: &mut Plan, snapshot: &DataSnapshot, pool: &PoolRef) {
     let (data, held) = (snapshot.data.as_ref(), snapshot.pools.get(&pool.name).map(AsRef::as_ref));
     let held = held.filter(|p| p.metadata.has_finalizer(finalizer::IP_POOL) && !p.metadata.is_deleting());
     let manager = held.filter(|_| pool.is_metal3()).map(|_| finalizer::IP_CLAIM);

@@ -18,18 +18,18 @@ use capm3_domain::{
 use capm3_engine::EventNote;
 
 use super::{
-    Snapshot,
+    DataSnapshot,
     claim_state::{ClaimState, claim_state},
     claims::{AddressClaim, PoolClaim, ask},
-    halves::{halves, wanted_spec},
     pools::{free, wait_for_pool},
     secrets::{self, Secrets, Told},
-    status::{Standing, is_rendered_as, tell_claim, tell_data, was_rendered},
+    status::{DataState, is_rendered_as, report_on_claim, report_on_data, was_rendered},
+    wanted_documents::{wanted_documents, wanted_spec},
 };
 use crate::{
     finalizers::{add_finalizer, remove_finalizer},
     owners::{controlled_by, owned_by},
-    patience::still_patient,
+    wait_throttle::is_throttled,
 };
 
 /// How soon the controller is called again to prove an absence.
@@ -37,7 +37,7 @@ const PROVE_AGAIN: Duration = Duration::from_secs(1);
 
 /// One look at a data object.
 struct Pass<'a> {
-    snapshot: &'a Snapshot,
+    snapshot: &'a DataSnapshot,
     new: Metal3Data,
     others: Plan,
     secrets_missing: bool,
@@ -53,7 +53,7 @@ fn unrendered(data: &Metal3Data, error: RenderError) -> Wait {
 pub(super) type Step<T = ()> = Result<T, Wait>;
 
 /// Decides; `now` is written where something changes.
-pub fn decide(snapshot: &Snapshot, now: &str) -> Plan {
+pub fn decide(snapshot: &DataSnapshot, now: &str) -> Plan {
     let new = snapshot.data.as_ref().clone();
     let mut pass = Pass { snapshot, new, others: Plan::done(), secrets_missing: false };
     if pass.new.metadata.is_deleting() {
@@ -76,23 +76,23 @@ impl Pass<'_> {
         let mut plan = Plan::done();
         plan.update_object(old, &self.new);
         plan.append(std::mem::take(&mut self.others));
-        let (standing, end) = match &outcome {
-            Ok(told) => (Standing::rendered(told), End::Done),
+        let (state, end) = match &outcome {
+            Ok(told) => (DataState::rendered(told), End::Done),
             Err(wait) => {
                 // What comes within a moment is not worth a write.
-                if let Some(rest) = still_patient(&old.metadata, None, now)
+                if let Some(rest) = is_throttled(&old.metadata, None, now)
                     && !matches!(wait, Wait::DataError(_))
                 {
                     return plan.ending(End::After(rest));
                 }
-                (Standing::waiting(wait), End::WaitFor(wait.clone()))
+                (DataState::waiting(wait), End::WaitFor(wait.clone()))
             }
         };
         // The own status is written last: until it is, the next look says and records the same again.
         if let Some(claim) = self.snapshot.claim.as_deref().filter(|_| self.is_claimed()) {
-            tell_claim(&mut plan, claim, &standing, now);
+            report_on_claim(&mut plan, claim, &state, now);
         }
-        tell_data(&mut plan, old, &mut self.new, &standing, self.secrets_missing, now);
+        report_on_data(&mut plan, old, &mut self.new, &state, self.secrets_missing, now);
         plan.update_status(old, &self.new);
         plan.ending(end)
     }
@@ -110,8 +110,8 @@ impl Pass<'_> {
         let (template, machine) = resolve(self.snapshot)?;
         let spec = wanted_spec(template, Some(machine));
         self.hold_on(&spec, machine);
-        self.secrets_missing = secrets::lacks_own(self.snapshot, &halves(&spec));
-        let mut secrets = Secrets::of(self.snapshot, &halves(&spec))?;
+        self.secrets_missing = secrets::lacks_own(self.snapshot, &wanted_documents(&spec));
+        let mut secrets = Secrets::of(self.snapshot, &wanted_documents(&spec))?;
         if secrets.missing.is_empty() {
             // Only a look: whatever is missing for it is not asked for.
             let others = self.others.clone();
@@ -149,8 +149,8 @@ impl Pass<'_> {
     where
         Self: 's,
     {
-        let snapshot: &'s Snapshot = self.snapshot;
-        if halves(spec).is_empty() {
+        let snapshot: &'s DataSnapshot = self.snapshot;
+        if wanted_documents(spec).is_empty() {
             return Ok(None);
         }
         let owner = snapshot.machine.as_deref().ok_or(Wait::OwnerOfData)?;
@@ -166,7 +166,7 @@ impl Pass<'_> {
     fn hold_on(&mut self, spec: &Metal3DataTemplateSpec, machine: &Metal3Machine) {
         add_finalizer(&mut self.new.metadata, finalizer::DATA);
         let namespace = self.new.metadata.namespace_str().to_owned();
-        for content in halves(spec) {
+        for content in wanted_documents(spec) {
             let name = secret_name(content, &self.snapshot.data, machine.metadata.name_str());
             let slot = match content {
                 Content::MetaData => &mut self.new.spec.meta_data,
@@ -266,11 +266,11 @@ impl Pass<'_> {
     /// Waits on the way out, and says so if that lasts.
     fn stay(mut self, mut plan: Plan, wait: Wait, now: &str) -> Plan {
         let old = self.snapshot.data.as_ref();
-        if let Some(rest) = still_patient(&old.metadata, None, now) {
+        if let Some(rest) = is_throttled(&old.metadata, None, now) {
             return plan.ending(End::After(rest));
         }
-        let standing = Standing::waiting(&wait);
-        tell_data(&mut plan, old, &mut self.new, &standing, false, now);
+        let state = DataState::waiting(&wait);
+        report_on_data(&mut plan, old, &mut self.new, &state, false, now);
         plan.update_status(old, &self.new);
         plan.ending(End::WaitFor(wait))
     }
@@ -298,7 +298,7 @@ impl Pass<'_> {
     }
 
     fn is_claimed(&self) -> bool {
-        let Snapshot { data, claim, claim_is_gone, .. } = self.snapshot;
+        let DataSnapshot { data, claim, claim_is_gone, .. } = self.snapshot;
         claim_state(data, claim.as_deref(), *claim_is_gone) == ClaimState::Held
     }
 }
@@ -322,7 +322,7 @@ impl Found<'_> {
 }
 
 /// Template and machine of the data, and that the machine still asks for this template.
-fn resolve(snapshot: &Snapshot) -> Step<(&Metal3DataTemplate, &Metal3Machine)> {
+fn resolve(snapshot: &DataSnapshot) -> Step<(&Metal3DataTemplate, &Metal3Machine)> {
     let name = snapshot.data.spec.template.as_ref().map(|t| t.name_str()).unwrap_or_default();
     let template = snapshot.template.as_deref();
     let template = template.ok_or_else(|| Wait::TemplateOfData(name.to_owned()))?;

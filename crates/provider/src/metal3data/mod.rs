@@ -6,16 +6,16 @@
 mod claim_state;
 mod claims;
 mod decide;
-mod halves;
-mod left_behind;
 mod observe;
+mod orphans;
 mod pools;
 mod reconcile;
 mod secrets;
 mod status;
 #[cfg(test)]
 mod tests;
-mod watch;
+mod wanted_documents;
+mod watches;
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ use capm3_engine::{Controller, ObjectKey, Queue};
 pub(crate) use claim_state::{ClaimState, claim_state};
 pub use claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3};
 pub use decide::decide;
-pub use halves::{halves, render, wanted_spec};
 pub(crate) use observe::claim_is_gone;
-pub use observe::{Settings, Snapshot, observe};
+pub use observe::{DataSnapshot, Settings, observe};
+pub use wanted_documents::{render, wanted_documents, wanted_spec};
 
 use crate::context::{Context, boxed};
 
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
-    watch::watch(context, &queue);
+    watches::watch(context, &queue);
     let context = context.clone();
     Controller::new(
         reconcile::CONTROLLER,

@@ -24,7 +24,7 @@ use kube::core::ObjectMeta;
 
 use super::{
     claims::{AddressClaim, PoolClaim, claim_name, of_capi, of_metal3},
-    halves::wanted_spec,
+    wanted_documents::wanted_spec,
 };
 use crate::{
     aggregates::{InStatus, Used},
@@ -43,7 +43,7 @@ pub struct Settings {
 
 /// A Metal3Data and what surrounds it.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct DataSnapshot {
     /// The object itself.
     pub data: Arc<Metal3Data>,
     /// Its Cluster.
@@ -78,7 +78,7 @@ pub struct Snapshot {
     pub secrets: BTreeMap<&'static str, Arc<SecretMetadata>>,
 }
 
-impl Snapshot {
+impl DataSnapshot {
     /// Name of a new claim on a pool. Only IPPools know reservations, so only their claims are named after hosts.
     pub(super) fn claim_name(&self, pool: &PoolRef) -> String {
         let host = self.host.as_deref().filter(|_| self.settings.names_claims_by_host && pool.is_metal3());
@@ -91,7 +91,7 @@ fn host_claim_name(host: &BareMetalHost, pool: &str) -> String {
 }
 
 /// Reads the snapshot; `None` when the object is gone.
-pub fn observe(reader: &impl Reader, key: &ObjectKey, settings: Settings) -> Option<Snapshot> {
+pub fn observe(reader: &impl Reader, key: &ObjectKey, settings: Settings) -> Option<DataSnapshot> {
     let data = reader.get::<Metal3Data>(key)?;
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
     let cluster =
@@ -126,7 +126,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey, settings: Settings) -> Opt
     let inherited = namesakes.extract_if(.., |_, namesake| is_inherited(namesake, &data, claim.as_deref()));
     ip_claims.extend(inherited.map(|(_, namesake)| with_address(reader, namesake)));
     let pools = observe_pools(reader, &key.namespace, &wanted, &ip_claims);
-    Some(Snapshot {
+    Some(DataSnapshot {
         cluster,
         claim,
         claim_is_gone: claim_is_gone(reader, &data),

@@ -7,10 +7,10 @@ use capm3_domain::{
     wait::{AddressWait, FreeAddresses},
 };
 
-use super::Snapshot;
+use super::DataSnapshot;
 
 /// A pool that was asked. One that does not exist is said to be missing.
-pub(super) fn wait_for_pool(snapshot: &Snapshot, pool: &PoolRef) -> AddressWait {
+pub(super) fn wait_for_pool(snapshot: &DataSnapshot, pool: &PoolRef) -> AddressWait {
     let (kind, name) = (pool.kind.to_string(), pool.name.clone());
     if pool.is_metal3() && !snapshot.pools.contains_key(&name) {
         return AddressWait::MissingPool { kind, pool: name };
@@ -20,7 +20,7 @@ pub(super) fn wait_for_pool(snapshot: &Snapshot, pool: &PoolRef) -> AddressWait 
 }
 
 /// How many addresses an IPPool has, and how many of them are free as its status shows it.
-pub(super) fn free(snapshot: &Snapshot, pool: &str) -> Option<FreeAddresses> {
+pub(super) fn free(snapshot: &DataSnapshot, pool: &str) -> Option<FreeAddresses> {
     let found = snapshot.pools.get(pool).filter(|pool| !pool.metadata.is_deleting())?;
     let used = snapshot.used_addresses.get(pool)?;
     Some(count_addresses(&found.spec, used.numbers()))

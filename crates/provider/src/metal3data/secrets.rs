@@ -17,9 +17,9 @@ use capm3_engine::{ObjectKey, ResourceKind};
 use serde_json::Value;
 
 use super::{
-    Snapshot,
+    DataSnapshot,
     decide::Step,
-    halves::{halves, render},
+    wanted_documents::{render, wanted_documents},
 };
 
 /// Characters of a digest that people are shown.
@@ -37,7 +37,7 @@ pub(super) fn render_all(
     inputs: &Inputs<'_>,
 ) -> Result<Documents, RenderError> {
     let mut by_key = BTreeMap::new();
-    for content in halves(spec) {
+    for content in wanted_documents(spec) {
         by_key.insert(content.key(), render(content, spec, inputs)?);
     }
     Ok(Documents { by_key, inputs: inputs_digest(spec, inputs) })
@@ -53,7 +53,7 @@ pub(super) struct Told {
 
 /// Whether a Secret of the data's own is missing. One of somebody else in its place is no replacement: a node that was
 /// made from it would get whatever somebody put there.
-pub(super) fn lacks_own(snapshot: &Snapshot, wanted: &[Content]) -> bool {
+pub(super) fn lacks_own(snapshot: &DataSnapshot, wanted: &[Content]) -> bool {
     let is_own = |secret: &SecretMetadata| secret.metadata.is_owned_by_uid(snapshot.data.metadata.uid_str());
     !wanted.iter().all(|content| snapshot.secrets.get(content.key()).is_some_and(|secret| is_own(secret)))
 }
@@ -66,7 +66,7 @@ pub(super) struct Secrets {
 
 impl Secrets {
     /// A Secret that is there is never rewritten; one of somebody else is refused.
-    pub(super) fn of(snapshot: &Snapshot, wanted: &[Content]) -> Step<Self> {
+    pub(super) fn of(snapshot: &DataSnapshot, wanted: &[Content]) -> Step<Self> {
         let mut found = Self { missing: Vec::new(), digests: BTreeMap::new() };
         let uid = snapshot.data.metadata.uid_str();
         for content in wanted {

@@ -18,7 +18,7 @@ const LONGEST_MESSAGE: usize = 512;
 
 /// How far a data object is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct DataState {
     ready: bool,
     reason: &'static str,
     message: String,
@@ -30,7 +30,7 @@ pub(super) struct Standing {
     differs: bool,
 }
 
-impl Standing {
+impl DataState {
     /// Every Secret is there; the message tells their digests.
     pub(super) fn rendered(told: &Told) -> Self {
         let message = told.message.clone();
@@ -56,49 +56,49 @@ impl Standing {
     }
 }
 
-/// Writes the standing into the data's status. `secrets_missing`: whether `ready` must be taken back.
-pub(super) fn tell_data(
+/// Writes the state into the data's status. `secrets_missing`: whether `ready` must be taken back.
+pub(super) fn report_on_data(
     plan: &mut Plan,
     old: &Metal3Data,
     new: &mut Metal3Data,
-    standing: &Standing,
+    state: &DataState,
     secrets_missing: bool,
     now: &str,
 ) {
     let status = &mut new.status;
-    if standing.ready {
+    if state.ready {
         status.ready = Some(true);
-    } else if secrets_missing && (standing.is_failure || status.ready == Some(true)) {
+    } else if secrets_missing && (state.is_failure || status.ready == Some(true)) {
         status.ready = Some(false);
     }
-    status.error_message = standing.is_failure.then(|| shortened(&standing.message));
+    status.error_message = state.is_failure.then(|| shortened(&state.message));
     let stamp = Stamp { now, generation: old.metadata.generation };
-    let changed = put(&mut status.conditions, stamp, standing);
+    let changed = put(&mut status.conditions, stamp, state);
     if changed {
-        note(plan, standing, |reason, message| EventNote::warning(old, reason, message));
-        if !standing.ready && !standing.is_failure {
-            plan.event(EventNote::normal(old, standing.reason, &standing.message));
-        } else if standing.differs {
-            plan.event(EventNote::warning(old, event::RENDER_DIFFERS, &standing.message));
-        } else if standing.ready {
-            plan.event(EventNote::normal(old, event::RENDERED, &standing.message));
+        note(plan, state, |reason, message| EventNote::warning(old, reason, message));
+        if !state.ready && !state.is_failure {
+            plan.event(EventNote::normal(old, state.reason, &state.message));
+        } else if state.differs {
+            plan.event(EventNote::warning(old, event::RENDER_DIFFERS, &state.message));
+        } else if state.ready {
+            plan.event(EventNote::normal(old, event::RENDERED, &state.message));
         }
     }
 }
 
 /// Repeats it on the claim, where the machine's owner looks first. That all is well is said only after something else was:
 /// `renderedData` says as much, and one write a machine counts.
-pub(super) fn tell_claim(plan: &mut Plan, claim: &Metal3DataClaim, standing: &Standing, now: &str) {
+pub(super) fn report_on_claim(plan: &mut Plan, claim: &Metal3DataClaim, state: &DataState, now: &str) {
     let was_silent = claim.status.conditions.is_empty() && claim.status.error_message.is_none();
-    if claim.metadata.is_deleting() || standing.ready && was_silent {
+    if claim.metadata.is_deleting() || state.ready && was_silent {
         return;
     }
     let mut new = claim.clone();
-    new.status.error_message = standing.is_failure.then(|| shortened(&standing.message));
-    let said = Standing {
+    new.status.error_message = state.is_failure.then(|| shortened(&state.message));
+    let said = DataState {
         // The digests are the data's business.
-        message: if standing.ready { String::new() } else { standing.message.clone() },
-        ..standing.clone()
+        message: if state.ready { String::new() } else { state.message.clone() },
+        ..state.clone()
     };
     let stamp = Stamp { now, generation: claim.metadata.generation };
     let changed = put(&mut new.status.conditions, stamp, &said);
@@ -108,21 +108,20 @@ pub(super) fn tell_claim(plan: &mut Plan, claim: &Metal3DataClaim, standing: &St
     plan.update_status(claim, &new);
 }
 
-fn note(plan: &mut Plan, standing: &Standing, event: impl Fn(&'static str, &str) -> EventNote) {
-    if standing.is_failure {
-        plan.event(event(standing.reason, &standing.advice));
+fn note(plan: &mut Plan, state: &DataState, event: impl Fn(&'static str, &str) -> EventNote) {
+    if state.is_failure {
+        plan.event(event(state.reason, &state.advice));
     }
 }
 
 /// Sets `Ready`; answers whether it says anything new.
-fn put(conditions: &mut Vec<Condition>, stamp: Stamp<'_>, standing: &Standing) -> bool {
-    let status = if standing.ready { "True" } else { "False" };
-    let says =
-        |c: &Condition| c.status == status && c.reason == standing.reason && c.message == standing.message;
+fn put(conditions: &mut Vec<Condition>, stamp: Stamp<'_>, state: &DataState) -> bool {
+    let status = if state.ready { "True" } else { "False" };
+    let says = |c: &Condition| c.status == status && c.reason == state.reason && c.message == state.message;
     if find(conditions, condition::READY).is_some_and(says) {
         return false;
     }
-    set(conditions, stamp, condition::READY, standing.ready, standing.reason, standing.message.clone());
+    set(conditions, stamp, condition::READY, state.ready, state.reason, state.message.clone());
     true
 }
 

@@ -17,10 +17,10 @@ use capm3_engine::Write;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{AddressClaim, PoolClaim, Settings, Snapshot};
+use super::{AddressClaim, DataSnapshot, PoolClaim, Settings};
 
 /// Long after everything was made.
-fn decide(snapshot: &Snapshot) -> Plan {
+fn decide(snapshot: &DataSnapshot) -> Plan {
     super::decide(snapshot, "2026-01-02T00:00:00Z")
 }
 
@@ -48,8 +48,8 @@ fn pool() -> Arc<IpPool> {
 }
 
 /// Everything is there; the pool was not asked yet.
-fn complete() -> Snapshot {
-    Snapshot {
+fn complete() -> DataSnapshot {
+    DataSnapshot {
         data: read(data()),
         cluster: Some(read(json!({"metadata": {"name": "c"}}))),
         claim: Some(read(json!({"metadata": {"name": "m", "uid": "uid-c"}}))),
@@ -77,17 +77,17 @@ fn complete() -> Snapshot {
     }
 }
 
-fn with_address(status: Value, address: Option<Value>) -> Snapshot {
+fn with_address(status: Value, address: Option<Value>) -> DataSnapshot {
     let claim = read(
         json!({"metadata": {"namespace": "metal3", "name": "dt-0-pool", "uid": "uid-i", "resourceVersion": "2",
         "finalizers": [finalizer::DATA, finalizer::IP_CLAIM]}, "spec": {"pool": {"name": "pool"}}, "status": status}),
     );
     let address = address.map(|address| super::claims::of_metal3(&read::<IpAddress>(address)));
     let pool_claim = PoolClaim { claim: AddressClaim::Metal3(claim), address };
-    Snapshot { ip_claims: vec![pool_claim], ..complete() }
+    DataSnapshot { ip_claims: vec![pool_claim], ..complete() }
 }
 
-fn served() -> Snapshot {
+fn served() -> DataSnapshot {
     let address = json!({"spec": {"address": "10.0.0.7", "prefix": 24, "gateway": "10.0.0.1"}});
     with_address(json!({"address": {"name": "p-10-0-0-7"}}), Some(address))
 }
@@ -113,7 +113,7 @@ fn pa67_a_paused_data_is_left_alone() {
     let mut going = paused.clone();
     going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     for object in [paused, going] {
-        let plan = decide(&Snapshot { data: read(object), ..complete() });
+        let plan = decide(&DataSnapshot { data: read(object), ..complete() });
         assert!(plan.is_quiet(), "{plan}");
         assert_eq!(waits_for(&plan), "Metal3Data has the cluster.x-k8s.io/paused annotation");
     }
@@ -148,7 +148,7 @@ fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
 
 #[test]
 fn a_claim_named_after_its_host_tells_its_data_and_pool_by_labels() {
-    let plan = decide(&Snapshot {
+    let plan = decide(&DataSnapshot {
         settings: Settings { names_claims_by_host: true, ..Settings::default() },
         ..complete()
     });
@@ -165,8 +165,8 @@ fn an_exhausted_pool_is_reported_with_its_size() {
     assert_eq!(waits_for(&plan), words);
 }
 
-fn with_pool(metadata: Value, snapshot: Snapshot) -> Snapshot {
-    Snapshot { pools: [("pool".to_owned(), read(json!({"metadata": metadata})))].into(), ..snapshot }
+fn with_pool(metadata: Value, snapshot: DataSnapshot) -> DataSnapshot {
+    DataSnapshot { pools: [("pool".to_owned(), read(json!({"metadata": metadata})))].into(), ..snapshot }
 }
 
 #[test]
@@ -186,21 +186,21 @@ fn a_claim_on_a_pool_that_is_served_has_the_finalizer_of_the_address_manager_fro
 
 #[test]
 fn a_claim_whose_pool_is_gone_is_let_go_wholly() {
-    let released = |snapshot: Snapshot| {
-        let plan = decide(&deleting(Snapshot { claim: None, ..snapshot }));
+    let released = |snapshot: DataSnapshot| {
+        let plan = decide(&deleting(DataSnapshot { claim: None, ..snapshot }));
         let Some(Write::Patch { patch, .. }) = plan.writes.first() else { panic!("a patch") };
         patch["metadata"]["finalizers"].clone()
     };
     assert_eq!(released(served()), json!([finalizer::IP_CLAIM]));
-    let unseen = Snapshot { pools: BTreeMap::new(), ..served() };
+    let unseen = DataSnapshot { pools: BTreeMap::new(), ..served() };
     assert_eq!(released(unseen.clone()), json!([finalizer::IP_CLAIM]), "what is not seen is not gone");
-    let gone = Snapshot { gone_pools: ["pool".to_owned()].into(), ..unseen };
+    let gone = DataSnapshot { gone_pools: ["pool".to_owned()].into(), ..unseen };
     assert_eq!(released(gone), json!([]), "nobody is left who would take it off");
 }
 
 #[test]
 fn data_whose_claim_is_not_seen_keeps_its_addresses_until_there_is_proof() {
-    let unseen = || deleting(Snapshot { claim: None, claim_is_gone: false, ..served() });
+    let unseen = || deleting(DataSnapshot { claim: None, claim_is_gone: false, ..served() });
     let plan = decide(&unseen());
     assert!(plan.is_quiet() && matches!(plan.end, End::After(_)), "{:?}", shown(&plan));
     let claim = capm3_engine::ObjectKey::new("metal3", "m");
@@ -208,7 +208,7 @@ fn data_whose_claim_is_not_seen_keeps_its_addresses_until_there_is_proof() {
         super::claim_state::to_prove(&unseen()),
         [(capm3_engine::ResourceKind::of::<capm3_api::v1beta2::Metal3DataClaim>(), claim)]
     );
-    let gone = Snapshot { claim_is_gone: true, ..unseen() };
+    let gone = DataSnapshot { claim_is_gone: true, ..unseen() };
     assert!(!decide(&gone).is_quiet());
     assert_eq!(super::claim_state::to_prove(&gone), [], "its pool is seen");
 }
@@ -240,7 +240,7 @@ fn a_claim_of_a_predecessor_of_the_same_name_is_let_go_and_waited_for() {
             claim["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         }
         let claim = AddressClaim::Metal3(read(claim));
-        Snapshot { namesakes: [("dt-0-pool".to_owned(), claim)].into(), ..complete() }
+        DataSnapshot { namesakes: [("dt-0-pool".to_owned(), claim)].into(), ..complete() }
     };
     let going = decide(&namesake(true));
     assert_eq!(shown(&going)[..2], ["patch Metal3Data dt-0", "patch IPClaim dt-0-pool"]);
@@ -275,9 +275,9 @@ fn an_existing_secret_is_never_rewritten_and_a_foreign_one_is_refused() {
         read(json!({"metadata": {"name": "m-metadata", "ownerReferences": [
         {"apiVersion": "v1", "kind": "Metal3Data", "name": "dt-0", "uid": uid}]}}))
     };
-    let own = Snapshot { secrets: [("metaData", secret("uid-d"))].into(), ..served() };
+    let own = DataSnapshot { secrets: [("metaData", secret("uid-d"))].into(), ..served() };
     assert!(!shown(&decide(&own)).iter().any(|w| w.contains("m-metadata")));
-    let foreign = Snapshot { secrets: [("metaData", secret("else"))].into(), ..served() };
+    let foreign = DataSnapshot { secrets: [("metaData", secret("else"))].into(), ..served() };
     let plan = decide(&foreign);
     assert!(plan.to_string().contains("Secret m-metadata belongs to somebody else"), "{plan}");
     assert!(!shown(&plan).iter().any(|w| w.contains("create")));
@@ -305,7 +305,7 @@ fn data_whose_secret_became_somebody_elses_is_not_ready_any_more() {
         let mut ready = data();
         ready["status"] = json!({"ready": true});
         let secrets = [("metaData", secret("metaData", "uid-d")), ("networkData", network_data)].into();
-        let plan = decide(&Snapshot { data: read(ready), secrets, ..served() }).to_string();
+        let plan = decide(&DataSnapshot { data: read(ready), secrets, ..served() }).to_string();
         assert_eq!(plan.contains("\"ready\":false"), taken_back, "{what}: {plan}");
     }
 }
@@ -313,12 +313,12 @@ fn data_whose_secret_became_somebody_elses_is_not_ready_any_more() {
 #[test]
 fn what_must_come_first_is_waited_for() {
     for (snapshot, what) in [
-        (Snapshot { cluster: None, ..complete() }, "Cluster"),
-        (Snapshot { template: None, ..complete() }, "Metal3DataTemplate dt"),
-        (Snapshot { claim: None, ..complete() }, "Metal3DataClaim"),
-        (Snapshot { metal3_machine: None, ..complete() }, "Metal3Machine"),
-        (Snapshot { machine: None, ..complete() }, "Machine"),
-        (Snapshot { host: None, ..complete() }, "BareMetalHost"),
+        (DataSnapshot { cluster: None, ..complete() }, "Cluster"),
+        (DataSnapshot { template: None, ..complete() }, "Metal3DataTemplate dt"),
+        (DataSnapshot { claim: None, ..complete() }, "Metal3DataClaim"),
+        (DataSnapshot { metal3_machine: None, ..complete() }, "Metal3Machine"),
+        (DataSnapshot { machine: None, ..complete() }, "Machine"),
+        (DataSnapshot { host: None, ..complete() }, "BareMetalHost"),
     ] {
         let End::WaitFor(text) = decide(&snapshot).end else { panic!("waits for {what}") };
         let text = text.to_string();
@@ -331,7 +331,7 @@ fn data_whose_claim_goes_says_nothing_more_once_the_machine_has_let_it_go() {
     let claim_with = |finalizers: Value| {
         let claim = json!({"metadata": {"name": "m", "uid": "uid-c", "finalizers": finalizers,
             "deletionTimestamp": "2026-01-01T00:00:00Z"}});
-        Snapshot { claim: Some(read(claim)), metal3_machine: None, ..served() }
+        DataSnapshot { claim: Some(read(claim)), metal3_machine: None, ..served() }
     };
     let given_up = decide(&claim_with(json!([finalizer::DATA_CLAIM])));
     assert!(given_up.is_quiet() && matches!(given_up.end, End::WaitFor(_)), "{:?}", shown(&given_up));
@@ -339,7 +339,7 @@ fn data_whose_claim_goes_says_nothing_more_once_the_machine_has_let_it_go() {
     assert!(!in_use.is_quiet(), "the machine still runs on it");
 }
 
-fn deleting(mut snapshot: Snapshot) -> Snapshot {
+fn deleting(mut snapshot: DataSnapshot) -> DataSnapshot {
     let mut value = data();
     value["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     value["metadata"]["finalizers"] = json!([finalizer::DATA]);
@@ -352,19 +352,19 @@ fn deletion_waits_for_the_claim_then_gives_addresses_back_without_the_template()
     let waits = decide(&deleting(served()));
     assert_eq!(shown(&waits), ["patch Metal3Data/status dt-0"], "it says why it stays");
     assert_eq!(waits_for(&waits), "waiting for Metal3DataClaim m to be gone");
-    let gone = decide(&deleting(Snapshot { claim: None, template: None, cluster: None, ..served() }));
+    let gone = decide(&deleting(DataSnapshot { claim: None, template: None, cluster: None, ..served() }));
     assert_eq!(
         shown(&gone),
         ["patch IPClaim dt-0-pool", "delete IPClaim dt-0-pool", "patch Metal3Data dt-0"]
     );
     let namesake = read(json!({"metadata": {"name": "m", "uid": "uid-of-a-later-claim"}}));
-    let gone = decide(&deleting(Snapshot { claim: Some(namesake), ..served() }));
+    let gone = decide(&deleting(DataSnapshot { claim: Some(namesake), ..served() }));
     assert_eq!(shown(&gone).len(), 3, "a later claim of the same name does not hold it back");
 }
 
 /// The claim is gone; the built-in address manager runs, and whether it looks at the pool's claims.
-fn deleting_in_built_in_pool(works: bool, finalizers: Value) -> Snapshot {
-    let mut snapshot = deleting(Snapshot {
+fn deleting_in_built_in_pool(works: bool, finalizers: Value) -> DataSnapshot {
+    let mut snapshot = deleting(DataSnapshot {
         claim: None,
         settings: Settings { serves_addresses: true, ..Settings::default() },
         ..served()
@@ -388,7 +388,7 @@ fn the_built_in_address_manager_lets_go_of_address_claims_before_the_data_goes()
     let soon = super::decide(&held(), "2026-01-01T00:00:01Z");
     assert_eq!(shown(&soon), ["delete IPClaim dt-0-pool"], "what takes a moment is not worth a word");
     assert_eq!(soon.end, End::After(Duration::from_secs(4)));
-    let done = decide(&Snapshot { ip_claims: vec![], ..held() });
+    let done = decide(&DataSnapshot { ip_claims: vec![], ..held() });
     assert_eq!(shown(&done), ["patch Metal3Data dt-0"]);
 }
 
@@ -411,7 +411,7 @@ fn data_whose_claim_uses_other_data_asks_for_nothing() {
     let other = read(
         json!({"metadata": {"name": "m", "uid": "uid-c"}, "status": {"renderedData": {"name": "dt-7"}}}),
     );
-    let plan = decide(&Snapshot { claim: Some(other), ..complete() });
+    let plan = decide(&DataSnapshot { claim: Some(other), ..complete() });
     assert!(plan.is_quiet(), "{plan}");
 }
 
@@ -420,7 +420,7 @@ fn s160_data_that_its_template_owns_is_given_to_its_claim_and_its_machine() {
     let owner = |kind: &str, name: &str, uid: &str| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind, "name": name, "uid": uid});
     let mut old = data();
     old["metadata"]["ownerReferences"] = json!([owner("Metal3DataTemplate", "dt", "uid-t")]);
-    let plan = decide(&Snapshot { data: read(old), ..complete() });
+    let plan = decide(&DataSnapshot { data: read(old), ..complete() });
     let Some(Write::Patch { patch, .. }) = plan.writes.first() else { panic!("a patch") };
     let owners = patch["metadata"]["ownerReferences"].as_array().unwrap();
     let told: Vec<_> =

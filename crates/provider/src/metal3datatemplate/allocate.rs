@@ -14,7 +14,7 @@ use capm3_domain::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::{
-    Snapshot, claim,
+    DataTemplateSnapshot, claim,
     observe::is_of,
     status::{entry, sorted},
 };
@@ -70,7 +70,7 @@ pub(super) struct Allocations<'a> {
 }
 
 /// Goes through the claims: data that was lost and data that does not fit first, then the claims in the order of the snapshot.
-pub(super) fn allocate<'a>(snapshot: &'a Snapshot<'_>) -> Allocations<'a> {
+pub(super) fn allocate<'a>(snapshot: &'a DataTemplateSnapshot<'_>) -> Allocations<'a> {
     let mut allocator = IndexAllocator::new(snapshot);
     let lost = snapshot.claims_without_data.iter();
     let mut steps: Vec<_> =
@@ -82,13 +82,13 @@ pub(super) fn allocate<'a>(snapshot: &'a Snapshot<'_>) -> Allocations<'a> {
     Allocations { steps, created, released, is_paused }
 }
 
-fn is_paused(snapshot: &Snapshot<'_>, claim: &Metal3DataClaim) -> bool {
+fn is_paused(snapshot: &DataTemplateSnapshot<'_>, claim: &Metal3DataClaim) -> bool {
     claim::is_paused(claim, |cluster| snapshot.paused_clusters.contains(cluster))
 }
 
 /// Allocates in one pass over the claims.
 struct IndexAllocator<'a> {
-    snapshot: &'a Snapshot<'a>,
+    snapshot: &'a DataTemplateSnapshot<'a>,
     free: FreeIndexes,
     /// Entries of the data that this pass makes.
     created: Vec<IndexEntry>,
@@ -98,7 +98,7 @@ struct IndexAllocator<'a> {
 }
 
 impl<'a> IndexAllocator<'a> {
-    fn new(snapshot: &'a Snapshot<'_>) -> Self {
+    fn new(snapshot: &'a DataTemplateSnapshot<'_>) -> Self {
         let free = snapshot.free();
         Self { snapshot, free, created: Vec::new(), released: BTreeSet::new(), is_paused: false }
     }

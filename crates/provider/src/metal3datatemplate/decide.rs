@@ -11,7 +11,7 @@ use capm3_domain::wait::{Pause, Wait};
 use capm3_engine::EventNote;
 
 use super::{
-    Snapshot,
+    DataTemplateSnapshot,
     allocate::{Allocations, Given, Replacement, Step, allocate},
     claim,
     template::keep,
@@ -22,16 +22,19 @@ use crate::{
 };
 
 /// Decides; `now` is written where something changes.
-pub fn decide(snapshot: &Snapshot<'_>, now: &str) -> Plan {
+pub fn decide(snapshot: &DataTemplateSnapshot<'_>, now: &str) -> Plan {
     snapshot.batch(now).into_plan()
 }
 
 /// The same part by part: the template itself, each claim by itself, the template's status.
-pub fn decide_in_parts<'a>(snapshot: &'a Snapshot<'_>, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
+pub fn decide_in_parts<'a>(
+    snapshot: &'a DataTemplateSnapshot<'_>,
+    now: &'a str,
+) -> impl Iterator<Item = Plan> + 'a {
     snapshot.batch(now).into_parts()
 }
 
-impl Pass for Snapshot<'_> {
+impl Pass for DataTemplateSnapshot<'_> {
     fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
         let template = self.template.as_ref();
         let is_paused = template.metadata.annotation(annotation::PAUSED).is_some();
@@ -65,7 +68,7 @@ impl Pass for Snapshot<'_> {
 }
 
 /// What a step writes.
-fn plan_of(snapshot: &Snapshot<'_>, claim: &Metal3DataClaim, step: Step<'_>, now: &str) -> Plan {
+fn plan_of(snapshot: &DataTemplateSnapshot<'_>, claim: &Metal3DataClaim, step: Step<'_>, now: &str) -> Plan {
     let data = |given: Given<'_>| {
         claim::data(&snapshot.template, claim, given.machine, given.index, snapshot.name_of(given.index))
     };
@@ -83,7 +86,12 @@ fn plan_of(snapshot: &Snapshot<'_>, claim: &Metal3DataClaim, step: Step<'_>, now
 }
 
 /// The last writes: the status, or the end of the template.
-fn finish(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>, now: &str) -> End {
+fn finish(
+    tail: &mut Plan,
+    snapshot: &DataTemplateSnapshot<'_>,
+    allocations: &Allocations<'_>,
+    now: &str,
+) -> End {
     let template = snapshot.template.as_ref();
     if snapshot.seems_empty() && !snapshot.is_proven_empty {
         return End::WaitFor(Wait::not_asked("every claim and all data of the template"));
@@ -104,7 +112,12 @@ fn finish(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_
     end(!may_write, paused.or(deleting.then_some(Wait::ClaimsOfTemplate)))
 }
 
-fn update_status(tail: &mut Plan, snapshot: &Snapshot<'_>, allocations: &Allocations<'_>, now: &str) {
+fn update_status(
+    tail: &mut Plan,
+    snapshot: &DataTemplateSnapshot<'_>,
+    allocations: &Allocations<'_>,
+    now: &str,
+) {
     let template = snapshot.template.as_ref();
     let indexes = allocations.indexes(template.metadata.name_str(), &snapshot.all_datas.read(()));
     if indexes != template.status.indexes {

@@ -7,13 +7,13 @@
 mod allocate;
 mod claim;
 mod decide;
-mod left_behind;
 mod observe;
+mod orphans;
 #[cfg(test)]
 mod space_tests;
 mod status;
 mod template;
-mod wake;
+mod watches;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -24,7 +24,7 @@ use capm3_api::{
 };
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
 pub use decide::{decide, decide_in_parts};
-pub use observe::{Snapshot, observe};
+pub use observe::{DataTemplateSnapshot, observe};
 
 use crate::{
     batch::serve,
@@ -39,7 +39,7 @@ const CONTROLLER: &str = "metal3datatemplate";
 /// give the same index at the same time.
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
-    wake::watch(&context.caches, &queue);
+    watches::watch(&context.caches, &queue);
     let context = context.clone();
     Controller::new(
         CONTROLLER,
@@ -56,7 +56,7 @@ async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
     if context.caches.get::<Metal3DataTemplate>(space).is_none() {
         context.waits.forget(CONTROLLER, space);
     }
-    let mut outcome = left_behind::clean_up(context, space).await;
+    let mut outcome = orphans::clean_up(context, space).await;
     for template in context.caches.by_index(&TEMPLATES_BY_SPACE, &space.to_string()) {
         let key = template.key();
         outcome = worse(outcome, serve_template(context, &key).await);
@@ -79,7 +79,8 @@ async fn serve_template(context: &Context, key: &ObjectKey) -> Outcome {
     }
     match prove(context, key, &unseen, is_last).await {
         Ok(()) => {
-            let proven = || Some(Snapshot { is_proven_empty: is_last, ..observe(&*context.caches, key)? });
+            let proven =
+                || Some(DataTemplateSnapshot { is_proven_empty: is_last, ..observe(&*context.caches, key)? });
             serve(context, (CONTROLLER, key), proven).await
         }
         Err(unproven) => unproven,

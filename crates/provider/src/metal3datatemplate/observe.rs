@@ -33,7 +33,7 @@ use crate::{
 /// A Metal3DataTemplate, the claims that need something, and the indexes in use. It costs what these claims touch, not what the
 /// template holds.
 #[derive(Debug, Clone)]
-pub struct Snapshot<'r> {
+pub struct DataTemplateSnapshot<'r> {
     /// The object itself.
     pub template: Arc<Metal3DataTemplate>,
     /// Claims that are being deleted, then those that are not served yet; the oldest first.
@@ -70,7 +70,7 @@ pub struct Snapshot<'r> {
 }
 
 /// Reads the snapshot; `None` when the object is gone.
-pub fn observe<'r, R: Reader + Sync>(reader: &'r R, key: &ObjectKey) -> Option<Snapshot<'r>> {
+pub fn observe<'r, R: Reader>(reader: &'r R, key: &ObjectKey) -> Option<DataTemplateSnapshot<'r>> {
     let template = reader.get::<Metal3DataTemplate>(key)?;
     let value = key.to_string();
     let mut claims = reader.by_index(&OPEN_CLAIMS_BY_TEMPLATE, &value);
@@ -78,7 +78,7 @@ pub fn observe<'r, R: Reader + Sync>(reader: &'r R, key: &ObjectKey) -> Option<S
     claims.sort_by(|a, b| going(b).cmp(&going(a)).then_with(|| by_age(&a.metadata, &b.metadata)));
     let beyond_range = beyond_range(reader, &template);
     let served = claims.iter().chain(beyond_range.iter().map(|(_, claim)| claim));
-    Some(Snapshot {
+    Some(DataTemplateSnapshot {
         datas: served.map(|claim| datas_of(reader, key, claim)).collect(),
         claims_without_data: claims_without_data(reader, &template),
         unseen_datas: unseen_datas(reader, &claims),
@@ -98,7 +98,7 @@ pub fn observe<'r, R: Reader + Sync>(reader: &'r R, key: &ObjectKey) -> Option<S
     })
 }
 
-impl Snapshot<'_> {
+impl DataTemplateSnapshot<'_> {
     /// Whether the template, which is being deleted, has neither claims nor data as far as is seen.
     pub(super) fn seems_empty(&self) -> bool {
         self.template.metadata.is_deleting() && !self.has_claims && !self.has_data

@@ -10,10 +10,10 @@ use capm3_api::{
 
 use kube::core::ObjectMeta;
 
-use super::Snapshot;
+use super::DataTemplateSnapshot;
 
 /// Label, owners and the mirror of the key.
-pub(super) fn keep(metadata: &mut ObjectMeta, snapshot: &Snapshot<'_>) {
+pub(super) fn keep(metadata: &mut ObjectMeta, snapshot: &DataTemplateSnapshot<'_>) {
     let spec = &snapshot.template.spec;
     strip_machines(metadata);
     mirror_key(metadata, spec);

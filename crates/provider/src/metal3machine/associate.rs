@@ -12,7 +12,7 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::{
-        self, Consumer, Hindrance, HostOutcome, HostRequest, Ownership, Standing, is_left_of, known_host,
+        self, Blocker, Consumer, Eligibility, HostOutcome, HostRequest, Ownership, is_left_of, known_host,
     },
     pause::unpause,
     provider_id,
@@ -23,10 +23,10 @@ use capm3_domain::{
 use capm3_engine::{EventNote, Object, ObjectKey};
 
 use super::{
-    Snapshot, Stage, choice, data,
+    MachineSnapshot, Stage, choice, data,
     decide::{Awaits, Pass, Step},
     delete, host_data,
-    live::Question,
+    live_reads::Question,
 };
 
 /// Passes with the host claimed and the annotation set in memory.
@@ -58,7 +58,7 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
 
 /// Why a machine without a record of a host takes none: signs that it had one, which a backup older than the record has
 /// lost, or that an earlier machine of this name had one.
-fn former_host(snapshot: &Snapshot<'_>) -> Option<Wait> {
+fn former_host(snapshot: &MachineSnapshot<'_>) -> Option<Wait> {
     if let Some(host) = snapshot.held.first() {
         let ObjectKey { namespace, name } = host.key();
         return Some(Wait::UnrecordedHost { namespace, host: name });
@@ -107,7 +107,7 @@ pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     pass.status().node_found();
     let data = data::wait(pass);
     pass.stage = Stage::Provisioning;
-    keep_host_in_line(pass)?;
+    keep_host_reserved(pass)?;
     judge_provisioning(pass, &host)?;
     pass.stage = Stage::Data;
     data
@@ -140,8 +140,8 @@ fn claim_recorded(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) 
     }
     let reuse = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
     let request = HostRequest::new(&pass.snapshot.metal3_machine, machine, reuse);
-    match host::judge(&request, host) {
-        Standing::Rejected(rejection) => {
+    match host::eligibility(&request, host) {
+        Eligibility::Rejected(rejection) => {
             let host = host.metadata.name_str().to_owned();
             hold(pass, Wait::RecordedHost { host, rejection: Box::new(rejection) })
         }
@@ -189,7 +189,7 @@ fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
 }
 
 /// The MachineSet tells which hosts are kept for the machine: one that the cache does not show yet must not cost it those.
-fn unseen_machine_set(snapshot: &Snapshot<'_>, machine: &Machine) -> Option<Question> {
+fn unseen_machine_set(snapshot: &MachineSnapshot<'_>, machine: &Machine) -> Option<Question> {
     let owner =
         machine.metadata.owner(CAPI_GROUP, "MachineSet").filter(|_| snapshot.machine_set.is_none())?;
     Some(Question::MachineSet(owner.name.clone()))
@@ -206,8 +206,8 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
     pass.awaits = match &choice.outcome {
         HostOutcome::Chosen(_) => Awaits::Nothing,
         HostOutcome::Wait(_) => {
-            let booking = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
-            Awaits::Booked(booking.unwrap_or_default())
+            let reservation = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
+            Awaits::Booked(reservation.unwrap_or_default())
         }
         HostOutcome::None | HostOutcome::Err(_) => Awaits::AnyHost,
     };
@@ -242,7 +242,7 @@ fn hold(pass: &mut Pass<'_>, wait: Wait) -> End {
 }
 
 /// The claim is a compare-and-swap on the version of the host that was looked at: of two machines one wins, the
-/// other looks again.
+/// other begin_reconcile again.
 fn write_claim(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> End {
     host_patch::push_claim(&mut pass.others, host, &pass.new, &machine.spec.cluster_name);
     pass.event(event::HOST_CLAIMED, format!("host {} is taken", host.metadata.name_str()));
@@ -252,7 +252,7 @@ fn write_claim(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> 
 /// Gives the host image, data and power, and passes once the image is on the disk.
 pub(super) fn provision_host(pass: &mut Pass<'_>) -> Step {
     let Some(host) = pass.snapshot.host.clone() else { return Ok(()) };
-    keep_host_in_line(pass)?;
+    keep_host_reserved(pass)?;
     judge_provisioning(pass, &host)
 }
 
@@ -285,17 +285,17 @@ fn judge_provisioning(pass: &mut Pass<'_>, host: &BareMetalHost) -> Step {
         return Ok(());
     }
     let (name, state) = (host.metadata.name_str().to_owned(), host.state().to_owned());
-    Err(pass.wait(match hindered(pass.snapshot, host) {
+    Err(pass.wait(match blocked(pass.snapshot, host) {
         Some(by) => Wait::HostBlocked { host: name, state, by },
         None => Wait::Provisioning { host: name, state },
     }))
 }
 
 /// Why nothing is put on a host, if its operator cannot do it. The end of our own pause is written in this very look.
-fn hindered(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> Option<Hindrance> {
+fn blocked(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> Option<Blocker> {
     let cluster = snapshot.cluster.as_ref().map(|cluster| cluster.metadata.name_str()).unwrap_or_default();
-    let is_over = |by: &Hindrance| *by == Hindrance::Paused && unpause(host, cluster).is_some();
-    host::hindrance(host).filter(|by| !is_over(by))
+    let is_over = |by: &Blocker| *by == Blocker::Paused && unpause(host, cluster).is_some();
+    host::blocker(host).filter(|by| !is_over(by))
 }
 
 /// A field that the machine fills and that the server would drop; on a host that has its image it is too late to ask.
@@ -310,7 +310,7 @@ fn dropped(pass: &Pass<'_>, host: &BareMetalHost) -> Option<&'static str> {
 }
 
 /// Writes what the host still lacks, and what it tells into the status.
-pub(super) fn keep_host_in_line(pass: &mut Pass<'_>) -> Step {
+pub(super) fn keep_host_reserved(pass: &mut Pass<'_>) -> Step {
     let Some(host) = pass.snapshot.host.clone() else {
         return Ok(());
     };

@@ -10,10 +10,10 @@ use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal
 use capm3_domain::host::could_be_taken;
 use capm3_engine::{ObjectKey, Reader};
 
-use super::line;
+use super::reservation_queue;
 use crate::{
     belonging::of_another,
-    indexes::{BOOKED_HOSTS_BY_LABEL, HOSTS_BY_NAMESPACE, USABLE_HOSTS},
+    indexes::{HOSTS_BY_NAMESPACE, RESERVED_HOSTS_BY_LABEL, USABLE_HOSTS},
 };
 
 /// The hosts of a namespace, as one machine sees them.
@@ -49,7 +49,7 @@ impl<'r> Candidates<'r> {
         self.0.all()
     }
 
-    /// Offers the hosts that are usable by themselves, of a failure domain or of the namespace.
+    /// HostWaiters the hosts that are usable by themselves, of a failure domain or of the namespace.
     pub(super) fn each_usable(
         &self,
         failure_domain: Option<&str>,
@@ -104,11 +104,11 @@ impl<R: Reader> Hosts for FromReader<'_, R> {
     }
 
     fn is_any_reserved(&self, label: &str) -> bool {
-        self.reader.count(&BOOKED_HOSTS_BY_LABEL, &format!("{}/{label}", self.key.namespace)) > 0
+        self.reader.count(&RESERVED_HOSTS_BY_LABEL, &format!("{}/{label}", self.key.namespace)) > 0
     }
 
     fn waiters_ahead(&self, label: &str) -> usize {
-        line::ahead_of(self.reader, &self.key, label)
+        reservation_queue::ahead_of(self.reader, &self.key, label)
     }
 
     fn is_of_another(&self, host: &BareMetalHost) -> bool {

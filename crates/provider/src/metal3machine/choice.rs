@@ -9,7 +9,7 @@ use capm3_api::{
 use capm3_domain::host::{self, HostChoice, HostRequest, QuickChoice, reuse_label};
 use capm3_engine::Object;
 
-use super::{Snapshot, candidates::AllHosts};
+use super::{MachineSnapshot, candidates::AllHosts};
 
 /// The hosts that a machine chooses among, and the choice.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Chosen {
 
 /// The choice that the controller acts on. A host that can be taken at once is found without judging all of them; why there
 /// is none is judged of every host.
-pub(super) fn choose(snapshot: &Snapshot<'_>, machine: &Machine) -> Chosen {
+pub(super) fn choose(snapshot: &MachineSnapshot<'_>, machine: &Machine) -> Chosen {
     let reuse = reuse_label(machine, snapshot.machine_set.as_deref());
     let request = HostRequest::new(&snapshot.metal3_machine, machine, reuse);
     match first_choice(snapshot, &request) {
@@ -39,13 +39,13 @@ pub(super) fn choose(snapshot: &Snapshot<'_>, machine: &Machine) -> Chosen {
 }
 
 /// Which host the machine would take, and why not the others.
-pub fn choose_host(snapshot: &Snapshot<'_>) -> HostChoice {
+pub fn choose_host(snapshot: &MachineSnapshot<'_>) -> HostChoice {
     let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
     let reuse = reuse_label(&machine, snapshot.machine_set.as_deref());
     choose_among_all(snapshot, HostRequest::new(&snapshot.metal3_machine, &machine, reuse)).choice
 }
 
-fn choose_among_all(snapshot: &Snapshot<'_>, request: HostRequest<'_>) -> Chosen {
+fn choose_among_all(snapshot: &MachineSnapshot<'_>, request: HostRequest<'_>) -> Chosen {
     let AllHosts { mut hosts, mut of_others } = snapshot.candidates.all();
     of_others.extend(snapshot.of_others.clone());
     let own = snapshot.surplus.iter().chain(&snapshot.held);
@@ -57,7 +57,7 @@ fn choose_among_all(snapshot: &Snapshot<'_>, request: HostRequest<'_>) -> Chosen
 
 /// The host that is chosen among all, found among those that are usable. Where hosts are reserved for the machine's owner,
 /// or it holds others already, every host has a say.
-fn first_choice(snapshot: &Snapshot<'_>, request: &HostRequest<'_>) -> Option<Arc<BareMetalHost>> {
+fn first_choice(snapshot: &MachineSnapshot<'_>, request: &HostRequest<'_>) -> Option<Arc<BareMetalHost>> {
     let candidates = &snapshot.candidates;
     let is_reserved = request.reuse_label.as_deref().is_some_and(|label| candidates.is_any_reserved(label));
     if is_reserved || !snapshot.surplus.is_empty() || !snapshot.held.is_empty() {

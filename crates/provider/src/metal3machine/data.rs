@@ -17,7 +17,7 @@ use kube::core::ObjectMeta;
 
 use super::{
     decide::{Pass, Step},
-    live::Question,
+    live_reads::Question,
 };
 use crate::{finalizers::remove_finalizer, owners::controlled_by};
 

@@ -16,8 +16,8 @@ use capm3_domain::{
 use capm3_engine::{EventNote, Next, ObjectKey};
 
 use super::{
-    Snapshot, Stage, associate, data, delete, live::Question, node, pause, refusal, silence::silence,
-    status::Status,
+    MachineSnapshot, Stage, associate, data, delete, live_reads::Question, node, pause, refusal,
+    status::Status, status_throttle::status_throttle,
 };
 use crate::{conditions, finalizers::add_finalizer};
 
@@ -52,13 +52,13 @@ pub enum Awaits {
     Nothing,
     /// Any that it can use.
     AnyHost,
-    /// One that is booked under this label and not ready yet, though others may be free.
+    /// One that is reserved under this label and not ready yet, though others may be free.
     Booked(String),
 }
 
 /// One pass over a machine: what it is, what it becomes, and what else is to be written.
 pub(super) struct Pass<'a> {
-    pub(super) snapshot: &'a Snapshot<'a>,
+    pub(super) snapshot: &'a MachineSnapshot<'a>,
     pub(super) new: Metal3Machine,
     pub(super) now: &'a str,
     /// Writes to other objects; they come after the machine's spec and before its status.
@@ -83,7 +83,7 @@ pub(super) struct Pass<'a> {
 pub(super) type Step<T = ()> = Result<T, End>;
 
 /// Decides; `now` is written where something changes.
-pub fn decide(snapshot: &Snapshot<'_>, now: &str) -> Decision {
+pub fn decide(snapshot: &MachineSnapshot<'_>, now: &str) -> Decision {
     let mut pass = Pass {
         snapshot,
         new: snapshot.metal3_machine.as_ref().clone(),
@@ -293,7 +293,7 @@ impl<'a> Pass<'a> {
         if old.status == self.new.status {
             return end;
         }
-        if let Some(rest) = silence(old, &self.new, self.now).filter(|_| !self.say_now) {
+        if let Some(rest) = status_throttle(old, &self.new, self.now).filter(|_| !self.say_now) {
             return End::After(rest);
         }
         self.new.status.last_updated = Some(self.now.into());

@@ -15,7 +15,7 @@ use capm3_domain::{
     host::{
         Ownership, consumer_ref, has_user_data_of, is_left_of, is_on_its_way_back, known_host, reuse_label,
     },
-    release::{Booking, ReleaseRequest, ReleaseStep, booking, is_booking_lost, release_step},
+    release::{ReleaseRequest, ReleaseStep, Reservation, is_reservation_lost, release_step, reservation},
     user_data::user_data_secret,
     wait::Wait,
 };
@@ -24,9 +24,9 @@ use capm3_engine::Object;
 use serde_json::{Value, json};
 
 use super::{
-    Snapshot, Stage,
+    MachineSnapshot, Stage,
     decide::{Pass, Step},
-    live::Question,
+    live_reads::Question,
     orphans, pause,
 };
 use crate::finalizers::remove_finalizer;
@@ -72,7 +72,7 @@ fn confirm_that_no_host_is_held(pass: &mut Pass<'_>) -> Step {
 }
 
 /// Every host that names this machine, and the one that it knows as its own.
-fn hosts<'s>(snapshot: &'s Snapshot<'_>) -> impl Iterator<Item = &'s Arc<BareMetalHost>> {
+fn hosts<'s>(snapshot: &'s MachineSnapshot<'_>) -> impl Iterator<Item = &'s Arc<BareMetalHost>> {
     snapshot.host.iter().chain(&snapshot.surplus).chain(&snapshot.held)
 }
 
@@ -93,8 +93,8 @@ fn confirm_that_the_kind_stays(pass: &mut Pass<'_>) -> Step {
 }
 
 /// Whoever would keep the host for the next machine and is not seen must be proven to be gone before the host is given to
-/// all. Where a neighbour that is seen rules a booking out, nothing is asked.
-fn confirm_that_nobody_books(pass: &mut Pass<'_>) -> Step {
+/// all. Where a neighbour that is seen rules a reservation out, nothing is asked.
+fn confirm_that_nobody_reserves(pass: &mut Pass<'_>) -> Step {
     let snapshot = pass.snapshot;
     let is_ruled_out = snapshot.cluster.as_deref().is_some_and(|cluster| cluster.metadata.is_deleting())
         || snapshot.template.as_deref().is_some_and(|template| template.spec.node_reuse != Some(true));
@@ -120,8 +120,8 @@ fn confirm_that_credentials_are_seen(pass: &mut Pass<'_>) -> Step {
     }
 }
 
-/// Those on whom a booking depends, that are named and not seen.
-fn unseen_neighbours(snapshot: &Snapshot<'_>) -> Vec<Question> {
+/// Those on whom a reservation depends, that are named and not seen.
+fn unseen_neighbours(snapshot: &MachineSnapshot<'_>) -> Vec<Question> {
     let machine = &snapshot.metal3_machine.metadata;
     let of_set = snapshot.machine.as_ref().and_then(|m| m.metadata.owner(CAPI_GROUP, "MachineSet"));
     let unseen = |is_seen: bool, name: Option<&str>| name.filter(|_| !is_seen).map(str::to_owned);
@@ -147,7 +147,7 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
         confirm_that_the_kind_stays(pass)?;
     }
     if steps.iter().any(|(_, step)| matches!(step, ReleaseStep::LetGo(_))) {
-        confirm_that_nobody_books(pass)?;
+        confirm_that_nobody_reserves(pass)?;
         confirm_that_credentials_are_seen(pass)?;
     }
     unlabel_bmc_secret(pass);
@@ -162,17 +162,17 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
             }
             ReleaseStep::Wait(wait) => waits = Some(wait),
             ReleaseStep::LetGo(patch) => {
-                let booked = patch.pointer("/spec/consumerRef").is_some_and(|consumer| !consumer.is_null());
+                let reserved = patch.pointer("/spec/consumerRef").is_some_and(|consumer| !consumer.is_null());
                 host_patch::push_release(&mut pass.others, host, patch);
                 let name = host.metadata.name_str();
-                match booked {
+                match reserved {
                     true => pass.event(
                         event::HOST_BOOKED,
                         format!("host {name} is given back and kept for the next machine of the same owner"),
                     ),
                     false => {
                         pass.event(event::HOST_RELEASED, format!("host {name} is given back"));
-                        warn_of_lost_booking(pass, host);
+                        warn_of_lost_reservation(pass, host);
                     }
                 }
             }
@@ -195,13 +195,13 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
 }
 
 /// Says that a host which `nodeReuse` asks to keep is given back to all.
-fn warn_of_lost_booking(pass: &mut Pass<'_>, host: &BareMetalHost) {
+fn warn_of_lost_reservation(pass: &mut Pass<'_>, host: &BareMetalHost) {
     let snapshot = pass.snapshot;
     let machine = snapshot.machine.as_deref();
     let label = machine.and_then(|machine| reuse_label(machine, snapshot.machine_set.as_deref()));
     let (cluster, template) = (snapshot.cluster.as_deref(), snapshot.template.as_deref());
     let in_use = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
-    if in_use && is_booking_lost(cluster, template, label.as_deref()) {
+    if in_use && is_reservation_lost(cluster, template, label.as_deref()) {
         let message = format!(
             "host {} is not kept for a next machine, though nodeReuse is on: the Machine belongs to no control plane \
              and to no MachineDeployment that could be found",
@@ -212,7 +212,7 @@ fn warn_of_lost_booking(pass: &mut Pass<'_>, host: &BareMetalHost) {
 }
 
 /// What is to be said of a host in other hands on which there is still what this machine has put there.
-fn why_it_stays(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> Option<String> {
+fn why_it_stays(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> Option<String> {
     let Ownership::Other(consumer) = snapshot.ownership(host) else { return None };
     let name = host.metadata.name_str();
     has_user_data_of(&with_user_data(snapshot), host).then(|| {
@@ -223,30 +223,30 @@ fn why_it_stays(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> Option<String>
     })
 }
 
-/// The next step in giving the host in use back: it may be booked for the next machine of the same owner.
-fn release_step_of(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> ReleaseStep {
+/// The next step in giving the host in use back: it may be reserved for the next machine of the same owner.
+fn release_step_of(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> ReleaseStep {
     if snapshot.of_others.contains_key(host.metadata.name_str()) {
         return ReleaseStep::NotOurs;
     }
     let machine = snapshot.machine.as_deref();
     let label = machine.and_then(|machine| reuse_label(machine, snapshot.machine_set.as_deref()));
-    let booking = booking(snapshot.cluster.as_deref(), snapshot.template.as_deref(), label);
+    let reservation = reservation(snapshot.cluster.as_deref(), snapshot.template.as_deref(), label);
     let in_use = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
-    let booking = booking.filter(|_| in_use);
+    let reservation = reservation.filter(|_| in_use);
     match has_lost_its_claim(snapshot, host) {
-        true => step_after_lost_claim(snapshot, host, booking),
-        false => step(snapshot, host, booking),
+        true => step_after_lost_claim(snapshot, host, reservation),
+        false => step(snapshot, host, reservation),
     }
 }
 
 /// Whether the machine is still on a host that lost the reference to it, or has not seen it clean yet.
-fn has_lost_its_claim(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> bool {
+fn has_lost_its_claim(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> bool {
     let machine = with_user_data(snapshot);
     is_left_of(&machine, host) || is_on_its_way_back(&machine, host)
 }
 
 /// The machine with its user data: what was not said in the status yet is looked up where it came from.
-fn with_user_data(snapshot: &Snapshot<'_>) -> Metal3Machine {
+fn with_user_data(snapshot: &MachineSnapshot<'_>) -> Metal3Machine {
     let mut machine = snapshot.metal3_machine.as_ref().clone();
     if let (None, Some(capi)) = (&machine.status.user_data, snapshot.machine.as_deref()) {
         machine.status.user_data = user_data_secret(&machine, capi);
@@ -257,15 +257,15 @@ fn with_user_data(snapshot: &Snapshot<'_>) -> Metal3Machine {
 /// The host is claimed again in the patch that clears it: without what is on it nothing else would tell, until it is
 /// wiped, whose it is.
 fn step_after_lost_claim(
-    snapshot: &Snapshot<'_>,
+    snapshot: &MachineSnapshot<'_>,
     host: &BareMetalHost,
-    booking: Option<Booking>,
+    reservation: Option<Reservation>,
 ) -> ReleaseStep {
     let mut claimed = host.clone();
     let consumer = consumer_ref(&snapshot.metal3_machine);
     claimed.spec.consumer_ref = Some(consumer.clone());
     let claim = json!({"spec": {"consumerRef": consumer}});
-    match step(snapshot, &claimed, booking) {
+    match step(snapshot, &claimed, reservation) {
         ReleaseStep::Clear(mut patch) => {
             merge(&mut patch, claim);
             ReleaseStep::Clear(patch)
@@ -288,16 +288,20 @@ fn merge(patch: &mut Value, more: Value) {
 }
 
 /// The next step in giving a host back that the machine does not use.
-pub(super) fn release_step_of_surplus(snapshot: &Snapshot<'_>, host: &BareMetalHost) -> ReleaseStep {
+pub(super) fn release_step_of_surplus(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> ReleaseStep {
     step(snapshot, host, None)
 }
 
-fn step(snapshot: &Snapshot<'_>, host: &BareMetalHost, booking: Option<Booking>) -> ReleaseStep {
+fn step(
+    snapshot: &MachineSnapshot<'_>,
+    host: &BareMetalHost,
+    reservation: Option<Reservation>,
+) -> ReleaseStep {
     let request = ReleaseRequest {
         machine: &snapshot.metal3_machine,
         cluster_name: snapshot.metal3_machine.metadata.label(label::CLUSTER_NAME),
         fast_track: snapshot.fast_track,
-        booking,
+        reservation,
     };
     release_step(&request, host)
 }

@@ -16,7 +16,7 @@ use capm3_engine::{ObjectKey, Reader};
 
 use super::{
     decide::{Pass, Step},
-    live::Question,
+    live_reads::Question,
 };
 use crate::host_patch::is_blank;
 

@@ -11,23 +11,23 @@ mod data;
 mod decide;
 mod delete;
 pub(crate) mod host_data;
-mod line;
-mod live;
+mod host_waiters;
+mod live_reads;
 mod node;
 mod observe;
 mod observe_nodes;
-mod offers;
 mod orphans;
 mod pause;
 mod preview;
 mod reconcile;
 mod refusal;
-mod silence;
+mod reservation_queue;
 mod stage;
 mod status;
+mod status_throttle;
 #[cfg(test)]
 mod tests;
-mod watch;
+mod watches;
 
 use std::sync::Arc;
 
@@ -36,10 +36,10 @@ use capm3_engine::{Controller, ObjectKey, Queue};
 pub use choice::choose_host;
 pub use decide::{Awaits, Decision, decide, is_provisioned};
 pub use host_data::HostData;
-pub use live::{Live, Question};
-pub use observe::{Inputs, Snapshot, find_hosts, observe};
+use host_waiters::HostWaiters;
+pub use live_reads::{Live, Question};
+pub use observe::{Inputs, MachineSnapshot, find_hosts, observe};
 pub use observe_nodes::{NodeCandidates, Nodes};
-use offers::Offers;
 pub use preview::{Preview, Reported, preview};
 pub use stage::Stage;
 
@@ -47,18 +47,18 @@ use crate::context::{Context, boxed};
 
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
-    let offers = Arc::new(Offers::default());
-    watch::watch(context, &queue, &offers);
+    let waiters = Arc::new(HostWaiters::default());
+    watches::watch(context, &queue, &waiters);
     let (context, told) = (context.clone(), Arc::clone(&queue));
     Controller::new(
         reconcile::CONTROLLER,
         queue,
         Arc::new(move |key: ObjectKey| {
-            let (context, offers, told) = (context.clone(), Arc::clone(&offers), Arc::clone(&told));
+            let (context, waiters, told) = (context.clone(), Arc::clone(&waiters), Arc::clone(&told));
             boxed(async move {
-                offers.looks(&key);
+                waiters.begin_reconcile(&key);
                 let (outcome, awaits) = reconcile::reconcile(&context, &key).await;
-                offers.has_looked(&*context.caches, &key, &awaits).pass_on(&told);
+                waiters.end_reconcile(&*context.caches, &key, &awaits).enqueue(&told);
                 outcome
             })
         }),

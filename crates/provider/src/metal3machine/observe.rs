@@ -27,7 +27,7 @@ use capm3_engine::{Object, ObjectKey, Reader};
 use super::{
     candidates::Candidates,
     host_data::{self, HostData},
-    live::Live,
+    live_reads::Live,
     observe_nodes::{Nodes, observe_nodes},
 };
 use crate::{
@@ -38,7 +38,7 @@ use crate::{
 
 /// A Metal3Machine and what surrounds it.
 #[derive(Debug, Clone)]
-pub struct Snapshot<'r> {
+pub struct MachineSnapshot<'r> {
     /// The object itself.
     pub metal3_machine: Arc<Metal3Machine>,
     /// Name of the owner Machine, if an owner is named.
@@ -97,7 +97,7 @@ pub struct Snapshot<'r> {
     pub live: Live,
 }
 
-impl Snapshot<'_> {
+impl MachineSnapshot<'_> {
     /// Whose a host is, seen from this machine. Who is named on a host that belongs to another machine has it not.
     pub fn ownership(&self, host: &BareMetalHost) -> Ownership {
         match self.of_others.get(host.metadata.name_str()) {
@@ -107,7 +107,7 @@ impl Snapshot<'_> {
     }
 }
 
-impl Snapshot<'_> {
+impl MachineSnapshot<'_> {
     /// Whether the machine has recorded a host that is not there.
     pub fn is_host_gone(&self) -> bool {
         self.host.is_none() && matches!(annotated_host(&self.metal3_machine), Ok(Some(_)))
@@ -158,7 +158,11 @@ impl std::fmt::Debug for Inputs<'_> {
 }
 
 /// Reads the snapshot; `None` when the object is gone.
-pub fn observe<'r>(reader: &'r impl Reader, inputs: &Inputs<'_>, key: &ObjectKey) -> Option<Snapshot<'r>> {
+pub fn observe<'r>(
+    reader: &'r impl Reader,
+    inputs: &Inputs<'_>,
+    key: &ObjectKey,
+) -> Option<MachineSnapshot<'r>> {
     let metal3_machine = reader.get::<Metal3Machine>(key)?;
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
     let owner = metal3_machine.metadata.owner(CAPI_GROUP, "Machine").map(|owner| owner.name.clone());
@@ -196,7 +200,7 @@ pub fn observe<'r>(reader: &'r impl Reader, inputs: &Inputs<'_>, key: &ObjectKey
     let stranded_secrets = given(&|secret| secret.is_some_and(stays_behind));
     let nodes = observe_nodes(reader, &metal3_machine, host.as_deref(), machine.as_deref(), inputs.workload);
     let host_data = host.as_deref().map(|host| host_data::observe(reader, host)).unwrap_or_default();
-    Some(Snapshot {
+    Some(MachineSnapshot {
         owner,
         machine,
         machine_set,

@@ -3,7 +3,7 @@
 use super::{
     associate,
     decide::{Pass, Step},
-    live::Question,
+    live_reads::Question,
 };
 use crate::{
     host_patch::{push_annotations, push_annotations_at},

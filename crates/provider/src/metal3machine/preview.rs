@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use crate::plan::End;
 use capm3_api::{conditions::find, neighbours::BareMetalHost, v1beta2::Metal3Machine, vocabulary::condition};
 use capm3_domain::{
-    host::{HostRequest, Standing, judge, reuse_label},
+    host::{Eligibility, HostRequest, eligibility, reuse_label},
     wait::{Actor, Code, Facts, Text, Wait},
 };
 use capm3_engine::{Object, ObjectKey, Reader, Write, clock};
 
 use serde::Serialize;
 
-use super::{Decision, Inputs, Live, Nodes, Snapshot, Stage, decide, observe, refusal};
+use super::{Decision, Inputs, Live, MachineSnapshot, Nodes, Stage, decide, observe, refusal};
 use crate::causes::{self, Cause};
 
 /// What was observed and what follows from it.
 #[derive(Debug, Clone)]
 pub struct Preview<'r> {
     /// What was observed.
-    pub snapshot: Snapshot<'r>,
+    pub snapshot: MachineSnapshot<'r>,
     /// What the controller would do now.
     pub decision: Decision,
     /// Hosts that belong to other machines, and the names of these.
@@ -61,12 +61,12 @@ pub struct Reported {
 
 impl Preview<'_> {
     /// What a host is to the machine, going by the two alone.
-    pub fn judge_host(&self, host: &BareMetalHost) -> Standing {
+    pub fn judge_host(&self, host: &BareMetalHost) -> Eligibility {
         let machine = self.snapshot.machine.as_deref().cloned().unwrap_or_default();
         let reuse = reuse_label(&machine, self.snapshot.machine_set.as_deref());
         let request =
             HostRequest::new(&self.snapshot.metal3_machine, &machine, reuse).sparing(&self.of_others);
-        judge(&request, host)
+        eligibility(&request, host)
     }
 
     /// What the controller would wait for now; `None` if it does not wait.
@@ -79,7 +79,7 @@ impl Preview<'_> {
 
     /// What the machine waits for, as people and programs are told; `None` if it does not wait. A refusal goes first: it
     /// keeps the controller from everything else.
-    pub fn reported(&self, reader: &(impl Reader + Sync)) -> Option<Reported> {
+    pub fn reported(&self, reader: &impl Reader) -> Option<Reported> {
         if let Some(refused) = self.refused() {
             return Some(self.report(Facts::of_refusal(), refused));
         }
@@ -125,7 +125,7 @@ impl Preview<'_> {
     }
 
     /// What the object that the machine waits for waits for itself: the decision of that object's own controller.
-    pub fn cause(&self, reader: &(impl Reader + Sync)) -> Option<Cause> {
+    pub fn cause(&self, reader: &impl Reader) -> Option<Cause> {
         causes::cause(reader, &self.snapshot.metal3_machine.key(), self.wait()?)
     }
 

@@ -5,7 +5,7 @@ use capm3_domain::wait::{Refusal, Wait};
 use capm3_engine::{Next, ObjectKey, Outcome, Reader, Reconciler};
 use tracing::debug;
 
-use super::{Awaits, Inputs, Live, Question, decide, live, observe, orphans, refusal};
+use super::{Awaits, Inputs, Live, Question, decide, live_reads, observe, orphans, refusal};
 use crate::{context::Context, host_crd, plan::Plan};
 
 /// Name in logs and counts.
@@ -93,6 +93,6 @@ impl Reconciler for MachineReconciler<'_> {
     }
 
     async fn ask(&mut self, question: Question) -> Result<(), Outcome> {
-        live::ask(self.context, self.key, question, &mut self.live).await.map_err(Outcome::Failed)
+        live_reads::ask(self.context, self.key, question, &mut self.live).await.map_err(Outcome::Failed)
     }
 }

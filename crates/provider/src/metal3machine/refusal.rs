@@ -13,8 +13,8 @@ use capm3_engine::{ActError, Next};
 use super::{Decision, Stage, decide::Pass, status::RefusedAt};
 use crate::{
     batch,
-    patience::still_patient,
     plan::{End, Plan},
+    wait_throttle::is_throttled,
 };
 
 /// The refusal in a failure, if it is one that no other try overcomes by itself.
@@ -50,7 +50,7 @@ pub(super) fn forget(machine: &mut Metal3Machine) {
 /// The text that is shown already while it is new: a server that has other words each time must not cost a write each
 /// time.
 fn text(old: &Metal3Machine, refusal: &Refusal, now: &str) -> Text {
-    let is_new = still_patient(&old.metadata, old.status.last_updated.as_deref(), now).is_some();
+    let is_new = is_throttled(&old.metadata, old.status.last_updated.as_deref(), now).is_some();
     let shown = shown(old).filter(|_| is_new);
     shown.map_or_else(|| Text::new(refusal), |shown| Text::new(&shown.message))
 }

@@ -100,7 +100,7 @@ impl Status<'_> {
         }
     }
 
-    /// A host that was booked for this machine's owner was taken.
+    /// A host that was reserved for this machine's owner was taken.
     pub(super) fn host_taken_via_reuse(&mut self) {
         self.set(condition::ASSOCIATE_HOST, true, reason::ASSOCIATE_HOST_VIA_REUSE, "");
         self.legacy_true(condition::LEGACY_ASSOCIATE_BMH);

@@ -26,7 +26,7 @@ use crate::{
 
 /// A Metal3MachineTemplate and the hosts of its namespace.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct CapacitySnapshot {
     /// The template.
     pub template: Arc<Metal3MachineTemplate>,
     /// The hosts, whether they match or not.
@@ -34,14 +34,14 @@ pub struct Snapshot {
 }
 
 /// Reads the snapshot; `None` when the template is gone.
-pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<CapacitySnapshot> {
     let template = reader.get::<Metal3MachineTemplate>(key)?;
     let hosts = reader.by_index(&HOSTS_BY_NAMESPACE, &key.namespace);
-    Some(Snapshot { template, hosts })
+    Some(CapacitySnapshot { template, hosts })
 }
 
 /// Decides: the status is written if it says anything else, unless the template rests or is on its way out.
-pub fn decide(snapshot: &Snapshot) -> Plan {
+pub fn decide(snapshot: &CapacitySnapshot) -> Plan {
     let template = snapshot.template.as_ref();
     let mut plan = Plan::done();
     if template.metadata.annotation(annotation::PAUSED).is_some() || template.metadata.is_deleting() {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn writes(template: Arc<Metal3MachineTemplate>, hosts: &[Arc<BareMetalHost>]) -> Vec<String> {
-        let plan = decide(&Snapshot { template, hosts: hosts.to_vec() });
+        let plan = decide(&CapacitySnapshot { template, hosts: hosts.to_vec() });
         plan.writes.iter().map(Write::to_string).collect()
     }
 

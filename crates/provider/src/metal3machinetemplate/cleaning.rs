@@ -20,7 +20,7 @@ use crate::{
 
 /// A Metal3MachineTemplate and the machines that were made from it.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct CleaningSnapshot {
     /// The template.
     pub template: Arc<Metal3MachineTemplate>,
     /// The machines; none where the template has nothing to tell them.
@@ -28,14 +28,14 @@ pub struct Snapshot {
 }
 
 /// Reads the snapshot; `None` when the template is gone.
-pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<Snapshot> {
+pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<CleaningSnapshot> {
     let template = reader.get::<Metal3MachineTemplate>(key)?;
     if mode(&template).is_none() {
-        return Some(Snapshot { template, machines: Vec::new() });
+        return Some(CleaningSnapshot { template, machines: Vec::new() });
     }
     let mut machines = reader.by_index(&MACHINES_BY_TEMPLATE, &key.to_string());
     machines.retain(|machine| machine_template_name(machine) == Some(key.name.as_str()));
-    Some(Snapshot { template, machines })
+    Some(CleaningSnapshot { template, machines })
 }
 
 /// The cleaning mode that machines are to have, unless the template has none or rests.
@@ -46,7 +46,7 @@ fn mode(template: &Metal3MachineTemplate) -> Option<&String> {
 }
 
 /// Decides: one plan a machine, and only for machines that differ, so that one that cannot be written holds up nobody.
-pub fn decide(snapshot: &Snapshot) -> Vec<Plan> {
+pub fn decide(snapshot: &CleaningSnapshot) -> Vec<Plan> {
     let Some(mode) = mode(&snapshot.template) else { return Vec::new() };
     let differs = |machine: &&Arc<Metal3Machine>| {
         machine.spec.automated_cleaning_mode.as_ref() != Some(mode) && !machine.metadata.is_deleting()
@@ -130,13 +130,13 @@ mod tests {
 
     use super::*;
 
-    fn snapshot(template: Value, machines: &[Option<&str>]) -> Snapshot {
+    fn snapshot(template: Value, machines: &[Option<&str>]) -> CleaningSnapshot {
         let machine = |(n, mode): (usize, &Option<&str>)| {
             let metadata = json!({"name": format!("m{n}"), "namespace": "ns", "resourceVersion": "1"});
             let machine = json!({"metadata": metadata, "spec": {"automatedCleaningMode": mode}});
             Arc::new(serde_json::from_value(machine).unwrap())
         };
-        Snapshot {
+        CleaningSnapshot {
             template: Arc::new(serde_json::from_value(template).unwrap()),
             machines: machines.iter().enumerate().map(machine).collect(),
         }

@@ -114,7 +114,7 @@ impl Absence {
 }
 
 impl Faults for Absence {
-    fn befall(&self, call: &Call) -> Fault {
+    fn apply_fault(&self, call: &Call) -> Fault {
         if call.is_write() && self.shared.armed.load(Ordering::SeqCst) {
             let write = self.shared.writes.fetch_add(1, Ordering::SeqCst) + 1;
             if self.shared.at == Some(write) {

@@ -16,7 +16,7 @@ fn a_failure_that_is_over_is_taken_back() {
         }
     }
     let paused = Some(read(json!({"metadata": {"name": "c"}, "spec": {"paused": true}})));
-    let rests = with_machine(Snapshot { cluster: paused, ..ready_to_choose() }, failed("UpdateError"));
+    let rests = with_machine(MachineSnapshot { cluster: paused, ..ready_to_choose() }, failed("UpdateError"));
     assert!(
         !decide(&rests, "t").plan.to_string().contains("failureReason"),
         "a paused machine is left alone"
@@ -109,7 +109,7 @@ fn a_second_look_at_a_finished_machine_writes_nothing() {
 #[test]
 fn waits_that_follow_each_other_within_a_second_share_a_write_but_provisioned_is_said_at_once() {
     let spoken = json!({"status": {"lastUpdated": "t"}});
-    let waits = with_machine(Snapshot { cluster: None, ..ready_to_choose() }, spoken.clone());
+    let waits = with_machine(MachineSnapshot { cluster: None, ..ready_to_choose() }, spoken.clone());
     let decision = decide(&waits, "t");
     assert!(decision.plan.is_quiet());
     assert!(matches!(decision.plan.end, End::After(_)));
@@ -130,7 +130,7 @@ fn a_wait_that_goes_on_is_written_once_however_often_it_is_looked_at() {
 #[test]
 fn the_recorded_host_is_in_use_and_others_that_name_the_machine_are_given_back() {
     let surplus = || vec![read(host("a", consumed_by("m")))];
-    let live = Snapshot { surplus: surplus(), ..provisioned(Nodes::NotNeeded) };
+    let live = MachineSnapshot { surplus: surplus(), ..provisioned(Nodes::NotNeeded) };
     let text = decide(&live, "t").plan.to_string();
     assert!(text.contains("patch BareMetalHost metal3/a {"), "{text}");
     assert!(!text.contains("metal3/a {\"spec\":{\"image\":{"), "a surplus host never gets an image: {text}");
@@ -138,7 +138,7 @@ fn the_recorded_host_is_in_use_and_others_that_name_the_machine_are_given_back()
         "a",
         json!({"spec": {"image": {"url": "http://i"}, "consumerRef": consumed_by("m")["spec"]["consumerRef"]}}),
     ));
-    let ends = Snapshot { surplus: vec![dirty], ..with_host(json!({"spec": {"online": false}})) };
+    let ends = MachineSnapshot { surplus: vec![dirty], ..with_host(json!({"spec": {"online": false}})) };
     let decision = decide(&deleting(ends), "t");
     assert_eq!(decision.plan.end, End::Again, "the machine stays until every host is let go");
     assert!(!kinds(&decision).contains(&"patch Metal3Machine m".to_owned()));
@@ -148,7 +148,7 @@ fn the_recorded_host_is_in_use_and_others_that_name_the_machine_are_given_back()
 fn a_running_machine_whose_host_is_gone_or_taken_says_so() {
     let running = |host: Option<Value>| {
         let mut snapshot = with_machine(
-            Snapshot { host: host.map(read), candidates: vec![].into(), ..ready_to_choose() },
+            MachineSnapshot { host: host.map(read), candidates: vec![].into(), ..ready_to_choose() },
             json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}, "spec": {"providerID": "metal3://metal3/h/m"},
                 "status": {"initialization": {"provisioned": true}}}),
         );

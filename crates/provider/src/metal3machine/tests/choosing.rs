@@ -4,12 +4,12 @@ use super::*;
 
 #[test]
 fn each_missing_prerequisite_is_waited_for_by_its_reason_and_nothing_is_taken() {
-    let no_owner = Snapshot { owner: None, machine: None, ..ready_to_choose() };
-    let no_machine = Snapshot { machine: None, ..ready_to_choose() };
-    let no_cluster = Snapshot { cluster: None, ..ready_to_choose() };
-    let not_ready = Snapshot { cluster: Some(read(json!({}))), ..ready_to_choose() };
-    let no_metal3_cluster = Snapshot { metal3_cluster: None, ..ready_to_choose() };
-    let no_bootstrap = Snapshot {
+    let no_owner = MachineSnapshot { owner: None, machine: None, ..ready_to_choose() };
+    let no_machine = MachineSnapshot { machine: None, ..ready_to_choose() };
+    let no_cluster = MachineSnapshot { cluster: None, ..ready_to_choose() };
+    let not_ready = MachineSnapshot { cluster: Some(read(json!({}))), ..ready_to_choose() };
+    let no_metal3_cluster = MachineSnapshot { metal3_cluster: None, ..ready_to_choose() };
+    let no_bootstrap = MachineSnapshot {
         machine: Some(read(
             json!({"spec": {"bootstrap": {"configRef": {"kind": "KubeadmConfig", "name": "m"}}}}),
         )),
@@ -56,7 +56,7 @@ fn a_host_is_claimed_on_the_version_that_was_looked_at() {
 #[test]
 fn without_a_usable_host_the_condition_counts_the_reasons() {
     let paused = host("h", json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}}));
-    let snapshot = Snapshot { candidates: vec![read(paused)].into(), ..ready_to_choose() };
+    let snapshot = MachineSnapshot { candidates: vec![read(paused)].into(), ..ready_to_choose() };
     let decision = decide(&snapshot, "t");
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
     let what = what.to_string();
@@ -72,11 +72,11 @@ fn without_a_usable_host_the_condition_counts_the_reasons() {
 #[test]
 fn a_count_alone_never_causes_a_write() {
     let paused = |n: &str| read(host(n, json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}})));
-    let one = Snapshot { candidates: vec![paused("a")].into(), ..ready_to_choose() };
+    let one = MachineSnapshot { candidates: vec![paused("a")].into(), ..ready_to_choose() };
     let first = decide(&one, "t");
     let status = json!({"status": patched(&first, "Metal3Machine", "/status")});
     let two = with_machine(
-        Snapshot { candidates: vec![paused("a"), paused("b")].into(), ..ready_to_choose() },
+        MachineSnapshot { candidates: vec![paused("a"), paused("b")].into(), ..ready_to_choose() },
         status,
     );
     assert_eq!(decide(&two, "later").plan.writes, []);
@@ -85,7 +85,7 @@ fn a_count_alone_never_causes_a_write() {
 #[test]
 fn a_host_of_somebody_else_is_never_taken_away() {
     let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
-    let snapshot = Snapshot { host: Some(read(host("h", consumed_by("other")))), ..ready_to_choose() };
+    let snapshot = MachineSnapshot { host: Some(read(host("h", consumed_by("other")))), ..ready_to_choose() };
     let decision = decide(&with_machine(snapshot, recorded), "t");
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };

@@ -72,7 +72,7 @@ fn a_running_machine_keeps_the_template_that_it_claimed() {
             "status": {"initialization": {"provisioned": true}}});
         let machine = json!({"metadata": {"labels": {"cluster.x-k8s.io/cluster-name": "c"}},
             "spec": {"clusterName": "c"}, "status": {"nodeRef": {"name": "n"}}});
-        let snapshot = Snapshot {
+        let snapshot = MachineSnapshot {
             template: is_mapped.then(rack_template),
             claim: is_claimed.then(|| read(own_claim(json!({})))),
             machine: Some(read(machine)),
@@ -94,7 +94,7 @@ fn no_image_is_written_before_the_data_is_ready_and_then_image_and_data_together
             with_host(json!({})),
             json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}}),
         );
-        Snapshot {
+        MachineSnapshot {
             claim: Some(read(own_claim(json!({"renderedData": {"name": "dt-0", "namespace": "metal3"}})))),
             ..snapshot
         }
@@ -105,14 +105,14 @@ fn no_image_is_written_before_the_data_is_ready_and_then_image_and_data_together
             "status": {"ready": ready, "errorMessage": "no NIC"}}),
         )
     };
-    let waiting = decide(&Snapshot { data: Some(data(false)), ..templated() }, "t");
+    let waiting = decide(&MachineSnapshot { data: Some(data(false)), ..templated() }, "t");
     assert_eq!(kinds(&waiting), ["patch Metal3Machine m", "patch Metal3Machine/status m"]);
     assert_eq!(
         condition_of(&waiting, condition::DATA_READY),
         ("False".into(), "WaitingForMetal3Data".into())
     );
     assert!(waiting.plan.to_string().contains("no NIC"), "the cause is passed on");
-    let ready = decide(&Snapshot { data: Some(data(true)), ..templated() }, "t");
+    let ready = decide(&MachineSnapshot { data: Some(data(true)), ..templated() }, "t");
     assert_eq!(patched(&ready, "BareMetalHost", "/spec/networkData/name"), "m-networkdata");
     assert_eq!(patched(&ready, "BareMetalHost", "/spec/metaData"), Value::Null);
     assert_eq!(patched(&ready, "BareMetalHost", "/spec/userData/name"), "m");

@@ -1,6 +1,6 @@
 //! Data that a host names before its machine writes to it.
 
-use super::{observing::Shelf, *};
+use super::{observing::TestReader, *};
 use crate::metal3machine::host_data::{HostData, observe};
 
 fn blank(data: Value) -> Value {
@@ -9,8 +9,8 @@ fn blank(data: Value) -> Value {
     taken
 }
 
-fn known(shelf: &Shelf, host: Value) -> HostData {
-    observe(shelf, &read(host))
+fn known(reader: &TestReader, host: Value) -> HostData {
+    observe(reader, &read(host))
 }
 
 /// Whose the data on a host is, is told by who owns the Secret. A Secret that is not seen may be there all the same.
@@ -22,7 +22,7 @@ fn s189_a_secret_that_no_metal3data_owns_is_the_users() {
         });
         json!({"metadata": {"namespace": "metal3", "name": name, "ownerReferences": owner.as_slice()}})
     };
-    let shelf = Shelf::default()
+    let reader = TestReader::default()
         .with("Secret", secret("mine", None))
         .with("Secret", secret("of-a-host", Some("BareMetalHost")))
         .with("Secret", secret("rendered", Some("Metal3Data")));
@@ -36,11 +36,11 @@ fn s189_a_secret_that_no_metal3data_owns_is_the_users() {
         (json!({"name": "gone"}), unseen),
         (json!({}), HostData::default()),
     ] {
-        assert_eq!(known(&shelf, blank(reference.clone())), expected, "{reference}");
+        assert_eq!(known(&reader, blank(reference.clone())), expected, "{reference}");
     }
     let mut full = blank(json!({"name": "mine"}));
     full["spec"]["image"] = json!({"url": "i"});
-    assert_eq!(known(&shelf, full), HostData::default(), "nothing is put on it any more");
+    assert_eq!(known(&reader, full), HostData::default(), "nothing is put on it any more");
 }
 
 /// A Secret that is not seen is asked for: a reference is taken off only if the server says that it leads nowhere.

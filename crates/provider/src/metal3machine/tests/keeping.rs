@@ -1,9 +1,9 @@
 //! A machine keeps its host, whatever is done to the records of it.
 
-use super::{observing::Shelf, *};
+use super::{observing::TestReader, *};
 
 /// A machine with what surrounds it, and a host.
-fn around(machine_extra: Value, host_extra: Value) -> Shelf {
+fn around(machine_extra: Value, host_extra: Value) -> TestReader {
     let mut own = machine();
     own["metadata"]["ownerReferences"] =
         json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": "m", "uid": "uid-o"}]);
@@ -17,7 +17,7 @@ fn around(machine_extra: Value, host_extra: Value) -> Shelf {
             "status": {"provisioning": {"state": "provisioned"}}}),
     );
     merge(&mut used, &host_extra);
-    Shelf::default()
+    TestReader::default()
         .with("Metal3Machine", own)
         .with("BareMetalHost", used)
         .with("Machine", json!({"metadata": {"namespace": "metal3", "name": "m", "labels": {"cluster.x-k8s.io/cluster-name": "c"}},
@@ -45,9 +45,9 @@ const RECORD: &str = "/metadata/annotations/metal3.io~1BareMetalHost";
 #[test]
 fn a_record_that_was_taken_off_or_bent_is_written_again() {
     for record in [None, Some("metal3/other"), Some("metal3/gone"), Some("elsewhere/h")] {
-        let shelf = around(running(record), consumed_by("m"))
+        let reader = around(running(record), consumed_by("m"))
             .with("BareMetalHost", host("other", consumed_by("another")));
-        let decision = decide(&shelf.snapshot(), "t");
+        let decision = decide(&reader.snapshot(), "t");
         assert_eq!(patched(&decision, "Metal3Machine", RECORD), "metal3/h", "{record:?}");
         assert!(!decision.plan.to_string().contains("BareMetalHost metal3/other"), "{record:?}");
     }
@@ -61,12 +61,12 @@ fn a_host_that_only_the_provider_id_tells_is_claimed_again() {
         for record in [None, Some("metal3/free"), Some("metal3/gone")] {
             let mut machine = running(record);
             machine["spec"]["providerID"] = json!(id);
-            let shelf = around(machine.clone(), json!({})).with("BareMetalHost", host("free", json!({})));
-            let claims = decide(&shelf.snapshot(), "t");
+            let reader = around(machine.clone(), json!({})).with("BareMetalHost", host("free", json!({})));
+            let claims = decide(&reader.snapshot(), "t");
             assert_eq!(kinds(&claims), ["patch BareMetalHost h"], "{id} {record:?}");
             assert_eq!(patched(&claims, "BareMetalHost", "/spec/consumerRef/name"), "m");
-            let shelf = around(going(machine), json!({})).with("BareMetalHost", host("free", json!({})));
-            let clears = decide(&shelf.snapshot(), "t");
+            let reader = around(going(machine), json!({})).with("BareMetalHost", host("free", json!({})));
+            let clears = decide(&reader.snapshot(), "t");
             assert_eq!(kinds(&clears), ["patch BareMetalHost h"], "{id} {record:?}");
             assert_eq!(
                 patched(&clears, "BareMetalHost", "/spec/consumerRef/name"),
@@ -126,8 +126,8 @@ fn a_host_that_lost_its_consumer_while_it_is_provisioned_is_claimed_again() {
     let mut silent = on_the_way.clone();
     silent["status"] = json!({"userData": null});
     for machine in [on_the_way, silent] {
-        let shelf = around(going(machine), state.clone()).with("Metal3DataClaim", own_claim(json!({})));
-        let clears = decide(&shelf.snapshot(), "t");
+        let reader = around(going(machine), state.clone()).with("Metal3DataClaim", own_claim(json!({})));
+        let clears = decide(&reader.snapshot(), "t");
         assert_eq!(kinds(&clears), ["patch BareMetalHost h"], "the data stays until the host is wiped");
         assert_eq!(patched(&clears, "BareMetalHost", "/spec/consumerRef/name"), "m");
         let wiped = json!({"spec": {"image": null, "userData": null, "online": false,
@@ -202,8 +202,8 @@ fn a_host_that_goes_under_a_running_machine_is_told_truly() {
     ] {
         let mut machine = running(Some("metal3/h"));
         machine["status"]["conditions"] = ready.clone();
-        let shelf = around(machine, host.clone());
-        let snapshot = shelf.snapshot();
+        let reader = around(machine, host.clone());
+        let snapshot = reader.snapshot();
         let decision = decide(&snapshot, "t");
         assert_eq!(
             condition_of(&decision, condition::HOST_PROVISIONED),
@@ -227,7 +227,7 @@ fn a_host_that_goes_under_a_running_machine_is_told_truly() {
 fn nothing_is_put_on_a_host_that_is_being_deleted() {
     let mut blank = host("h", consumed_by("m"));
     merge(&mut blank, &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
-    let decision = decide(&Snapshot { host: Some(read(blank)), ..with_host(json!({})) }, "t");
+    let decision = decide(&MachineSnapshot { host: Some(read(blank)), ..with_host(json!({})) }, "t");
     assert!(!kinds(&decision).iter().any(|write| write.contains("BareMetalHost")), "{}", decision.plan);
     assert_eq!(condition_of(&decision, condition::HOST_PROVISIONED).1, "HostDeleting");
 }
@@ -249,21 +249,25 @@ fn the_host_of_another_machine_is_neither_taken_nor_wiped_whomever_it_names() {
     let identified_by_uid = json!({"spec": {"providerID": "metal3://uid-h"}});
     for other in [recorded, identified, identified_by_uid] {
         for host in [blank.clone(), named.clone(), consumed_by("m")] {
-            let shelf = |machine: Value| {
+            let reader = |machine: Value| {
                 around(machine, host.clone()).with("Metal3Machine", knows("w", other.clone()))
             };
-            let looks = decide(&shelf(json!({})).snapshot(), "t");
+            let begin_reconcile = decide(&reader(json!({})).snapshot(), "t");
             // Machines may share their user data: that on the host makes no difference.
-            assert!(!kinds(&looks).iter().any(|write| write.contains("BareMetalHost")), "{}", looks.plan);
-            let End::WaitFor(said) = &looks.plan.end else { panic!("waits") };
+            assert!(
+                !kinds(&begin_reconcile).iter().any(|write| write.contains("BareMetalHost")),
+                "{}",
+                begin_reconcile.plan
+            );
+            let End::WaitFor(said) = &begin_reconcile.plan.end else { panic!("waits") };
             let said = said.to_string();
             assert_eq!(said, "no host is available: 1 host: 1 consumed");
-            let leaves = decide(&shelf(going(json!({}))).snapshot(), "t");
+            let leaves = decide(&reader(going(json!({}))).snapshot(), "t");
             assert_eq!(kinds(&leaves), ["patch Metal3Machine m"]);
             let mut goes = other.clone();
             merge(&mut goes, &going(json!({})));
-            let shelf = around(json!({}), host.clone()).with("Metal3Machine", knows("w", goes));
-            let takes = decide(&shelf.snapshot(), "t");
+            let reader = around(json!({}), host.clone()).with("Metal3Machine", knows("w", goes));
+            let takes = decide(&reader.snapshot(), "t");
             let named = host.pointer("/spec/consumerRef").is_some();
             let record = if named { json!("metal3/h") } else { Value::Null };
             assert_eq!(patched(&takes, "Metal3Machine", RECORD), record, "who goes has no say");

@@ -31,7 +31,7 @@ use super::{Awaits, Live, NodeCandidates, Nodes, Question, Stage};
 use crate::plan::Plan;
 use capm3_engine::{Next, ObjectKey};
 
-type Snapshot = super::Snapshot<'static>;
+type MachineSnapshot = super::MachineSnapshot<'static>;
 
 /// A decision, taken apart for the tables: writes that are not worth failing for stand by themselves.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct Decision {
     stage: Stage,
 }
 
-fn decide(snapshot: &super::Snapshot<'_>, now: &str) -> Decision {
+fn decide(snapshot: &super::MachineSnapshot<'_>, now: &str) -> Decision {
     let super::Decision { next, connect, awaits, stage } = super::decide(snapshot, now);
     let (mut plan, ask) = match next {
         Next::Act(plan) => (plan, None),
@@ -101,8 +101,8 @@ fn merge(target: &mut Value, patch: &Value) {
 }
 
 /// A machine whose prerequisites are all met and that has no host yet.
-fn ready_to_choose() -> Snapshot {
-    Snapshot {
+fn ready_to_choose() -> MachineSnapshot {
+    MachineSnapshot {
         metal3_machine: read(machine()),
         owner: Some("m".into()),
         machine: Some(read(
@@ -151,7 +151,7 @@ fn answered() -> Live {
 }
 
 /// The same with its host claimed.
-fn with_host(extra: Value) -> Snapshot {
+fn with_host(extra: Value) -> MachineSnapshot {
     let mut object = host("h", consumed_by("m"));
     merge(
         &mut object,
@@ -159,10 +159,10 @@ fn with_host(extra: Value) -> Snapshot {
             "annotations": {annotation::BLOCK_MOVE: ""}}}),
     );
     merge(&mut object, &extra);
-    Snapshot { host: Some(read(object)), candidates: vec![].into(), ..ready_to_choose() }
+    MachineSnapshot { host: Some(read(object)), candidates: vec![].into(), ..ready_to_choose() }
 }
 
-fn with_machine(mut snapshot: Snapshot, extra: Value) -> Snapshot {
+fn with_machine(mut snapshot: MachineSnapshot, extra: Value) -> MachineSnapshot {
     let mut value = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
     merge(&mut value, &extra);
     snapshot.metal3_machine = read(value);
@@ -220,8 +220,8 @@ fn own_claim(status: Value) -> Value {
         "spec": {"template": {"name": "dt", "namespace": "metal3"}}, "status": status})
 }
 
-fn provisioned(nodes: Nodes) -> Snapshot {
-    Snapshot {
+fn provisioned(nodes: Nodes) -> MachineSnapshot {
+    MachineSnapshot {
         nodes,
         ..with_machine(
             with_host(
@@ -233,7 +233,7 @@ fn provisioned(nodes: Nodes) -> Snapshot {
 }
 
 /// The machine after the decision was carried out.
-fn applied(snapshot: &super::Snapshot<'_>, decision: &Decision) -> Value {
+fn applied(snapshot: &super::MachineSnapshot<'_>, decision: &Decision) -> Value {
     let mut value = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
     for write in &decision.plan.writes {
         if let Write::Patch { kind, patch, .. } = write
@@ -249,6 +249,6 @@ fn applied(snapshot: &super::Snapshot<'_>, decision: &Decision) -> Value {
     value
 }
 
-fn deleting(snapshot: Snapshot) -> Snapshot {
+fn deleting(snapshot: MachineSnapshot) -> MachineSnapshot {
     with_machine(snapshot, json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}))
 }

@@ -9,22 +9,22 @@ use crate::metal3machine::{Inputs, observe};
 
 /// Objects by kind, namespace and name.
 #[derive(Default)]
-pub(super) struct Shelf(BTreeMap<(String, ObjectKey), Value>);
+pub(super) struct TestReader(BTreeMap<(String, ObjectKey), Value>);
 
-impl Shelf {
+impl TestReader {
     pub(super) fn with(mut self, kind: &str, object: Value) -> Self {
         let name = object["metadata"]["name"].as_str().unwrap();
         self.0.insert((kind.to_owned(), ObjectKey::new("metal3", name)), object);
         self
     }
 
-    pub(super) fn snapshot(&self) -> crate::metal3machine::Snapshot<'_> {
+    pub(super) fn snapshot(&self) -> crate::metal3machine::MachineSnapshot<'_> {
         let live = Live::trusting_the_reader();
         observe(self, &Inputs::trusting(&live), &ObjectKey::new("metal3", "m")).unwrap()
     }
 }
 
-impl Reader for Shelf {
+impl Reader for TestReader {
     fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.0.get(&(ResourceKind::of::<K>().kind, key.clone())).cloned().map(read)
     }
@@ -55,17 +55,19 @@ fn a_deletion_is_held_up_by_a_paused_cluster_also_when_the_machine_is_gone() {
     let paused = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"}}});
     let mut held = host("h", consumed_by("m"));
     merge(&mut held, &paused);
-    let shelf =
-        Shelf::default().with("Metal3Machine", goes).with("BareMetalHost", held).with("Cluster", cluster);
-    let decision = decide(&shelf.snapshot(), "t");
+    let reader = TestReader::default()
+        .with("Metal3Machine", goes)
+        .with("BareMetalHost", held)
+        .with("Cluster", cluster);
+    let decision = decide(&reader.snapshot(), "t");
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
     assert_eq!(condition_of(&decision, condition::PAUSED), ("True".into(), "Paused".into()));
     // A Machine that is there has the last word.
     let machine = json!({"metadata": {"namespace": "metal3", "name": "m"}});
-    assert!(shelf.with("Machine", machine).snapshot().cluster.is_none());
+    assert!(reader.with("Machine", machine).snapshot().cluster.is_none());
 }
 
-/// Whether the user data is there is one rule for who looks and for who decides.
+/// Whether the user data is there is one rule for who begin_reconcile and for who decides.
 #[test]
 fn a_machine_with_user_data_of_its_own_takes_a_host_although_the_machine_names_none() {
     let mut machine = owned();
@@ -75,13 +77,13 @@ fn a_machine_with_user_data_of_its_own_takes_a_host_although_the_machine_names_n
     let cluster = json!({"metadata": {"namespace": "metal3", "name": "c"},
         "spec": {"infrastructureRef": {"name": "c"}},
         "status": {"initialization": {"infrastructureProvisioned": true}}});
-    let shelf = Shelf::default()
+    let reader = TestReader::default()
         .with("Metal3Machine", machine)
         .with("Machine", capi)
         .with("Cluster", cluster)
         .with("Metal3Cluster", json!({"metadata": {"namespace": "metal3", "name": "c"}}))
         .with("Secret", json!({"metadata": {"namespace": "metal3", "name": "own"}}))
         .with("BareMetalHost", host("h", json!({})));
-    let decision = decide(&shelf.snapshot(), "t");
+    let decision = decide(&reader.snapshot(), "t");
     assert_eq!(kinds(&decision), ["patch BareMetalHost h"], "{}", decision.plan);
 }

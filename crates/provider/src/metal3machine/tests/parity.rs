@@ -6,14 +6,14 @@ use capm3_domain::validation::review;
 
 use super::*;
 
-fn with_capi(mut snapshot: Snapshot, extra: Value) -> Snapshot {
+fn with_capi(mut snapshot: MachineSnapshot, extra: Value) -> MachineSnapshot {
     let mut value = serde_json::to_value(snapshot.machine.as_deref().unwrap()).unwrap();
     merge(&mut value, &extra);
     snapshot.machine = Some(read(value));
     snapshot
 }
 
-fn reason_of(snapshot: &Snapshot) -> String {
+fn reason_of(snapshot: &MachineSnapshot) -> String {
     condition_of(&decide(snapshot, "t"), condition::ASSOCIATE_HOST).1
 }
 
@@ -25,17 +25,26 @@ pub(super) fn writes_host(plan: &Plan, part: &str) -> bool {
 /// of its own.
 #[test]
 fn ma14_each_prerequisite_is_waited_for_in_order_with_its_own_reason() {
-    let nothing =
-        Snapshot { owner: None, machine: None, cluster: None, metal3_cluster: None, ..ready_to_choose() };
+    let nothing = MachineSnapshot {
+        owner: None,
+        machine: None,
+        cluster: None,
+        metal3_cluster: None,
+        ..ready_to_choose()
+    };
     assert_eq!(reason_of(&nothing), "WaitingForMetal3MachineOwnerRef");
-    let owned = Snapshot { cluster: None, metal3_cluster: None, ..ready_to_choose() };
+    let owned = MachineSnapshot { cluster: None, metal3_cluster: None, ..ready_to_choose() };
     assert_eq!(reason_of(&owned), "WaitingForClusterInfrastructureReady");
-    let unready = Snapshot { cluster: Some(read(json!({}))), metal3_cluster: None, ..ready_to_choose() };
+    let unready =
+        MachineSnapshot { cluster: Some(read(json!({}))), metal3_cluster: None, ..ready_to_choose() };
     assert_eq!(reason_of(&unready), "WaitingForClusterInfrastructureReady");
-    assert_eq!(reason_of(&Snapshot { metal3_cluster: None, ..ready_to_choose() }), "WaitingforMetal3Cluster");
+    assert_eq!(
+        reason_of(&MachineSnapshot { metal3_cluster: None, ..ready_to_choose() }),
+        "WaitingforMetal3Cluster"
+    );
     let older = json!({"metadata": {"name": "c"}, "status": {"deprecated": {"v1beta1": {"conditions": [
         {"type": "InfrastructureReady", "status": "True", "lastTransitionTime": "t"}]}}}});
-    let by_older_signal = Snapshot { cluster: Some(read(older)), ..ready_to_choose() };
+    let by_older_signal = MachineSnapshot { cluster: Some(read(older)), ..ready_to_choose() };
     assert_eq!(
         kinds(&decide(&by_older_signal, "t")),
         ["patch BareMetalHost h"],
@@ -62,8 +71,9 @@ fn ma16_the_machines_secret_wins_over_the_bootstrap_object_and_the_own_field() {
     let own = json!({"spec": {"userData": {"name": "own"}}});
     let config = json!({"spec": {"bootstrap": {"dataSecretName": null, "configRef": {"kind": "K", "name": "config"}}},
         "status": {"initialization": {"bootstrapDataSecretCreated": true}}});
-    let chosen =
-        |snapshot: Snapshot| patched(&decide(&snapshot, "t"), "Metal3Machine", "/status/userData/name");
+    let chosen = |snapshot: MachineSnapshot| {
+        patched(&decide(&snapshot, "t"), "Metal3Machine", "/status/userData/name")
+    };
     assert_eq!(chosen(with_machine(with_host(json!({})), own.clone())), "m");
     assert_eq!(chosen(with_capi(with_machine(with_host(json!({})), own.clone()), config)), "config");
     let none = json!({"spec": {"bootstrap": {"dataSecretName": null}}});
@@ -102,7 +112,7 @@ fn nr53_an_owner_that_the_cache_does_not_show_is_asked_for_before_a_host_is_take
     let mut gone = owned();
     gone.live.answer(Question::MachineSet("ms".into()), None);
     assert_eq!(kinds(&decide(&gone, "t")), ["patch BareMetalHost h"]);
-    let known = Snapshot { machine_set: Some(read(json!({"metadata": {"name": "ms"}}))), ..owned() };
+    let known = MachineSnapshot { machine_set: Some(read(json!({"metadata": {"name": "ms"}}))), ..owned() };
     assert_eq!(kinds(&decide(&known, "t")), ["patch BareMetalHost h"]);
 }
 
@@ -128,16 +138,17 @@ fn ma18_the_credentials_of_the_host_carry_the_cluster_label_while_it_is_in_use()
     let secret = |labels: Value| {
         Some(read(json!({"metadata": {"name": "bmc", "namespace": "metal3", "labels": labels}})))
     };
-    let before = Snapshot { bmc_secret: secret(json!({})), ..ready_to_choose() };
+    let before = MachineSnapshot { bmc_secret: secret(json!({})), ..ready_to_choose() };
     assert!(decide(&before, "t").best_effort.is_quiet(), "not before the claim");
-    let labels = decide(&Snapshot { bmc_secret: secret(json!({})), ..with_host(json!({})) }, "t").best_effort;
+    let labels =
+        decide(&MachineSnapshot { bmc_secret: secret(json!({})), ..with_host(json!({})) }, "t").best_effort;
     assert_eq!(label_written(&labels), Some(json!("c")));
     let labelled = || secret(json!({label::CLUSTER_NAME: "c"}));
-    let kept = Snapshot { bmc_secret: labelled(), ..with_host(json!({})) };
+    let kept = MachineSnapshot { bmc_secret: labelled(), ..with_host(json!({})) };
     assert!(decide(&kept, "t").best_effort.is_quiet(), "not twice");
-    let released = deleting(Snapshot { bmc_secret: labelled(), ..with_host(json!({})) });
+    let released = deleting(MachineSnapshot { bmc_secret: labelled(), ..with_host(json!({})) });
     assert_eq!(label_written(&decide(&released, "t").best_effort), Some(Value::Null));
-    let of_other = deleting(Snapshot {
+    let of_other = deleting(MachineSnapshot {
         bmc_secret: secret(json!({label::CLUSTER_NAME: "other"})),
         ..with_host(json!({}))
     });
@@ -221,13 +232,13 @@ fn ma23_power_and_cleaning_mode_follow_the_machine() {
     assert!(!writes_host(&decide(&with_host(running), "t").plan, "online"));
 }
 
-fn templated(data: Option<Value>) -> Snapshot {
+fn templated(data: Option<Value>) -> MachineSnapshot {
     let snapshot = with_machine(
         with_host(json!({})),
         json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}}),
     );
     let claim = own_claim(json!({"renderedData": {"name": "dt-0", "namespace": "metal3"}}));
-    Snapshot { claim: Some(read(claim)), data: data.map(read), ..snapshot }
+    MachineSnapshot { claim: Some(read(claim)), data: data.map(read), ..snapshot }
 }
 
 fn ready_data() -> Value {
@@ -266,7 +277,7 @@ fn ma26_secrets_of_another_namespace_are_refused() {
             );
             if field == "userData" { with_capi(machine, none.clone()) } else { machine }
         };
-        let verdict = |snapshot: &Snapshot| {
+        let verdict = |snapshot: &MachineSnapshot| {
             let machine = serde_json::to_value(snapshot.metal3_machine.as_ref()).unwrap();
             format!("{:?}", review("Metal3Machine", None, &machine).refusal)
         };
@@ -313,7 +324,7 @@ fn ma28_ready_sums_up_the_others_in_both_generations() {
     let types: Vec<_> = legacy.as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
     assert_eq!(types, ["Ready", "AssociateBMH", "KubernetesNodeReady", "Metal3DataReady"]);
     assert_eq!(legacy_ready_of(&done), "True");
-    let waits = decide(&Snapshot { cluster: None, ..ready_to_choose() }, "t");
+    let waits = decide(&MachineSnapshot { cluster: None, ..ready_to_choose() }, "t");
     assert_eq!(condition_of(&waits, condition::READY), ("False".into(), "NotReady".into()));
     assert_eq!(legacy_ready_of(&waits), "False");
     let provisions = decide(
@@ -326,7 +337,7 @@ fn ma28_ready_sums_up_the_others_in_both_generations() {
         "t",
     );
     let without_node = decide(&provisioned(Nodes::Known(NodeCandidates::default())), "t");
-    let gone = decide(&Snapshot { host: None, ..provisioned(Nodes::NotNeeded) }, "t");
+    let gone = decide(&MachineSnapshot { host: None, ..provisioned(Nodes::NotNeeded) }, "t");
     for (what, decision) in
         [("provisioning", provisions), ("without Node", without_node), ("without host", gone)]
     {
@@ -362,7 +373,7 @@ fn ma30_provisioned_with_the_provider_id() {
 /// Without a free host the machine waits; nothing is terminal, and the older condition is no error.
 #[test]
 fn ma31_without_a_free_host_the_machine_waits() {
-    let none = Snapshot { candidates: vec![].into(), ..ready_to_choose() };
+    let none = MachineSnapshot { candidates: vec![].into(), ..ready_to_choose() };
     let decision = decide(&none, "t");
     assert!(matches!(decision.plan.end, End::WaitFor(_)));
     assert_eq!(decision.awaits, crate::metal3machine::Awaits::AnyHost);
@@ -385,7 +396,7 @@ fn ma32_a_claim_is_a_compare_and_swap() {
 /// After a lost race the next look takes another host and says nothing of a failure.
 #[test]
 fn ma33_the_look_after_a_lost_race_takes_another_host() {
-    let lost = Snapshot {
+    let lost = MachineSnapshot {
         candidates: vec![read(host("h", consumed_by("other"))), read(host("i", json!({})))].into(),
         ..ready_to_choose()
     };
@@ -427,13 +438,14 @@ fn the_failure_domain_of_a_provisioned_machine_is_not_copied_any_more() {
     assert!(!text.contains("rack2"), "{text}");
 }
 
-/// A booked host that is taken loses its label, and the condition tells that it was used again.
+/// A reserved host that is taken loses its label, and the condition tells that it was used again.
 #[test]
-fn nr51_a_booked_host_that_is_taken_is_told_by_its_reason() {
+fn nr51_a_reserved_host_that_is_taken_is_told_by_its_reason() {
     let owner = json!({"metadata": {"labels": {label::CONTROL_PLANE: ""}, "ownerReferences": [
         {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "name": "kcp", "uid": "k"}]}});
-    let booked = host("h", json!({"metadata": {"labels": {label::NODE_REUSE: "cp-kcp"}}}));
-    let snapshot = with_capi(Snapshot { candidates: vec![read(booked)].into(), ..ready_to_choose() }, owner);
+    let reserved = host("h", json!({"metadata": {"labels": {label::NODE_REUSE: "cp-kcp"}}}));
+    let snapshot =
+        with_capi(MachineSnapshot { candidates: vec![read(reserved)].into(), ..ready_to_choose() }, owner);
     let decision = decide(&snapshot, "t");
     assert!(writes_host(&decision.plan, "node-reuse\":null"), "{}", decision.plan);
     assert_eq!(

@@ -35,7 +35,7 @@ fn de69_the_power_of_a_released_host_follows_the_table() {
     ] {
         let mut extra = json!({"spec": {"image": {"url": "i"}, "online": !online}});
         merge(&mut extra, &json!({ "spec": spec }));
-        let snapshot = Snapshot { fast_track, ..deleting(with_host(extra)) };
+        let snapshot = MachineSnapshot { fast_track, ..deleting(with_host(extra)) };
         assert_eq!(
             patched(&decide(&snapshot, "t"), "BareMetalHost", "/spec/online"),
             online,
@@ -69,7 +69,7 @@ fn de71_consumer_and_label_go_at_the_end_and_hosts_of_others_are_not_touched() {
     assert!(writes_host(&decision.plan, "\"consumerRef\":null"));
     assert!(writes_host(&decision.plan, "cluster-name\":null"));
     let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
-    let taken = Snapshot { host: Some(read(host("h", consumed_by("other")))), ..ready_to_choose() };
+    let taken = MachineSnapshot { host: Some(read(host("h", consumed_by("other")))), ..ready_to_choose() };
     let decision = decide(&deleting(with_machine(taken, recorded)), "t");
     assert_eq!(kinds(&decision), ["patch Metal3Machine m"]);
 }
@@ -77,15 +77,17 @@ fn de71_consumer_and_label_go_at_the_end_and_hosts_of_others_are_not_touched() {
 /// The data claim is released and deleted; index and addresses are not handed out while the old node still runs.
 #[test]
 fn de72_the_claim_is_released_after_the_host() {
-    let full = Snapshot {
+    let full = MachineSnapshot {
         claim: Some(read(own_claim(json!({})))),
         ..with_host(
             json!({"spec": {"online": false}, "status": {"provisioning": {"state": "deprovisioning"}}}),
         )
     };
     assert!(!kinds(&decide(&deleting(full), "t")).iter().any(|w| w.contains("Claim")));
-    let clean =
-        Snapshot { claim: Some(read(own_claim(json!({})))), ..with_host(json!({"spec": {"online": false}})) };
+    let clean = MachineSnapshot {
+        claim: Some(read(own_claim(json!({})))),
+        ..with_host(json!({"spec": {"online": false}}))
+    };
     let kinds = kinds(&decide(&deleting(clean), "t"));
     assert_eq!(kinds[1..3], ["patch Metal3DataClaim m", "delete Metal3DataClaim m"]);
 }
@@ -97,7 +99,7 @@ fn de73_secrets_are_never_deleted() {
         let bmc =
             json!({"metadata": {"name": "bmc", "namespace": "metal3", "labels": {label::CLUSTER_NAME: "c"}}});
         let snapshot =
-            deleting(Snapshot { bmc_secret: Some(read(bmc)), ..with_host(json!({ "spec": spec })) });
+            deleting(MachineSnapshot { bmc_secret: Some(read(bmc)), ..with_host(json!({ "spec": spec })) });
         let decision = decide(&snapshot, "t");
         assert!(!kinds(&decision).iter().any(|w| w.contains("Secret")), "{}", decision.plan);
         assert_eq!(label_written(&decision.best_effort), Some(Value::Null));
@@ -108,8 +110,8 @@ fn de73_secrets_are_never_deleted() {
 #[test]
 fn de74_a_vanished_host_or_secret_does_not_hold_up_deletion() {
     let recorded = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}}});
-    let vanished = Snapshot { candidates: vec![].into(), ..with_machine(ready_to_choose(), recorded) };
+    let vanished = MachineSnapshot { candidates: vec![].into(), ..with_machine(ready_to_choose(), recorded) };
     assert_eq!(kinds(&decide(&deleting(vanished), "t")), ["patch Metal3Machine m"]);
-    let no_secret = Snapshot { bmc_secret: None, ..with_host(json!({"spec": {"online": false}})) };
+    let no_secret = MachineSnapshot { bmc_secret: None, ..with_host(json!({"spec": {"online": false}})) };
     assert_eq!(kinds(&decide(&deleting(no_secret), "t")), ["patch BareMetalHost h", "patch Metal3Machine m"]);
 }

@@ -2,7 +2,7 @@
 
 use super::{refusing::refused_write, *};
 
-fn with_cluster(mut snapshot: Snapshot, paused: bool) -> Snapshot {
+fn with_cluster(mut snapshot: MachineSnapshot, paused: bool) -> MachineSnapshot {
     snapshot.cluster =
         Some(read(json!({"metadata": {"name": "c", "namespace": "metal3"}, "spec": {"paused": paused},
         "status": {"initialization": {"infrastructureProvisioned": true}}})));
@@ -25,7 +25,8 @@ fn answered_with(host: Value) -> Live {
 fn pa61_a_paused_cluster_pauses_its_hosts_in_one_patch() {
     let asks = decide(&with_cluster(with_host(json!({})), true), "t");
     assert_eq!(asks.ask, Some(Question::WholeHost("h".into())), "the cache does not keep the whole status");
-    let paused = Snapshot { live: answered_with(whole_host()), ..with_cluster(with_host(json!({})), true) };
+    let paused =
+        MachineSnapshot { live: answered_with(whole_host()), ..with_cluster(with_host(json!({})), true) };
     let decision = decide(&paused, "t");
     assert_eq!(kinds(&decision), ["patch BareMetalHost h", "patch Metal3Machine/status m"]);
     let Some(Write::Patch { patch, version, .. }) = decision.plan.writes.first() else { panic!("a patch") };
@@ -88,10 +89,10 @@ fn pa64_a_host_whose_annotation_is_refused_is_told() {
     let ours = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"}}});
     for (paused, host) in [(true, json!({})), (false, ours)] {
         let live = answered_with(whole_host());
-        let snapshot = Snapshot { live, ..with_cluster(with_host(host), paused) };
+        let snapshot = MachineSnapshot { live, ..with_cluster(with_host(host), paused) };
         assert!(kinds(&decide(&snapshot, "t")).contains(&"patch BareMetalHost h".to_owned()));
         let refused = refused_write("patch BareMetalHost metal3/h", "servicing");
-        let decision = decide(&Snapshot { refused, ..snapshot }, "t");
+        let decision = decide(&MachineSnapshot { refused, ..snapshot }, "t");
         assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
         tells_that_the_pause_failed(&decision, paused);
         assert!(decision.plan.to_string().contains("metal3/h: servicing"), "{}", decision.plan);
@@ -124,7 +125,7 @@ fn a_host_that_is_paused_already_is_written_once() {
 }
 
 /// The host of a paused machine on its way out: cleared or not, paused by us, with or without the label of its cluster.
-fn paused_on_its_way_out(spec: Value, state: &str, cluster: &str) -> Snapshot {
+fn paused_on_its_way_out(spec: Value, state: &str, cluster: &str) -> MachineSnapshot {
     let note = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"},
             "labels": {"cluster.x-k8s.io/cluster-name": cluster}},
         "spec": spec, "status": {"provisioning": {"state": state}}});
@@ -143,7 +144,7 @@ fn a_deletion_takes_our_own_pause_off_once_nothing_is_paused_any_more() {
     {
         for cluster in ["c", "another"] {
             let woken = with_cluster(paused_on_its_way_out(spec.clone(), state, cluster), false);
-            let gone = Snapshot { cluster: None, machine: None, ..woken.clone() };
+            let gone = MachineSnapshot { cluster: None, machine: None, ..woken.clone() };
             for (who, snapshot) in [("an unpaused Cluster", woken), ("a Cluster that is gone", gone)] {
                 let decision = decide(&snapshot, "t");
                 assert_eq!(kinds(&decision), ["patch BareMetalHost h"], "{what}, {who}, {cluster}");
@@ -173,11 +174,13 @@ fn a_deletion_does_not_go_on_telling_of_a_pause_that_is_over() {
 /// A machine that has said nothing yet is paused: afterwards its status still tells what it has put on its host.
 #[test]
 fn a_pause_keeps_in_mind_what_the_machine_has_put_on_its_host() {
-    let paused =
-        |snapshot: Snapshot| Snapshot { live: answered_with(whole_host()), ..with_cluster(snapshot, true) };
+    let paused = |snapshot: MachineSnapshot| MachineSnapshot {
+        live: answered_with(whole_host()),
+        ..with_cluster(snapshot, true)
+    };
     let decision = decide(&paused(with_host(json!({}))), "t");
     assert_eq!(patched(&decision, "Metal3Machine", "/status/userData/name"), "m");
-    let of_another = Snapshot { host: Some(read(host("h", consumed_by("x")))), ..ready_to_choose() };
+    let of_another = MachineSnapshot { host: Some(read(host("h", consumed_by("x")))), ..ready_to_choose() };
     for snapshot in [ready_to_choose(), of_another] {
         let decision = decide(&paused(snapshot), "t");
         assert_eq!(patched(&decision, "Metal3Machine", "/status/userData"), Value::Null);

@@ -19,7 +19,7 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
             json!({"spec": {"providerID": "metal3://metal3/h/m"}, "status": {"initialization": {"provisioned": true}}}),
         )
     };
-    let paused = |snapshot: Snapshot, paused: bool| Snapshot {
+    let paused = |snapshot: MachineSnapshot, paused: bool| MachineSnapshot {
         cluster: Some(read(
             json!({"metadata": {"name": "c", "namespace": "metal3"}, "spec": {"paused": paused},
             "status": {"initialization": {"infrastructureProvisioned": true}}}),
@@ -40,7 +40,7 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
         ("a Node", running(), data, "WriteRefused"),
         (
             "a pause",
-            Snapshot { live: whole(), ..paused(with_host(json!({})), true) },
+            MachineSnapshot { live: whole(), ..paused(with_host(json!({})), true) },
             host,
             "BareMetalHostPauseAnnotationSetFailed",
         ),
@@ -53,14 +53,16 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
         ("deletion", deleting(with_host(json!({}))), data, "WriteRefused"),
         (
             "a question that the server does not answer",
-            Snapshot { live: Live::default(), ..deleting(ready_to_choose()) },
+            MachineSnapshot { live: Live::default(), ..deleting(ready_to_choose()) },
             data,
             "WriteRefused",
         ),
     ];
     for (what, snapshot, type_, reason) in table {
-        let refused =
-            Snapshot { refused: refused_write("patch BareMetalHost metal3/h", "not allowed"), ..snapshot };
+        let refused = MachineSnapshot {
+            refused: refused_write("patch BareMetalHost metal3/h", "not allowed"),
+            ..snapshot
+        };
         let decision = decide(&refused, "t");
         assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"], "{reason}");
         assert_eq!(condition_of(&decision, type_), ("False".into(), reason.into()), "{what}");
@@ -68,7 +70,7 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
         assert!(decision.plan.to_string().contains(words), "{reason}");
         assert!(decision.plan.events.is_empty(), "{reason}: nothing has happened");
         assert!(matches!(&decision.plan.end, End::WaitFor(Wait::Refused(_))), "{reason}");
-        let again = Snapshot { metal3_machine: read(applied(&refused, &decision)), ..refused };
+        let again = MachineSnapshot { metal3_machine: read(applied(&refused, &decision)), ..refused };
         assert!(decide(&again, "later").plan.is_quiet(), "{reason}: said already");
     }
 }
@@ -76,10 +78,10 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
 /// Once the server takes the write, the words are gone.
 #[test]
 fn what_was_refused_is_not_said_any_more_once_it_is_taken() {
-    let refused = Snapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
+    let refused = MachineSnapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
     let said = applied(&refused, &decide(&refused, "t"));
     assert!(said.to_string().contains("refuses"));
-    let next = Snapshot { metal3_machine: read(said), refused: None, ..refused };
+    let next = MachineSnapshot { metal3_machine: read(said), refused: None, ..refused };
     let after = applied(&next, &decide(&next, "t2"));
     assert!(!after["status"]["conditions"].to_string().contains("refuses"), "{after}");
 }
@@ -88,14 +90,15 @@ fn what_was_refused_is_not_said_any_more_once_it_is_taken() {
 #[test]
 fn words_that_change_from_try_to_try_are_not_written_each_time() {
     let (first, second) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:02Z");
-    let refused = |cause: &str, snapshot: Snapshot| Snapshot {
+    let refused = |cause: &str, snapshot: MachineSnapshot| MachineSnapshot {
         refused: refused_write("patch BareMetalHost metal3/h", cause),
         ..snapshot
     };
     let before = refused("request 1", with_host(json!({})));
     let said = applied(&before, &decide(&before, first));
-    let next =
-        |words: &str| refused(words, Snapshot { metal3_machine: read(said.clone()), ..with_host(json!({})) });
+    let next = |words: &str| {
+        refused(words, MachineSnapshot { metal3_machine: read(said.clone()), ..with_host(json!({})) })
+    };
     let again = next("request 2");
     assert!(decide(&again, second).plan.is_quiet(), "two seconds later");
     assert!(!decide(&again, "2026-01-01T00:01:00Z").plan.is_quiet(), "a minute later");
@@ -116,7 +119,8 @@ fn only_a_refused_patch_of_the_host_is_told_of_its_pause() {
     ] {
         let refused = refused_write(what, "no");
         let machine = with_machine(with_host(woken.clone()), paused.clone());
-        let decision = decide(&Snapshot { refused, cluster: Some(read(cluster.clone())), ..machine }, "t");
+        let decision =
+            decide(&MachineSnapshot { refused, cluster: Some(read(cluster.clone())), ..machine }, "t");
         let refused = ("False".to_owned(), reason.to_owned());
         assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST), refused, "{what}");
     }
@@ -125,10 +129,10 @@ fn only_a_refused_patch_of_the_host_is_told_of_its_pause() {
 /// A pause that comes while something is refused is not told together with that: nothing is tried then.
 #[test]
 fn a_refusal_is_not_told_while_nothing_is_tried() {
-    let refused = Snapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
+    let refused = MachineSnapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
     let said = applied(&refused, &decide(&refused, "t"));
     let paused = json!({"metadata": {"annotations": {annotation::PAUSED: ""}}});
-    let next = with_machine(Snapshot { metal3_machine: read(said), refused: None, ..refused }, paused);
+    let next = with_machine(MachineSnapshot { metal3_machine: read(said), refused: None, ..refused }, paused);
     let after = applied(&next, &decide(&next, "t2"));
     assert!(!after["status"].to_string().contains("refuses"), "{}", after["status"]);
 }

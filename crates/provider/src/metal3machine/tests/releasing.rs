@@ -14,8 +14,10 @@ fn deletion_clears_the_host_then_waits_then_releases_host_and_claim_and_lets_go_
     assert_eq!(kinds(&waits), ["patch Metal3Machine/status m"]);
     assert_eq!(condition_of(&waits, condition::ASSOCIATE_META_DATA).1, "Deprovisioning");
     assert_eq!(condition_of(&waits, condition::HOST_PROVISIONED).0, "False", "nor does it stay true");
-    let clean =
-        Snapshot { claim: Some(read(own_claim(json!({})))), ..with_host(json!({"spec": {"online": false}})) };
+    let clean = MachineSnapshot {
+        claim: Some(read(own_claim(json!({})))),
+        ..with_host(json!({"spec": {"online": false}}))
+    };
     let ends = decide(&deleting(clean), "t");
     assert_eq!(
         kinds(&ends),
@@ -42,12 +44,16 @@ fn a_host_that_was_to_be_kept_for_nobody_knows_whom_is_given_back_with_a_warning
         "spec": {"clusterName": "c"}});
     let clean = || with_host(json!({"spec": {"online": false}}));
     for (what, snapshot, expected) in [
-        ("no owner", Snapshot { template: template(true), ..clean() }, vec!["HostReleased", "HostNotKept"]),
-        ("not asked for", Snapshot { template: template(false), ..clean() }, vec!["HostReleased"]),
+        (
+            "no owner",
+            MachineSnapshot { template: template(true), ..clean() },
+            vec!["HostReleased", "HostNotKept"],
+        ),
+        ("not asked for", MachineSnapshot { template: template(false), ..clean() }, vec!["HostReleased"]),
         ("no template", clean(), vec!["HostReleased"]),
         (
             "kept",
-            Snapshot { template: template(true), machine: Some(read(of_control_plane)), ..clean() },
+            MachineSnapshot { template: template(true), machine: Some(read(of_control_plane)), ..clean() },
             vec!["HostBooked"],
         ),
     ] {
@@ -60,7 +66,7 @@ fn a_host_that_was_to_be_kept_for_nobody_knows_whom_is_given_back_with_a_warning
 
 #[test]
 fn deletion_needs_neither_machine_nor_cluster_nor_template() {
-    let bare = Snapshot {
+    let bare = MachineSnapshot {
         owner: None,
         machine: None,
         cluster: None,

@@ -6,13 +6,13 @@ use capm3_engine::absence::Doubt;
 
 use super::*;
 
-fn unanswered(snapshot: Snapshot) -> Snapshot {
-    Snapshot { live: Live::default(), ..snapshot }
+fn unanswered(snapshot: MachineSnapshot) -> MachineSnapshot {
+    MachineSnapshot { live: Live::default(), ..snapshot }
 }
 
 #[test]
 fn the_last_finalizer_goes_only_after_the_server_itself_has_said_that_no_host_is_held() {
-    let no_host = || Snapshot { candidates: vec![].into(), ..deleting(ready_to_choose()) };
+    let no_host = || MachineSnapshot { candidates: vec![].into(), ..deleting(ready_to_choose()) };
     let asks = decide(&unanswered(no_host()), "t");
     assert_eq!(asks.ask, Some(Question::Hosts), "no record: any host of the cluster may name the machine");
     assert!(asks.plan.is_quiet());
@@ -29,7 +29,7 @@ fn the_last_finalizer_goes_only_after_the_server_itself_has_said_that_no_host_is
         "it may ask to keep the host for the next machine"
     );
     let template = Some(rack_template());
-    assert_eq!(decide(&Snapshot { template, ..held }, "t").ask, None, "a usual deletion asks nothing");
+    assert_eq!(decide(&MachineSnapshot { template, ..held }, "t").ask, None, "a usual deletion asks nothing");
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn a_template_that_the_cache_does_not_show_is_asked_for_before_the_claim_is_made
     let asks = decide(&snapshot(), "t");
     assert_eq!(asks.ask, Some(Question::Template("t".into())));
     assert!(asks.plan.is_quiet());
-    let known = Snapshot { template: Some(rack_template()), ..snapshot() };
+    let known = MachineSnapshot { template: Some(rack_template()), ..snapshot() };
     assert_eq!(decide(&known, "t").ask, None);
-    let frozen = Snapshot { claim: Some(read(own_claim(json!({})))), ..snapshot() };
+    let frozen = MachineSnapshot { claim: Some(read(own_claim(json!({})))), ..snapshot() };
     assert_eq!(decide(&frozen, "t").ask, None, "the claim is the truth already");
 }
 
@@ -55,10 +55,10 @@ fn s207_a_machine_without_a_default_waits_for_its_template_before_its_host_is_wr
     let asks = decide(&snapshot(), "t");
     assert_eq!(asks.ask, Some(Question::Template("t".into())));
     assert!(asks.plan.is_quiet(), "{}", asks.plan);
-    let mapped = decide(&Snapshot { template: Some(rack_template()), ..snapshot() }, "t");
+    let mapped = decide(&MachineSnapshot { template: Some(rack_template()), ..snapshot() }, "t");
     assert_eq!(patched(&mapped, "Metal3Machine", "/spec/dataTemplate/name"), "dt1");
     assert!(!mapped.plan.to_string().contains("\"image\""), "its data comes first: {}", mapped.plan);
-    let unmapped = decide(&Snapshot { live: answered(), ..snapshot() }, "t");
+    let unmapped = decide(&MachineSnapshot { live: answered(), ..snapshot() }, "t");
     assert_eq!(patched(&unmapped, "BareMetalHost", "/spec/image/url"), "http://image");
 }
 
@@ -73,17 +73,17 @@ fn claim_of_another(finalizers: Value) -> Value {
 fn a_claim_of_a_former_machine_is_let_go_after_its_hosts_and_never_used() {
     let templated = || with_machine(with_host(json!({})), json!({"spec": {"dataTemplate": {"name": "dt"}}}));
     let claim = || Some(read(claim_of_another(json!([finalizer::MACHINE, finalizer::DATA_CLAIM]))));
-    let ended = || Snapshot { claim: claim(), claim_is_of_former_machine: true, ..templated() };
+    let ended = || MachineSnapshot { claim: claim(), claim_is_of_former_machine: true, ..templated() };
     let decision = decide(&ended(), "t");
     assert!(kinds(&decision).contains(&"delete Metal3DataClaim m".to_owned()), "{:?}", kinds(&decision));
     assert!(!kinds(&decision).iter().any(|w| w.starts_with("create")));
     assert_eq!(condition_of(&decision, condition::ASSOCIATE_META_DATA).0, "False");
-    let first_the_host = decide(&Snapshot { held: vec![used_by_m("a")], ..ended() }, "t");
+    let first_the_host = decide(&MachineSnapshot { held: vec![used_by_m("a")], ..ended() }, "t");
     assert!(
         !kinds(&first_the_host).iter().any(|w| w.contains("Metal3DataClaim")),
         "its addresses are in use"
     );
-    let only_another_uid = decide(&Snapshot { claim_is_of_former_machine: false, ..ended() }, "t");
+    let only_another_uid = decide(&MachineSnapshot { claim_is_of_former_machine: false, ..ended() }, "t");
     assert!(!kinds(&only_another_uid).iter().any(|w| w.contains("Metal3DataClaim")), "as after a restore");
     let End::WaitFor(what) = only_another_uid.plan.end else { panic!("waits") };
     let what = what.to_string();
@@ -101,7 +101,7 @@ fn used_by_m(name: &str) -> Arc<BareMetalHost> {
 
 #[test]
 fn a_host_in_use_without_a_record_is_neither_cleared_nor_used_and_no_other_is_taken() {
-    let snapshot = Snapshot { held: vec![used_by_m("old")], ..ready_to_choose() };
+    let snapshot = MachineSnapshot { held: vec![used_by_m("old")], ..ready_to_choose() };
     let decision = decide(&snapshot, "t");
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
     let End::WaitFor(what) = &decision.plan.end else { panic!("waits") };
@@ -119,7 +119,8 @@ fn a_host_in_use_without_a_record_is_neither_cleared_nor_used_and_no_other_is_ta
 
 #[test]
 fn a_machine_without_a_record_whose_claim_is_there_takes_no_other_host() {
-    let decision = decide(&Snapshot { claim: Some(read(own_claim(json!({})))), ..ready_to_choose() }, "t");
+    let decision =
+        decide(&MachineSnapshot { claim: Some(read(own_claim(json!({})))), ..ready_to_choose() }, "t");
     assert!(!kinds(&decision).iter().any(|write| write.contains("BareMetalHost")), "{:?}", kinds(&decision));
     let End::WaitFor(what) = decision.plan.end else { panic!("waits") };
     let what = what.to_string();
@@ -128,12 +129,12 @@ fn a_machine_without_a_record_whose_claim_is_there_takes_no_other_host() {
 
 #[test]
 fn an_absence_that_is_not_proven_holds_the_machine_and_says_why() {
-    let doubted = |question: Question, snapshot: Snapshot| {
+    let doubted = |question: Question, snapshot: MachineSnapshot| {
         let mut live = answered();
         live.answer(question, Some(Doubt::NotServed));
-        decide(&Snapshot { live, ..snapshot }, "t")
+        decide(&MachineSnapshot { live, ..snapshot }, "t")
     };
-    let no_host = Snapshot { candidates: vec![].into(), ..deleting(ready_to_choose()) };
+    let no_host = MachineSnapshot { candidates: vec![].into(), ..deleting(ready_to_choose()) };
     let held = doubted(Question::Hosts, no_host);
     assert!(matches!(held.plan.end, End::Retry(..)));
     assert!(!kinds(&held).contains(&"patch Metal3Machine m".to_owned()), "the finalizer stays");
@@ -151,7 +152,7 @@ fn no_host_is_cleared_while_the_definition_of_machines_is_being_deleted() {
     assert_eq!(decide(&unanswered(full()), "t").ask, Some(Question::Definition));
     let mut live = answered();
     live.answer(Question::Definition, Some(Doubt::DefinitionDeleting));
-    let held = decide(&Snapshot { live, ..full() }, "t");
+    let held = decide(&MachineSnapshot { live, ..full() }, "t");
     assert!(!kinds(&held).iter().any(|write| write.contains("BareMetalHost")), "{:?}", kinds(&held));
     let text = held.plan.to_string();
     assert!(text.contains("CustomResourceDefinition of Metal3Machine is being deleted"), "{text}");
@@ -164,11 +165,12 @@ fn the_secret_of_the_management_controller_is_labelled_after_the_claim_and_never
         Some(read(json!({"metadata": {"name": "bmc", "namespace": "metal3", "labels": labels,
             "resourceVersion": "2"}})))
     };
-    let taken = Snapshot { bmc_secret: secret(json!({"app": "x"})), ..with_host(json!({})) };
+    let taken = MachineSnapshot { bmc_secret: secret(json!({"app": "x"})), ..with_host(json!({})) };
     let decision = decide(&taken, "t");
     assert!(!kinds(&decision).iter().any(|w| w.contains("Secret")), "not part of the plan");
     assert_eq!(decision.best_effort.writes.len(), 1);
-    let labelled = Snapshot { bmc_secret: secret(json!({label::CLUSTER_NAME: "c"})), ..with_host(json!({})) };
+    let labelled =
+        MachineSnapshot { bmc_secret: secret(json!({label::CLUSTER_NAME: "c"})), ..with_host(json!({})) };
     assert!(decide(&labelled, "t").best_effort.is_quiet());
     let leaves = decide(&deleting(labelled), "t").best_effort;
     assert!(matches!(leaves.writes.as_slice(), [Write::Patch { patch, .. }]
@@ -178,7 +180,7 @@ fn the_secret_of_the_management_controller_is_labelled_after_the_claim_and_never
 /// A template with nodeReuse books the released host for the next machine of the same owner: the label, and the
 /// Cluster as consumer.
 #[test]
-fn nr46_a_released_host_is_booked_if_the_template_asks_for_it() {
+fn nr46_a_released_host_is_reserved_if_the_template_asks_for_it() {
     let mut snapshot = deleting(with_host(json!({"spec": {"online": false}})));
     let reuse = |on: bool| {
         Some(read(json!({"metadata": {"namespace": "metal3", "name": "t"}, "spec": {"nodeReuse": on}})))
@@ -192,11 +194,11 @@ fn nr46_a_released_host_is_booked_if_the_template_asks_for_it() {
     );
     snapshot.machine = Some(read(capi));
     snapshot.template = reuse(true);
-    let booked = decide(&snapshot, "t");
-    assert_eq!(patched(&booked, "BareMetalHost", "/spec/consumerRef/kind"), "Cluster");
+    let reserved = decide(&snapshot, "t");
+    assert_eq!(patched(&reserved, "BareMetalHost", "/spec/consumerRef/kind"), "Cluster");
     let label = "/metadata/labels/infrastructure.cluster.x-k8s.io~1node-reuse";
-    assert_eq!(patched(&booked, "BareMetalHost", label), "cp-kcp");
-    assert_eq!(booked.plan.events[0].reason, "HostBooked");
+    assert_eq!(patched(&reserved, "BareMetalHost", label), "cp-kcp");
+    assert_eq!(reserved.plan.events[0].reason, "HostBooked");
     snapshot.template = reuse(false);
     assert_eq!(patched(&decide(&snapshot, "t"), "BareMetalHost", "/spec/consumerRef"), Value::Null);
 }

@@ -10,20 +10,20 @@ fn a_decision_tells_the_step_at_which_it_stopped() {
     let with_data = json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}});
     let provisioned = || with_host(json!({"status": {"provisioning": {"state": "provisioned"}}}));
     let table = [
-        (Stage::Owner, Snapshot { machine: None, ..ready_to_choose() }),
-        (Stage::Cluster, Snapshot { cluster: None, ..ready_to_choose() }),
-        (Stage::Pause, Snapshot { cluster: paused(), ..ready_to_choose() }),
-        (Stage::Infrastructure, Snapshot { cluster: Some(read(json!({}))), ..ready_to_choose() }),
-        (Stage::Infrastructure, Snapshot { metal3_cluster: None, ..ready_to_choose() }),
-        (Stage::Bootstrap, Snapshot { machine: Some(read(json!({}))), ..ready_to_choose() }),
-        (Stage::Host, Snapshot { candidates: vec![].into(), ..ready_to_choose() }),
+        (Stage::Owner, MachineSnapshot { machine: None, ..ready_to_choose() }),
+        (Stage::Cluster, MachineSnapshot { cluster: None, ..ready_to_choose() }),
+        (Stage::Pause, MachineSnapshot { cluster: paused(), ..ready_to_choose() }),
+        (Stage::Infrastructure, MachineSnapshot { cluster: Some(read(json!({}))), ..ready_to_choose() }),
+        (Stage::Infrastructure, MachineSnapshot { metal3_cluster: None, ..ready_to_choose() }),
+        (Stage::Bootstrap, MachineSnapshot { machine: Some(read(json!({}))), ..ready_to_choose() }),
+        (Stage::Host, MachineSnapshot { candidates: vec![].into(), ..ready_to_choose() }),
         (Stage::Host, ready_to_choose()),
         (Stage::Data, with_machine(with_host(json!({})), with_data)),
         (Stage::Provisioning, with_host(json!({"status": {"provisioning": {"state": "provisioning"}}}))),
-        (Stage::Node, Snapshot { nodes: Nodes::NotConnected, ..provisioned() }),
+        (Stage::Node, MachineSnapshot { nodes: Nodes::NotConnected, ..provisioned() }),
         (Stage::Ready, provisioned()),
         (Stage::Deletion, with_machine(provisioned(), deleting.clone())),
-        (Stage::Pause, with_machine(Snapshot { cluster: paused(), ..ready_to_choose() }, deleting)),
+        (Stage::Pause, with_machine(MachineSnapshot { cluster: paused(), ..ready_to_choose() }, deleting)),
     ];
     for (number, (stage, snapshot)) in table.into_iter().enumerate() {
         assert_eq!(decide(&snapshot, "t").stage, stage, "row {number}");
@@ -35,10 +35,10 @@ fn a_decision_tells_the_step_at_which_it_stopped() {
 fn a_provisioned_machine_tells_what_went_wrong_with_it() {
     let provisioned = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}},
         "spec": {"providerID": "metal3://metal3/h/m"}, "status": {"initialization": {"provisioned": true}}});
-    let joined = |snapshot: Snapshot| {
+    let joined = |snapshot: MachineSnapshot| {
         let machine =
             json!({"spec": {"bootstrap": {"dataSecretName": "m"}}, "status": {"nodeRef": {"name": "n"}}});
-        with_machine(Snapshot { machine: Some(read(machine)), ..snapshot }, provisioned.clone())
+        with_machine(MachineSnapshot { machine: Some(read(machine)), ..snapshot }, provisioned.clone())
     };
     let state = |state: &str| joined(with_host(json!({"status": {"provisioning": {"state": state}}})));
     let lost_data = json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}});
@@ -46,7 +46,7 @@ fn a_provisioned_machine_tells_what_went_wrong_with_it() {
         (Stage::Ready, state("provisioned")),
         (Stage::Provisioning, state("deprovisioning")),
         (Stage::Data, with_machine(state("provisioned"), lost_data)),
-        (Stage::Host, joined(Snapshot { candidates: vec![].into(), ..ready_to_choose() })),
+        (Stage::Host, joined(MachineSnapshot { candidates: vec![].into(), ..ready_to_choose() })),
     ];
     for (number, (stage, snapshot)) in table.into_iter().enumerate() {
         assert_eq!(decide(&snapshot, "t").stage, stage, "row {number}");

@@ -1,18 +1,18 @@
-//! Who looks again when a host became usable, or when one that was kept cannot be had any more.
+//! Who begin_reconcile again when a host became usable, or when one that was kept cannot be had any more.
 
 use capm3_api::neighbours::BareMetalHost;
 use capm3_engine::{ObjectKey, Reader};
 
-use super::{observing::Shelf, *};
-use crate::metal3machine::{Awaits, offers::Offers};
+use super::{observing::TestReader, *};
+use crate::metal3machine::{Awaits, host_waiters::HostWaiters};
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new("metal3", name)
 }
 
 /// Machines that wait for a host, the first one for the longest time, and a host that is free.
-fn queue(size: usize) -> Shelf {
-    let mut shelf = Shelf::default().with("BareMetalHost", host("h", json!({})));
+fn queue(size: usize) -> TestReader {
+    let mut reader = TestReader::default().with("BareMetalHost", host("h", json!({})));
     for n in 0..size {
         let mut waits = machine();
         merge(
@@ -22,9 +22,9 @@ fn queue(size: usize) -> Shelf {
             "status": {"conditions": [{"type": "AssociateBareMetalHost", "status": "False",
                 "reason": "AssociateBareMetalHostFailed", "lastTransitionTime": format!("t{n}")}]}}),
         );
-        shelf = shelf.with("Metal3Machine", waits);
+        reader = reader.with("Metal3Machine", waits);
     }
-    shelf.with(
+    reader.with(
         "Machine",
         json!({"metadata": {"namespace": "metal3", "name": "o"}, "spec": {"clusterName": "c"}}),
     )
@@ -33,15 +33,15 @@ fn queue(size: usize) -> Shelf {
 #[test]
 fn when_a_host_is_taken_a_few_of_those_that_wait_on_look_whether_their_reasons_still_hold() {
     for (size, expected) in [(1, vec![]), (3, vec!["m1", "m2"]), (9, vec!["m1", "m2", "m3", "m4"])] {
-        let (shelf, offers) = (queue(size), Offers::default());
+        let (reader, waiters) = (queue(size), HostWaiters::default());
         for n in 0..size {
-            offers.looks(&key(&format!("m{n}")));
-            let told = offers.has_looked(&shelf, &key(&format!("m{n}")), &Awaits::AnyHost);
+            waiters.begin_reconcile(&key(&format!("m{n}")));
+            let told = waiters.end_reconcile(&reader, &key(&format!("m{n}")), &Awaits::AnyHost);
             assert!(told.now.is_empty() && told.later.is_empty(), "nothing was offered");
         }
-        assert_eq!(offers.offer(&shelf, &key("h")), Some(key("m0")));
-        let taken = shelf.with("BareMetalHost", host("h", consumed_by("m0")));
-        let told = offers.has_looked(&taken, &key("m0"), &Awaits::Nothing);
+        assert_eq!(waiters.offer(&reader, &key("h")), Some(key("m0")));
+        let taken = reader.with("BareMetalHost", host("h", consumed_by("m0")));
+        let told = waiters.end_reconcile(&taken, &key("m0"), &Awaits::Nothing);
         assert!(told.now.is_empty(), "the host is gone");
         assert_eq!(told.later, expected.into_iter().map(key).collect::<Vec<_>>());
     }
@@ -49,16 +49,16 @@ fn when_a_host_is_taken_a_few_of_those_that_wait_on_look_whether_their_reasons_s
 
 #[test]
 fn a_host_that_was_not_taken_is_offered_to_the_next_and_nobody_else_looks() {
-    let (shelf, offers) = (queue(3), Offers::default());
-    (0..3).for_each(|n| offers.looks(&key(&format!("m{n}"))));
-    assert_eq!(offers.offer(&shelf, &key("h")), Some(key("m0")));
-    let told = offers.has_looked(&shelf, &key("m0"), &Awaits::AnyHost);
+    let (reader, waiters) = (queue(3), HostWaiters::default());
+    (0..3).for_each(|n| waiters.begin_reconcile(&key(&format!("m{n}"))));
+    assert_eq!(waiters.offer(&reader, &key("h")), Some(key("m0")));
+    let told = waiters.end_reconcile(&reader, &key("m0"), &Awaits::AnyHost);
     assert_eq!((told.now, told.later), (vec![key("m1")], vec![]));
 }
 
 /// Machines of one control plane without a host, the first one the oldest.
-fn line(size: usize) -> Shelf {
-    let mut shelf = queue(size).with(
+fn line(size: usize) -> TestReader {
+    let mut reader = queue(size).with(
         "Machine",
         json!({"metadata": {"namespace": "metal3", "name": "o", "labels": {"cluster.x-k8s.io/control-plane": ""},
                 "ownerReferences": [{"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane",
@@ -67,11 +67,11 @@ fn line(size: usize) -> Shelf {
     );
     for n in 0..size {
         let mut waits =
-            serde_json::to_value(shelf.get::<Metal3Machine>(&key(&format!("m{n}"))).unwrap()).unwrap();
+            serde_json::to_value(reader.get::<Metal3Machine>(&key(&format!("m{n}"))).unwrap()).unwrap();
         waits["metadata"]["creationTimestamp"] = json!(format!("2026-01-01T00:{:02}:{:02}Z", n / 60, n % 60));
-        shelf = shelf.with("Metal3Machine", waits);
+        reader = reader.with("Metal3Machine", waits);
     }
-    shelf
+    reader
 }
 
 fn kept(name: &str, extra: Value) -> Value {
@@ -89,55 +89,55 @@ fn unhealthy() -> Value {
 }
 
 /// Lets machine `n` look as the controller does.
-fn look(shelf: &Shelf, offers: &Offers, n: usize) -> (Awaits, Vec<ObjectKey>, Vec<ObjectKey>) {
+fn look(reader: &TestReader, waiters: &HostWaiters, n: usize) -> (Awaits, Vec<ObjectKey>, Vec<ObjectKey>) {
     let key = key(&format!("m{n}"));
-    offers.looks(&key);
-    let ahead = crate::metal3machine::line::ahead_of(shelf, &key, "cp-kcp");
+    waiters.begin_reconcile(&key);
+    let ahead = crate::metal3machine::reservation_queue::ahead_of(reader, &key, "cp-kcp");
     let hosts: Vec<Arc<BareMetalHost>> =
-        shelf.by_index(&crate::indexes::HOSTS_BY_NAMESPACE, "metal3").into_iter().collect();
+        reader.by_index(&crate::indexes::HOSTS_BY_NAMESPACE, "metal3").into_iter().collect();
     let snapshot = with_machine(
-        Snapshot {
+        MachineSnapshot {
             candidates: (hosts, ahead).into(),
-            machine: shelf.get(&ObjectKey::new("metal3", "o")),
+            machine: reader.get(&ObjectKey::new("metal3", "o")),
             ..ready_to_choose()
         },
         json!({"metadata": {"name": key.name}}),
     );
     let awaits = decide(&snapshot, "t").awaits;
-    let told = offers.has_looked(shelf, &key, &awaits);
+    let told = waiters.end_reconcile(reader, &key, &awaits);
     (awaits, told.now, told.later)
 }
 
 #[test]
 fn of_a_thousand_machines_one_waits_for_the_kept_host_and_it_alone_is_told_when_that_is_lost() {
     let taken = || host("h", consumed_by("another"));
-    let shelf = line(1000).with("BareMetalHost", kept("k", json!({}))).with("BareMetalHost", taken());
-    let offers = Offers::default();
+    let reader = line(1000).with("BareMetalHost", kept("k", json!({}))).with("BareMetalHost", taken());
+    let waiters = HostWaiters::default();
     let mut waiting = Vec::new();
     for n in [0, 1, 2, 999] {
-        let (awaits, now, later) = look(&shelf, &offers, n);
+        let (awaits, now, later) = look(&reader, &waiters, n);
         assert!(now.is_empty() && later.is_empty(), "m{n}");
         waiting.push(awaits);
     }
     assert_eq!(waiting.remove(0), Awaits::Booked("cp-kcp".into()));
     assert!(waiting.iter().all(|awaits| *awaits == Awaits::AnyHost), "{waiting:?}");
-    let lost = shelf.with("BareMetalHost", kept("k", unhealthy()));
-    let told = offers.booking_turned(&lost, "metal3", "cp-kcp");
+    let lost = reader.with("BareMetalHost", kept("k", unhealthy()));
+    let told = waiters.reservation_changed(&lost, "metal3", "cp-kcp");
     assert_eq!((told.now, told.later), (vec![key("m0")], vec![]));
 }
 
 #[test]
 fn a_kept_host_that_is_lost_is_told_to_the_last_in_line_and_the_first_look_later() {
-    let with = |shelf: Shelf, extra: Value| {
-        shelf.with("BareMetalHost", kept("k1", json!({}))).with("BareMetalHost", kept("k2", extra))
+    let with = |reader: TestReader, extra: Value| {
+        reader.with("BareMetalHost", kept("k1", json!({}))).with("BareMetalHost", kept("k2", extra))
     };
-    let (shelf, offers) = (with(line(3), json!({})), Offers::default());
-    let looks: Vec<_> = (0..3).map(|n| look(&shelf, &offers, n).0).collect();
-    let booked = Awaits::Booked("cp-kcp".into());
-    assert_eq!(looks, [booked.clone(), booked, Awaits::Nothing], "the third takes a free host");
-    let told = offers.booking_turned(&with(line(3), unhealthy()), "metal3", "cp-kcp");
+    let (reader, waiters) = (with(line(3), json!({})), HostWaiters::default());
+    let begin_reconcile: Vec<_> = (0..3).map(|n| look(&reader, &waiters, n).0).collect();
+    let reserved = Awaits::Booked("cp-kcp".into());
+    assert_eq!(begin_reconcile, [reserved.clone(), reserved, Awaits::Nothing], "the third takes a free host");
+    let told = waiters.reservation_changed(&with(line(3), unhealthy()), "metal3", "cp-kcp");
     assert_eq!((told.now, told.later), (vec![key("m1")], vec![key("m0")]));
-    assert!(offers.booking_turned(&shelf, "metal3", "cp-other").now.is_empty());
+    assert!(waiters.reservation_changed(&reader, "metal3", "cp-other").now.is_empty());
 }
 
 #[test]
@@ -147,43 +147,43 @@ fn a_machine_that_comes_late_to_its_place_in_the_line_sends_the_others_on() {
     let ready = held.clone();
     held["metadata"]["ownerReferences"] = json!([]);
     late = late.with("Metal3Machine", held).with("BareMetalHost", kept("k", json!({})));
-    let offers = Offers::default();
-    assert_eq!(look(&late, &offers, 1).0, Awaits::Booked("cp-kcp".into()), "nobody is ahead yet");
+    let waiters = HostWaiters::default();
+    assert_eq!(look(&late, &waiters, 1).0, Awaits::Booked("cp-kcp".into()), "nobody is ahead yet");
     let both = late.with("Metal3Machine", ready);
-    let (awaits, now, later) = look(&both, &offers, 0);
+    let (awaits, now, later) = look(&both, &waiters, 0);
     assert_eq!((awaits, now, later), (Awaits::Booked("cp-kcp".into()), vec![key("m1")], vec![]));
-    assert_eq!(look(&both, &offers, 1).0, Awaits::Nothing, "it takes the free host");
+    assert_eq!(look(&both, &waiters, 1).0, Awaits::Nothing, "it takes the free host");
 }
 
 #[test]
 fn a_host_that_is_lost_while_a_machine_looks_is_not_waited_for() {
-    let shelf = line(1).with("BareMetalHost", kept("k", unhealthy()));
-    let offers = Offers::default();
-    offers.looks(&key("m0"));
-    let told = offers.has_looked(&shelf, &key("m0"), &Awaits::Booked("cp-kcp".into()));
+    let reader = line(1).with("BareMetalHost", kept("k", unhealthy()));
+    let waiters = HostWaiters::default();
+    waiters.begin_reconcile(&key("m0"));
+    let told = waiters.end_reconcile(&reader, &key("m0"), &Awaits::Booked("cp-kcp".into()));
     assert_eq!((told.now, told.later), (vec![], vec![key("m0")]));
 }
 
 /// Machines that a host names, such as one that their predecessors used and that is being wiped, are in no line.
 #[test]
 fn machines_that_wait_beside_the_line_do_not_wake_each_other_at_once() {
-    let mut shelf = line(2).with("BareMetalHost", kept("k", json!({})));
+    let mut reader = line(2).with("BareMetalHost", kept("k", json!({})));
     for (wiped, machine) in [("a", "m0"), ("b", "m1")] {
-        shelf = shelf.with("BareMetalHost", host(wiped, consumed_by(machine)));
+        reader = reader.with("BareMetalHost", host(wiped, consumed_by(machine)));
     }
-    let (offers, booked) = (Offers::default(), Awaits::Booked("cp-kcp".into()));
-    let _first = offers.has_looked(&shelf, &key("m0"), &booked);
-    let told = offers.has_looked(&shelf, &key("m1"), &booked);
+    let (waiters, reserved) = (HostWaiters::default(), Awaits::Booked("cp-kcp".into()));
+    let _first = waiters.end_reconcile(&reader, &key("m0"), &reserved);
+    let told = waiters.end_reconcile(&reader, &key("m1"), &reserved);
     assert_eq!((told.now, told.later), (vec![], vec![key("m0"), key("m1")]));
 }
 
 /// A wait is one event when it is first shown, and none while it goes on.
 #[test]
 fn a_wait_that_is_shown_is_recorded_once_as_an_event() {
-    let waits = Snapshot { candidates: Vec::new().into(), ..ready_to_choose() };
+    let waits = MachineSnapshot { candidates: Vec::new().into(), ..ready_to_choose() };
     let first = decide(&waits, "t");
     let recorded: Vec<_> = first.plan.events.iter().map(|event| (event.warning, event.reason)).collect();
     assert_eq!(recorded, [(true, "AssociateBareMetalHostFailed")]);
-    let shown = Snapshot { metal3_machine: read(applied(&waits, &first)), ..waits };
+    let shown = MachineSnapshot { metal3_machine: read(applied(&waits, &first)), ..waits };
     assert!(decide(&shown, "later").plan.events.is_empty());
 }

@@ -34,7 +34,7 @@ const HEADROOM: usize = 64 * 1024;
 const TOLD: usize = 10;
 
 /// What one informer may keep.
-pub(super) struct Ration<K> {
+pub(super) struct Quota<K> {
     weigh: fn(&K) -> usize,
     guard: Arc<Guard>,
     kept: Mutex<Kept>,
@@ -54,8 +54,8 @@ impl<K: Object> Informer<K> {
     pub fn weighing(mut self, weigh: fn(&K) -> usize) -> Self {
         let guard = Arc::clone(self.client.guard());
         let kept = Mutex::new(Kept { hold: guard.keeping(), weight: 0 });
-        let ration = || Ration { weigh, kept, unreadable: AtomicUsize::new(0), guard: Arc::clone(&guard) };
-        self.ration = guard.is_foreign().then(ration);
+        let quota = || Quota { weigh, kept, unreadable: AtomicUsize::new(0), guard: Arc::clone(&guard) };
+        self.quota = guard.is_foreign().then(quota);
         self
     }
 
@@ -63,19 +63,15 @@ impl<K: Object> Informer<K> {
     pub(super) async fn list_within(
         &self,
         kind: &ResourceKind,
-        ration: &Ration<K>,
+        quota: &Quota<K>,
     ) -> Result<(Vec<K>, String), ApiError> {
-        let limit = ration.guard.limits.list_time;
-        in_time("the list", limit, self.list_pages(kind, ration)).await?
+        let limit = quota.guard.limits.list_time;
+        in_time("the list", limit, self.list_pages(kind, quota)).await?
     }
 
-    async fn list_pages(
-        &self,
-        kind: &ResourceKind,
-        ration: &Ration<K>,
-    ) -> Result<(Vec<K>, String), ApiError> {
-        let limits = &ration.guard.limits;
-        ration.unreadable.store(0, Ordering::Relaxed);
+    async fn list_pages(&self, kind: &ResourceKind, quota: &Quota<K>) -> Result<(Vec<K>, String), ApiError> {
+        let limits = &quota.guard.limits;
+        quota.unreadable.store(0, Ordering::Relaxed);
         let (mut objects, mut weight, mut seen, mut bytes) = (Vec::new(), 0, 0, 0);
         let mut token: Option<String> = None;
         for _ in 0..limits.pages {
@@ -84,12 +80,12 @@ impl<K: Object> Informer<K> {
                 count_within("objects in the list", seen, limits.objects)?;
                 match serde_json::from_slice::<K>(text) {
                     Ok(object) => {
-                        weight += (ration.weigh)(&object);
-                        ration.kept.lock().grow_to(weight)?;
+                        weight += (quota.weigh)(&object);
+                        quota.kept.lock().grow_to(weight)?;
                         objects.push(object);
                         Ok(())
                     }
-                    Err(error) => ration.leave_out(&in_few_words(error), kind),
+                    Err(error) => quota.leave_out(&in_few_words(error), kind),
                 }
             };
             let page = self.client.read_page(kind, self.detail, token.as_deref(), &mut take).await?;
@@ -105,7 +101,7 @@ impl<K: Object> Informer<K> {
 
     /// Whether the store is to take an event.
     pub(super) fn admits(&self, event: &WatchEvent<K>) -> Result<bool, ApiError> {
-        let Some(ration) = &self.ration else { return Ok(true) };
+        let Some(quota) = &self.quota else { return Ok(true) };
         let version = match event {
             WatchEvent::Applied(object) | WatchEvent::Deleted(object) => {
                 object.meta().resource_version.as_deref()
@@ -113,22 +109,22 @@ impl<K: Object> Informer<K> {
             WatchEvent::Bookmark(version) => Some(version.as_str()),
             WatchEvent::Unreadable { .. } => None,
         };
-        bytes_within("a version", version.map_or(0, str::len), ration.guard.limits.token)?;
+        bytes_within("a version", version.map_or(0, str::len), quota.guard.limits.token)?;
         match event {
-            WatchEvent::Applied(object) => ration.admit(&self.store, &object.key(), Some(object)),
-            WatchEvent::Deleted(object) => ration.admit(&self.store, &object.key(), None),
+            WatchEvent::Applied(object) => quota.admit(&self.store, &object.key(), Some(object)),
+            WatchEvent::Deleted(object) => quota.admit(&self.store, &object.key(), None),
             WatchEvent::Bookmark(_) => Ok(true),
             WatchEvent::Unreadable { key, source, .. } => {
-                ration.leave_out(source, &ResourceKind::of::<K>())?;
-                ration.admit(&self.store, key, None)
+                quota.leave_out(source, &ResourceKind::of::<K>())?;
+                quota.admit(&self.store, key, None)
             }
         }
     }
 
     /// Counts anew what the store holds, after a list and when deletions may have been forgotten.
     pub(super) fn recount(&self) {
-        if let Some(ration) = &self.ration {
-            ration.kept.lock().settle(self.store.footprint(ration.weigh, TOMBSTONE));
+        if let Some(quota) = &self.quota {
+            quota.kept.lock().settle(self.store.footprint(quota.weigh, TOMBSTONE));
         }
     }
 
@@ -140,7 +136,7 @@ impl<K: Object> Informer<K> {
     }
 }
 
-impl<K: Object> Ration<K> {
+impl<K: Object> Quota<K> {
     /// Makes room for a newer copy of an object, or for the memory of its deletion. That something which is not known
     /// was deleted is no news.
     fn admit(&self, store: &Store<K>, key: &ObjectKey, new: Option<&K>) -> Result<bool, ApiError> {
@@ -200,5 +196,5 @@ pub fn backoff(first: Duration, longest: Duration, failures: u32) -> Duration {
 }
 
 #[cfg(test)]
-#[path = "ration_tests.rs"]
+#[path = "quota_tests.rs"]
 mod tests;

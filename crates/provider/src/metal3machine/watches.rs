@@ -9,12 +9,12 @@ use capm3_api::{
     vocabulary::label,
 };
 use capm3_domain::{
-    host::{booking_turned, could_be_taken},
+    host::{could_be_taken, reservation_changed},
     provider_id::SomeProviderId,
 };
 use capm3_engine::{Object, ObjectKey, Queue, Reader, informer::Change};
 
-use super::offers::Offers;
+use super::host_waiters::HostWaiters;
 use crate::{
     baremetalhost::consumer_machine,
     belonging::hosts_left,
@@ -26,11 +26,11 @@ use crate::{
     watching::{Waker, changed_beside_status, subscribe},
 };
 
-pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>, offers: &Arc<Offers>) {
+pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>, waiters: &Arc<HostWaiters>) {
     let waker = Waker::new(context, queue);
     let own = waker.clone();
     subscribe::<Metal3Machine>(context, move |machine| own.queue.add(machine.key()));
-    wake_for_what_machines_leave(context, &waker, offers);
+    wake_for_what_machines_leave(context, &waker, waiters);
     let w = waker.clone();
     subscribe::<Machine>(context, move |machine| w.by_index(&MACHINES_BY_OWNER, &machine.key().to_string()));
     let w = waker.clone();
@@ -41,8 +41,8 @@ pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>, offers: &A
     subscribe::<Metal3Data>(context, move |data| w.owner_of(&data.metadata, v1beta2::GROUP, "Metal3Machine"));
     watch_what_many_share(context, &waker);
     if let Some(hosts) = context.caches.store::<BareMetalHost>() {
-        let (w, offers) = (waker.clone(), Arc::clone(offers));
-        hosts.subscribe(move |change| wake_for_host(&w, &offers, change));
+        let (w, waiters) = (waker.clone(), Arc::clone(waiters));
+        hosts.subscribe(move |change| wake_for_host(&w, &waiters, change));
     }
     let w = waker.clone();
     subscribe::<SecretMetadata>(context, move |secret| {
@@ -73,9 +73,9 @@ fn wake_for_credentials(context: &Context, waker: &Waker) {
 }
 
 /// A host that its machine does not know any more is for the machine that it names, or for the next in line.
-fn wake_for_what_machines_leave(context: &Context, waker: &Waker, offers: &Arc<Offers>) {
+fn wake_for_what_machines_leave(context: &Context, waker: &Waker, waiters: &Arc<HostWaiters>) {
     let Some(machines) = context.caches.store::<Metal3Machine>() else { return };
-    let (waker, offers) = (waker.clone(), Arc::clone(offers));
+    let (waker, waiters) = (waker.clone(), Arc::clone(waiters));
     machines.subscribe(move |change| {
         let Some(caches) = waker.caches.upgrade() else { return };
         let hosts =
@@ -83,7 +83,7 @@ fn wake_for_what_machines_leave(context: &Context, waker: &Waker, offers: &Arc<O
         for host in hosts {
             let consumer = host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref());
             let named = consumer.map(|name| ObjectKey::new(host.metadata.namespace_str(), name));
-            let in_line = could_be_taken(&host).then(|| offers.offer(&*caches, &host.key())).flatten();
+            let in_line = could_be_taken(&host).then(|| waiters.offer(&*caches, &host.key())).flatten();
             named.into_iter().chain(in_line).for_each(|machine| waker.queue.add(machine));
         }
     });
@@ -133,8 +133,8 @@ fn watch_what_many_share(context: &Context, waker: &Waker) {
 }
 
 /// A host wakes its consumer and whoever has it recorded; one that became usable wakes the next machine in line, and one
-/// that is booked wakes whoever waits for it in vain.
-fn wake_for_host(waker: &Waker, offers: &Offers, change: &Change<BareMetalHost>) {
+/// that is reserved wakes whoever waits for it in vain.
+fn wake_for_host(waker: &Waker, waiters: &HostWaiters, change: &Change<BareMetalHost>) {
     for host in [&change.old, &change.new].into_iter().flatten() {
         let key = host.key();
         waker.by_index(&MACHINES_BY_HOST, &key.to_string());
@@ -146,18 +146,18 @@ fn wake_for_host(waker: &Waker, offers: &Offers, change: &Change<BareMetalHost>)
         }
     }
     let Some(caches) = waker.caches.upgrade() else { return };
-    if booking_turned(change.old.as_deref(), change.new.as_deref()) {
+    if reservation_changed(change.old.as_deref(), change.new.as_deref()) {
         let hosts = [&change.old, &change.new].into_iter().flatten();
-        let bookings: BTreeSet<_> = hosts
+        let reservations: BTreeSet<_> = hosts
             .filter_map(|host| Some((host.metadata.namespace_str(), host.metadata.label(label::NODE_REUSE)?)))
             .collect();
-        for (namespace, booking) in bookings {
-            offers.booking_turned(&*caches, namespace, booking).pass_on(&waker.queue);
+        for (namespace, reservation) in reservations {
+            waiters.reservation_changed(&*caches, namespace, reservation).enqueue(&waker.queue);
         }
     }
     if let Some(host) = &change.new
         && became_usable(change.old.as_deref(), host)
-        && let Some(machine) = offers.offer(&*caches, &host.key())
+        && let Some(machine) = waiters.offer(&*caches, &host.key())
     {
         waker.queue.add(machine);
     }

@@ -10,11 +10,7 @@ use kube::core::ObjectMeta;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait on in silence since the object was made, began to go or last spoke; none if that is long ago.
-pub(crate) fn still_patient(
-    metadata: &ObjectMeta,
-    last_updated: Option<&str>,
-    now: &str,
-) -> Option<Duration> {
+pub(crate) fn is_throttled(metadata: &ObjectMeta, last_updated: Option<&str>, now: &str) -> Option<Duration> {
     let of_server = [&metadata.creation_timestamp, &metadata.deletion_timestamp];
     let spoke = last_updated.and_then(|time| time.parse::<Timestamp>().ok());
     let since = of_server.into_iter().flatten().map(|time| time.0).chain(spoke).max()?;
@@ -55,9 +51,9 @@ mod tests {
             ("the server's clock is a little ahead", 22, None, None, Some(5)),
             ("the server's clock is far ahead", 40, None, None, None),
         ] {
-            let rest = still_patient(&metadata(created, deleted), spoke, NOW);
+            let rest = is_throttled(&metadata(created, deleted), spoke, NOW);
             assert_eq!(rest, expected.map(Duration::from_secs), "{what}");
         }
-        assert_eq!(still_patient(&ObjectMeta::default(), None, NOW), None);
+        assert_eq!(is_throttled(&ObjectMeta::default(), None, NOW), None);
     }
 }

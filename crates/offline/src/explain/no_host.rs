@@ -21,7 +21,7 @@ pub(super) struct Ways {
 
 /// Who must act, and what would help. `comes_back` tells what is done with a host that another machine gives back,
 /// `relabel` what labels would do for a host that does not match.
-pub(super) fn for_want_of_hosts(
+pub(super) fn no_host(
     verdicts: &[HostVerdict],
     namespace: &str,
     comes_back: impl Fn(&str) -> Option<String>,
@@ -93,7 +93,7 @@ impl Way {
         }
         match relabel(&verdict.host) {
             Relabelled::Usable(labels) => Self::Relabel(labels.join(" ")),
-            Relabelled::Hindered(rejection) => match Self::of(&rejection) {
+            Relabelled::Blocked(rejection) => match Self::of(&rejection) {
                 way @ (Self::Free | Self::Replace) => way,
                 _ => Self::Match,
             },
@@ -270,12 +270,12 @@ mod tests {
             ),
         ];
         let relabel = |host: &str| match host {
-            "both" => Relabelled::Hindered(Rejection::Paused),
-            "taken" => Relabelled::Hindered(consumed("taken").rejection),
+            "both" => Relabelled::Blocked(Rejection::Paused),
+            "taken" => Relabelled::Blocked(consumed("taken").rejection),
             _ => Relabelled::Usable(vec!["size=l".to_owned()]),
         };
         for (verdicts, who, parts) in table {
-            let Ways { actor, or_actor, advice } = for_want_of_hosts(&verdicts, "n", |_| None, relabel);
+            let Ways { actor, or_actor, advice } = no_host(&verdicts, "n", |_| None, relabel);
             let waits = actor == Actor::HostOperator && parts.len() > 1;
             assert_eq!(or_actor, waits.then_some(Actor::PlatformEngineer), "{advice:?}");
             assert_eq!((actor, advice.len()), (who, parts.len()), "{advice:?}");
@@ -292,12 +292,7 @@ mod tests {
     fn a_sentence_names_a_few_hosts_and_counts_the_others() {
         let many: Vec<HostVerdict> = ["a", "b", "c", "d", "e"].map(consumed).into();
         let said = |hosts: &[HostVerdict]| {
-            for_want_of_hosts(hosts, "n", |_| None, |_| Relabelled::Unknown)
-                .advice
-                .first()
-                .unwrap()
-                .text
-                .clone()
+            no_host(hosts, "n", |_| None, |_| Relabelled::Unknown).advice.first().unwrap().text.clone()
         };
         assert!(said(&many).ends_with(": 5 hosts are in use (a, b, c and 2 more)"));
         assert!(said(&many[..2]).ends_with(": a and b are in use"));
@@ -312,8 +307,8 @@ mod tests {
         hosts.extend(["x", "y", "z"].map(unlike));
         let counts: HostCounts = hosts.iter().map(|verdict| &verdict.rejection).collect();
         assert_eq!(counts.to_string(), "12 hosts: 9 consumed, 3 label mismatch");
-        let taken = |_: &str| Relabelled::Hindered(consumed("x").rejection);
-        let ways = for_want_of_hosts(&hosts, "n", |_| None, taken);
+        let taken = |_: &str| Relabelled::Blocked(consumed("x").rejection);
+        let ways = no_host(&hosts, "n", |_| None, taken);
         let said: Vec<&str> = ways.advice.iter().map(|advice| advice.text.as_str()).collect();
         assert_eq!(
             said,
@@ -328,7 +323,7 @@ mod tests {
     fn a_host_that_another_machine_gives_back_is_waited_for_and_not_called_in_use() {
         let comes_back = |host: &str| (host == "b").then(|| "deprovisioning for m".to_owned());
         let Ways { actor, advice, .. } =
-            for_want_of_hosts(&[consumed("a"), consumed("b")], "n", comes_back, |_| Relabelled::Unknown);
+            no_host(&[consumed("a"), consumed("b")], "n", comes_back, |_| Relabelled::Unknown);
         let said: Vec<&str> = advice.iter().map(|advice| advice.text.as_str()).collect();
         assert_eq!(
             said,

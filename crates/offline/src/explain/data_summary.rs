@@ -1,12 +1,12 @@
-//! The story of a machine that waits for its metadata and network data.
+//! The summary of a machine that waits for its metadata and network data.
 
 use capm3_api::metadata::MetadataExt;
 
 use super::{
     Actor,
     advice::Advice,
+    machine_summary::{Known, Summary},
     pools::{PoolLine, Stock},
-    story::{Known, Story},
 };
 
 /// How many holders of addresses a sentence names.
@@ -14,9 +14,9 @@ const NAMED: usize = 3;
 
 const STANDS: &str = "waits for its metadata and network data";
 
-pub(super) fn tell(known: &Known<'_>) -> Story {
+pub(super) fn tell(known: &Known<'_>) -> Summary {
     let (snapshot, namespace) = (known.snapshot(), known.namespace());
-    let by_author = |text: String| Story::new(STANDS, Actor::ClusterAuthor, [Advice::say(text)]);
+    let by_author = |text: String| Summary::new(STANDS, Actor::ClusterAuthor, [Advice::say(text)]);
     if let Some((field, name)) = snapshot.missing_secrets.first() {
         return by_author(format!(
             "create Secret {name} in namespace {namespace}, or name another one in spec.{field}"
@@ -32,7 +32,7 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
     let template = data.spec.template.as_ref();
     let advice: Vec<Advice> = known.pools.iter().flat_map(|pool| of_pool(known, pool)).collect();
     if !advice.is_empty() {
-        Story::new(STANDS, Actor::PlatformEngineer, advice)
+        Summary::new(STANDS, Actor::PlatformEngineer, advice)
     } else if data.status.error_message.is_some() {
         let template = template.map(|template| template.name_str()).unwrap_or_default();
         by_author(format!(
@@ -41,19 +41,19 @@ pub(super) fn tell(known: &Known<'_>) -> Story {
         ))
     } else {
         let advice = Advice::say("nothing; if it stays so, look whether provider and address manager run");
-        Story::new(STANDS, Actor::Nobody, [advice])
+        Summary::new(STANDS, Actor::Nobody, [advice])
     }
 }
 
 /// No data yet: the template has not served the claim.
-fn of_claim(known: &Known<'_>) -> Story {
+fn of_claim(known: &Known<'_>) -> Summary {
     let claim = known.snapshot().claim.as_deref();
     let Some(claim) = claim.filter(|claim| claim.status.error_message.is_some()) else {
-        return Story::going_on(STANDS);
+        return Summary::going_on(STANDS);
     };
     let name = claim.metadata.name_str();
     let look = known.kubectl("describe", &format!("metal3dataclaim {name}"));
-    Story::new(STANDS, Actor::ClusterAuthor, [Advice::run(format!("look at Metal3DataClaim {name}"), look)])
+    Summary::new(STANDS, Actor::ClusterAuthor, [Advice::run(format!("look at Metal3DataClaim {name}"), look)])
 }
 
 fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Vec<Advice> {

@@ -6,16 +6,16 @@ use capm3_api::{
     vocabulary::label,
 };
 use capm3_domain::host::deployment_of_label;
-use capm3_provider::baremetalhost::{Absent, Snapshot};
+use capm3_provider::baremetalhost::{Absent, HostSnapshot};
 
 use super::{
     Actor, Site,
     advice::Advice,
-    host::{HostStanding, HostStory},
+    host::{HostStanding, HostSummary},
 };
 
-/// For whom a host is booked: an owner of machines, and the Cluster that holds the host meanwhile.
-pub(super) fn booking(host: &BareMetalHost) -> Option<String> {
+/// For whom a host is reserved: an owner of machines, and the Cluster that holds the host meanwhile.
+pub(super) fn reservation(host: &BareMetalHost) -> Option<String> {
     let label = host.metadata.label(label::NODE_REUSE)?;
     let consumer = host.spec.consumer_ref.as_ref().filter(|consumer| {
         group_of(consumer.api_version.as_deref().unwrap_or_default()) == CAPI_GROUP
@@ -31,31 +31,32 @@ pub(super) fn booking(host: &BareMetalHost) -> Option<String> {
     Some(format!("{owner}{cluster}"))
 }
 
-/// The story of a host that a Cluster of its namespace holds for an owner.
-pub(super) fn of_booked(site: &Site, snapshot: &Snapshot) -> Option<HostStory> {
+/// The summary of a host that a Cluster of its namespace holds for an owner.
+pub(super) fn of_reserved(site: &Site, snapshot: &HostSnapshot) -> Option<HostSummary> {
     let host = snapshot.host.as_ref();
     let consumer = host.spec.consumer_ref.as_ref()?;
     let is_cluster = consumer.kind.as_deref() == Some("Cluster")
         && consumer.namespace.as_deref() == Some(host.metadata.namespace_str())
         && group_of(consumer.api_version.as_deref().unwrap_or_default()) == CAPI_GROUP;
-    let owner = booking(host).filter(|_| is_cluster)?;
-    let story = HostStory::new(HostStanding::Booked, format!("is booked for the next machine of {owner}"));
+    let owner = reservation(host).filter(|_| is_cluster)?;
+    let summary =
+        HostSummary::new(HostStanding::Booked, format!("is reserved for the next machine of {owner}"));
     let nothing = |text: &str| [Advice::say(text)];
     Some(match &snapshot.absent {
         Some(absent) => match not_known(site, absent) {
-            Some(why) => story
-                .because(format!("{why}; whether {absent} is gone cannot be known, so the booking stands"))
+            Some(why) => summary
+                .because(format!("{why}; whether {absent} is gone cannot be known, so the reservation stands"))
                 .by(Actor::Nobody, nothing("nothing; it is judged by the manager, which asks the server")),
-            None => story
-                .because(format!("{absent} is not found; the booking ends once the manager has proven it"))
+            None => summary
+                .because(format!("{absent} is not found; the reservation ends once the manager has proven it"))
                 .by(Actor::Nobody, nothing("nothing; after ten minutes look whether `capm3 manager` runs")),
         },
-        None if snapshot.booking_is_over => story
+        None if snapshot.reservation_is_over => summary
             .because(
-                "its owner is being deleted, or is not that of the Cluster any more: the booking ends now",
+                "its owner is being deleted, or is not that of the Cluster any more: the reservation ends now",
             )
             .by(Actor::Nobody, nothing("nothing; if it stays so, look whether `capm3 manager` runs")),
-        None => story.by(
+        None => summary.by(
             Actor::Nobody,
             nothing("nothing: it goes to the next machine, or is free once the owner is gone"),
         ),

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_secs(5);
 const ASK_AFTER: Duration = Duration::from_secs(18);
 
 /// Runs until it is dropped.
-pub(crate) async fn oversee(client: ApiClient, activity: Activity, kinds: Vec<Arc<KindHealth>>) {
+pub(crate) async fn watch_for_silence(client: ApiClient, activity: Activity, kinds: Vec<Arc<KindHealth>>) {
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut asking = pin!(Fuse::terminated());
@@ -89,7 +89,7 @@ mod tests {
             health.listed();
             health.followed();
             let tasks = Tasks::default();
-            tasks.spawn(oversee(client, activity.clone(), vec![Arc::clone(&health)]));
+            tasks.spawn(watch_for_silence(client, activity.clone(), vec![Arc::clone(&health)]));
             Self { is_frozen, asked, activity, health, _tasks: tasks }
         }
 

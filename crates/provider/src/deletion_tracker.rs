@@ -1,7 +1,7 @@
 //! Clusters, control planes and MachineDeployments that were seen to go.
 //!
-//! A booking may name an object which is not there yet: a backup or a move brings objects in any order. Where the end was
-//! seen, the booking need not wait for it.
+//! A reservation may name an object which is not there yet: a backup or a move brings objects in any order. Where the end was
+//! seen, the reservation need not wait for it.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -14,13 +14,13 @@ use crate::context::Context;
 
 /// Objects that were there and are gone, until one of that name is there again.
 #[derive(Debug, Default)]
-pub(crate) struct Deletions {
+pub(crate) struct DeletionTracker {
     gone: Mutex<BTreeSet<(ResourceKind, ObjectKey)>>,
 }
 
-impl Deletions {
+impl DeletionTracker {
     /// Watches Clusters, control planes and MachineDeployments go. The latter are known by the label with which
-    /// hosts are booked for them: where a name is long, a booking has no more than that.
+    /// hosts are reserved for them: where a name is long, a reservation has no more than that.
     pub(crate) fn watch(self: &Arc<Self>, context: &Context) {
         self.watch_kind::<Cluster>(context, Object::key);
         self.watch_kind::<KubeadmControlPlane>(context, Object::key);

@@ -1,4 +1,4 @@
-//! Booking a released host for the next machine of the same owner.
+//! Reservation a released host for the next machine of the same owner.
 
 use capm3_api::{
     metadata::{MetadataExt, group_of},
@@ -8,10 +8,10 @@ use capm3_api::{
 };
 use serde_json::{Value, json};
 
-/// A booking: the label that the next machine looks for, and the Cluster that holds the host meanwhile, so that others
+/// A reservation: the label that the next machine looks for, and the Cluster that holds the host meanwhile, so that others
 /// see it as taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Booking {
+pub struct Reservation {
     /// Value of the node-reuse label.
     pub label: String,
     /// Namespace of the Cluster.
@@ -20,7 +20,7 @@ pub struct Booking {
     pub cluster_name: String,
 }
 
-impl Booking {
+impl Reservation {
     /// The Cluster as consumer of the host.
     pub(super) fn consumer(&self) -> Value {
         json!({
@@ -32,25 +32,25 @@ impl Booking {
     }
 }
 
-/// Whether a released host is booked: the template asks for it, the Cluster stays, and the owner is known. Whatever is
-/// missing means no booking, never a release that fails.
+/// Whether a released host is reserved: the template asks for it, the Cluster stays, and the owner is known. Whatever is
+/// missing means no reservation, never a release that fails.
 ///
 /// ```
-/// use capm3_domain::release::booking;
+/// use capm3_domain::release::reservation;
 ///
 /// let cluster = serde_json::from_str(r#"{"metadata": {"name": "c", "namespace": "ns"}}"#).unwrap();
 /// let template = serde_json::from_str(r#"{"spec": {"nodeReuse": true}}"#).unwrap();
-/// let booking = booking(Some(&cluster), Some(&template), Some("cp-kcp".into())).unwrap();
-/// assert_eq!((booking.label.as_str(), booking.cluster_name.as_str()), ("cp-kcp", "c"));
+/// let reservation = reservation(Some(&cluster), Some(&template), Some("cp-kcp".into())).unwrap();
+/// assert_eq!((reservation.label.as_str(), reservation.cluster_name.as_str()), ("cp-kcp", "c"));
 /// ```
-pub fn booking(
+pub fn reservation(
     cluster: Option<&Cluster>,
     template: Option<&Metal3MachineTemplate>,
     reuse_label: Option<String>,
-) -> Option<Booking> {
+) -> Option<Reservation> {
     let cluster = cluster.filter(|cluster| !cluster.metadata.is_deleting())?;
     let wanted = template.is_some_and(|template| template.spec.node_reuse == Some(true));
-    Some(Booking {
+    Some(Reservation {
         label: reuse_label.filter(|_| wanted)?,
         cluster_namespace: cluster.metadata.namespace_str().to_owned(),
         cluster_name: cluster.metadata.name_str().to_owned(),
@@ -61,32 +61,32 @@ pub fn booking(
 /// the data on it was meant to be used again.
 ///
 /// ```
-/// use capm3_domain::release::is_booking_lost;
+/// use capm3_domain::release::is_reservation_lost;
 ///
 /// let cluster = serde_json::from_str(r#"{"metadata": {"name": "c", "namespace": "ns"}}"#).unwrap();
 /// let template = serde_json::from_str(r#"{"spec": {"nodeReuse": true}}"#).unwrap();
-/// assert!(is_booking_lost(Some(&cluster), Some(&template), None));
-/// assert!(!is_booking_lost(Some(&cluster), Some(&template), Some("cp-kcp")));
+/// assert!(is_reservation_lost(Some(&cluster), Some(&template), None));
+/// assert!(!is_reservation_lost(Some(&cluster), Some(&template), Some("cp-kcp")));
 /// ```
-pub fn is_booking_lost(
+pub fn is_reservation_lost(
     cluster: Option<&Cluster>,
     template: Option<&Metal3MachineTemplate>,
     reuse_label: Option<&str>,
 ) -> bool {
-    // With any label at all, is there a booking?
-    reuse_label.is_none() && booking(cluster, template, Some(String::new())).is_some()
+    // With any label at all, is there a reservation?
+    reuse_label.is_none() && reservation(cluster, template, Some(String::new())).is_some()
 }
 
-/// The merge patch that ends a booking because its owner is gone; none if the host is not booked. A consumer other than
+/// The merge patch that ends a reservation because its owner is gone; none if the host is not reserved. A consumer other than
 /// a Cluster is left alone, whatever the label says.
 ///
 /// ```
-/// use capm3_domain::release::unbook;
+/// use capm3_domain::release::remove_reservation;
 ///
 /// let host = serde_json::from_str(r#"{"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "md-a"}}}"#).unwrap();
-/// assert!(unbook(&host).is_some());
+/// assert!(remove_reservation(&host).is_some());
 /// ```
-pub fn unbook(host: &BareMetalHost) -> Option<Value> {
+pub fn remove_reservation(host: &BareMetalHost) -> Option<Value> {
     host.metadata.label(label::NODE_REUSE)?;
     let labels = json!({label::NODE_REUSE: null});
     match &host.spec.consumer_ref {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_booked_only_if_all_is_known_and_wanted() {
+    fn a_host_is_reserved_only_if_all_is_known_and_wanted() {
         let (stays, goes) = (cluster(false), cluster(true));
         let (on, off, unset) = (template(Some(true)), template(Some(false)), template(None));
         let table = [
@@ -132,19 +132,19 @@ mod tests {
             (Some(&goes), Some(&on), Some("md-a"), false),
             (None, Some(&on), Some("md-a"), false),
         ];
-        for (cluster, template, label, booked) in table {
-            assert_eq!(booking(cluster, template, label.map(str::to_owned)).is_some(), booked);
-            let is_lost = is_booking_lost(cluster, template, label);
+        for (cluster, template, label, reserved) in table {
+            assert_eq!(reservation(cluster, template, label.map(str::to_owned)).is_some(), reserved);
+            let is_lost = is_reservation_lost(cluster, template, label);
             let is_wanted = cluster == Some(&stays) && template == Some(&on);
             assert_eq!(is_lost, is_wanted && label.is_none());
         }
     }
 
     #[test]
-    fn a_booking_ends_without_touching_other_consumers() {
+    fn a_reservation_ends_without_touching_other_consumers() {
         let host = |consumer: Value| {
             let host = json!({"metadata": {"labels": {label::NODE_REUSE: "md-a"}}, "spec": {"consumerRef": consumer}});
-            unbook(&serde_json::from_value(host).unwrap())
+            remove_reservation(&serde_json::from_value(host).unwrap())
         };
         let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "c"});
         let machine = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine", "name": "m"});
@@ -155,6 +155,6 @@ mod tests {
         );
         assert_eq!(host(json!(null)), Some(json!({"metadata": {"labels": labels}})));
         assert_eq!(host(machine), None);
-        assert_eq!(unbook(&BareMetalHost::default()), None);
+        assert_eq!(remove_reservation(&BareMetalHost::default()), None);
     }
 }

@@ -10,12 +10,12 @@ use super::{Consumer, HostRequest, Rejection};
 
 /// What one host is to one machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum Eligibility {
     /// It is the machine's host already.
     Own,
-    /// It is booked for the machine's owner and can be taken.
+    /// It is reserved for the machine's owner and can be taken.
     Reserved,
-    /// It is booked for the machine's owner and not ready yet; its state.
+    /// It is reserved for the machine's owner and not ready yet; its state.
     ReservedLater(String),
     /// Anybody may take it.
     Free,
@@ -23,44 +23,44 @@ pub enum Standing {
     Rejected(Rejection),
 }
 
-/// Judges one host. What lasts (labels, bookings) is told before what passes (errors, state), so that people read
+/// Judges one host. What lasts (labels, reservations) is told before what passes (errors, state), so that people read
 /// the reason which would still hold after the others are gone.
 ///
 /// ```
 /// use capm3_api::{neighbours::{BareMetalHost, Machine}, v1beta2::Metal3Machine};
-/// use capm3_domain::host::{HostRequest, Rejection, Standing, judge};
+/// use capm3_domain::host::{HostRequest, Rejection, Eligibility, eligibility};
 ///
 /// let (metal3_machine, machine) = (Metal3Machine::default(), Machine::default());
 /// let request = HostRequest::new(&metal3_machine, &machine, None);
 /// let mut host = BareMetalHost::default();
 /// host.status.provisioning.state = Some("inspecting".into());
-/// assert_eq!(judge(&request, &host), Standing::Rejected(Rejection::NotAvailable("inspecting".into())));
+/// assert_eq!(eligibility(&request, &host), Eligibility::Rejected(Rejection::NotAvailable("inspecting".into())));
 /// host.status.provisioning.state = Some("available".into());
-/// assert_eq!(judge(&request, &host), Standing::Free);
+/// assert_eq!(eligibility(&request, &host), Eligibility::Free);
 /// ```
-pub fn judge(request: &HostRequest<'_>, host: &BareMetalHost) -> Standing {
+pub fn eligibility(request: &HostRequest<'_>, host: &BareMetalHost) -> Eligibility {
     if is_own(request, host) {
-        return Standing::Own;
+        return Eligibility::Own;
     }
     let rejection = mismatch(request, host).or_else(|| claimed(request, host)).or_else(|| unfit(host));
     if let Some(rejection) = rejection {
-        return Standing::Rejected(rejection);
+        return Eligibility::Rejected(rejection);
     }
-    match (is_booked(host), is_available(host)) {
-        (true, true) => Standing::Reserved,
-        (true, false) => Standing::ReservedLater(host.state().to_owned()),
-        (false, true) => Standing::Free,
-        (false, false) => Standing::Rejected(Rejection::NotAvailable(host.state().to_owned())),
+    match (is_reserved(host), is_available(host)) {
+        (true, true) => Eligibility::Reserved,
+        (true, false) => Eligibility::ReservedLater(host.state().to_owned()),
+        (false, true) => Eligibility::Free,
+        (false, false) => Eligibility::Rejected(Rejection::NotAvailable(host.state().to_owned())),
     }
 }
 
-/// Whether some machine could take the host now, going by the host alone: fit, available, and free or booked.
+/// Whether some machine could take the host now, going by the host alone: fit, available, and free or reserved.
 pub fn could_be_taken(host: &BareMetalHost) -> bool {
-    let free = host.spec.consumer_ref.is_none() || is_booked(host);
+    let free = host.spec.consumer_ref.is_none() || is_reserved(host);
     free && unfit(host).is_none() && is_available(host)
 }
 
-pub(super) fn is_booked(host: &BareMetalHost) -> bool {
+pub(super) fn is_reserved(host: &BareMetalHost) -> bool {
     host.metadata.label(label::NODE_REUSE).is_some()
 }
 
@@ -89,22 +89,22 @@ fn mismatch(request: &HostRequest<'_>, host: &BareMetalHost) -> Option<Rejection
     })
 }
 
-/// Whether somebody else has or books the host. A booking comes with the Cluster as consumer; any other consumer
+/// Whether somebody else has or books the host. A reservation comes with the Cluster as consumer; any other consumer
 /// keeps what it has, whatever the label says.
 fn claimed(request: &HostRequest<'_>, host: &BareMetalHost) -> Option<Rejection> {
     if let Some(owner) = request.other_owner(host.metadata.name_str()) {
         return Some(Rejection::ConsumedBy(Consumer::machine(host.metadata.namespace_str(), owner)));
     }
-    let booked = host.metadata.label(label::NODE_REUSE);
-    if let Some(booking) = booked
-        && (booking.is_empty() || request.reuse_label.as_deref() != Some(booking))
+    let reserved = host.metadata.label(label::NODE_REUSE);
+    if let Some(reservation) = reserved
+        && (reservation.is_empty() || request.reuse_label.as_deref() != Some(reservation))
     {
-        return Some(Rejection::ReservedForOther(booking.to_owned()));
+        return Some(Rejection::ReservedForOther(reservation.to_owned()));
     }
     let consumer = host.spec.consumer_ref.as_ref()?;
     let namespace = request.machine.metadata.namespace_str();
     let own_cluster = Consumer::is_cluster(consumer, namespace, request.cluster_name);
-    (booked.is_none() || !own_cluster).then(|| Rejection::ConsumedBy(consumer.into()))
+    (reserved.is_none() || !own_cluster).then(|| Rejection::ConsumedBy(consumer.into()))
 }
 
 pub(super) fn unfit(host: &BareMetalHost) -> Option<Rejection> {
@@ -157,14 +157,14 @@ mod tests {
 
     use super::*;
 
-    fn standing(host: serde_json::Value) -> Standing {
+    fn standing(host: serde_json::Value) -> Eligibility {
         let machine: Metal3Machine =
             serde_json::from_value(serde_json::json!({"metadata": {"name": "m", "namespace": "ns"}}))
                 .unwrap();
         let capi: Machine =
             serde_json::from_value(serde_json::json!({"spec": {"clusterName": "c1"}})).unwrap();
         let request = HostRequest::new(&machine, &capi, Some("cp-kcp".into()));
-        judge(&request, &serde_json::from_value(host).unwrap())
+        eligibility(&request, &serde_json::from_value(host).unwrap())
     }
 
     fn with(mut host: serde_json::Value, state: &str) -> serde_json::Value {
@@ -205,7 +205,7 @@ mod tests {
         ];
         for (host, rejection) in table {
             let host = with(host, "available");
-            assert_eq!(standing(host.clone()), Standing::Rejected(rejection), "{host}");
+            assert_eq!(standing(host.clone()), Eligibility::Rejected(rejection), "{host}");
         }
     }
 
@@ -213,12 +213,12 @@ mod tests {
     fn a_type_of_error_alone_does_not_count() {
         let host =
             serde_json::json!({"status": {"errorType": "power management error", "operationalStatus": "OK"}});
-        assert_eq!(standing(with(host, "ready")), Standing::Free);
+        assert_eq!(standing(with(host, "ready")), Eligibility::Free);
     }
 
     #[test]
-    fn a_booked_host_belongs_to_nobody_or_to_the_own_cluster() {
-        let booked = |consumer: serde_json::Value| {
+    fn a_reserved_host_belongs_to_nobody_or_to_the_own_cluster() {
+        let reserved = |consumer: serde_json::Value| {
             with(
                 serde_json::json!({
                     "metadata": {"labels": {label::NODE_REUSE: "cp-kcp"}},
@@ -229,15 +229,15 @@ mod tests {
         };
         let consumer = |api: &str, kind: &str, name: &str| serde_json::json!({"apiVersion": api, "kind": kind, "name": name, "namespace": "ns"});
         let cluster = "cluster.x-k8s.io/v1beta1";
-        assert_eq!(standing(booked(serde_json::Value::Null)), Standing::Reserved);
-        assert_eq!(standing(booked(consumer(cluster, "Cluster", "c1"))), Standing::Reserved);
+        assert_eq!(standing(reserved(serde_json::Value::Null)), Eligibility::Reserved);
+        assert_eq!(standing(reserved(consumer(cluster, "Cluster", "c1"))), Eligibility::Reserved);
         for (api, kind, name) in [
             (cluster, "Cluster", "c2"),
             ("infrastructure.cluster.x-k8s.io/v1beta2", "Metal3Machine", "other"),
         ] {
-            let found = standing(booked(consumer(api, kind, name)));
+            let found = standing(reserved(consumer(api, kind, name)));
             assert!(
-                matches!(found, Standing::Rejected(Rejection::ConsumedBy(_))),
+                matches!(found, Eligibility::Rejected(Rejection::ConsumedBy(_))),
                 "{kind} {name}: {found:?}"
             );
         }
@@ -256,19 +256,19 @@ mod tests {
             for (name, is_rejected) in [("h", true), ("other", false)] {
                 let host = serde_json::json!({"metadata": {"name": name, "namespace": "ns"},
                     "spec": {"consumerRef": consumer}});
-                let found = judge(&request, &serde_json::from_value(with(host, "available")).unwrap());
-                let rejected = Standing::Rejected(Rejection::ConsumedBy(Consumer::machine("ns", "w")));
+                let found = eligibility(&request, &serde_json::from_value(with(host, "available")).unwrap());
+                let rejected = Eligibility::Rejected(Rejection::ConsumedBy(Consumer::machine("ns", "w")));
                 assert_eq!(found == rejected, is_rejected, "{name} {consumer:?}: {found:?}");
             }
         }
     }
 
     #[test]
-    fn a_cluster_that_consumes_a_host_without_booking_keeps_it() {
+    fn a_cluster_that_consumes_a_host_without_reservation_keeps_it() {
         let host = serde_json::json!({"spec": {"consumerRef": {
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c1", "namespace": "ns"}}});
         let found = standing(with(host, "available"));
-        assert!(matches!(found, Standing::Rejected(Rejection::ConsumedBy(_))));
+        assert!(matches!(found, Eligibility::Rejected(Rejection::ConsumedBy(_))));
     }
 
     #[test]
@@ -279,6 +279,6 @@ mod tests {
                      "kind": "Metal3Machine", "name": "m", "namespace": "ns"}},
             "status": {"errorMessage": "boom"}
         });
-        assert_eq!(standing(with(host, "provisioned")), Standing::Own);
+        assert_eq!(standing(with(host, "provisioned")), Eligibility::Own);
     }
 }

@@ -14,7 +14,7 @@ use super::{
     allocate::allocate,
     claim,
     decide::let_orphans_go,
-    observe::{Snapshot, Unproven, surroundings},
+    observe::{PoolSnapshot, Unproven, surroundings},
 };
 use crate::context::Context;
 
@@ -29,13 +29,13 @@ pub(super) async fn clean_up(context: &Context, pool: &ObjectKey) -> Outcome {
     context.clean_up_after::<IpPool>(pool, || plan(&*context.caches, pool, &now)).await
 }
 
-fn plan(reader: &(impl Reader + Sync), key: &ObjectKey, now: &str) -> Plan {
+fn plan(reader: &impl Reader, key: &ObjectKey, now: &str) -> Plan {
     if reader.get::<IpPool>(key).is_some() {
         return Plan::done();
     }
     let snapshot = surroundings(reader, key, Arc::new(ghost(key)));
     let claims = snapshot.claims.iter().filter(|claim| claim.is_deleting()).cloned().collect();
-    let snapshot = Snapshot { claims, claims_without_address: Vec::new(), ..snapshot };
+    let snapshot = PoolSnapshot { claims, claims_without_address: Vec::new(), ..snapshot };
     let mut plan = Plan::done();
     for (claim, step) in allocate(&snapshot).steps {
         plan.append(claim::plan(&snapshot.pool, claim, &step, now));

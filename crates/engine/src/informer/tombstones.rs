@@ -20,7 +20,7 @@ const PROOF_HOLDS: Duration = Duration::from_secs(60);
 
 /// What is known of objects that are gone.
 #[derive(Debug, Default)]
-pub(super) struct Ends {
+pub(super) struct Tombstones {
     /// Uids of objects whose end was seen, and the order in which they ended.
     uids: BTreeSet<String>,
     order: VecDeque<String>,
@@ -28,7 +28,7 @@ pub(super) struct Ends {
     absent: BTreeMap<ObjectKey, Instant>,
 }
 
-impl Ends {
+impl Tombstones {
     /// The end of the object with that uid was seen.
     pub(super) fn saw_end(&mut self, uid: &str) {
         if uid.is_empty() || !self.uids.insert(uid.to_owned()) {
@@ -69,7 +69,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_end_is_known_by_uid_and_a_proof_by_key() {
-        let (key, mut ends) = (ObjectKey::new("ns", "m"), Ends::default());
+        let (key, mut ends) = (ObjectKey::new("ns", "m"), Tombstones::default());
         assert!(!ends.is_known_gone(&key, Some("u")), "not seen is not gone");
         ends.saw_end("u");
         assert!(ends.is_known_gone(&key, Some("u")));
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_oldest_ends_are_forgotten() {
-        let mut ends = Ends::default();
+        let mut ends = Tombstones::default();
         for number in 0..=REMEMBERED {
             ends.saw_end(&format!("u{number}"));
         }

@@ -10,7 +10,7 @@ use capm3_api::{
 
 /// What keeps the operator of a host from working on it. Prints as a sentence about the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hindrance {
+pub enum Blocker {
     /// It reports an error.
     Error(String),
     /// Somebody paused it.
@@ -21,7 +21,7 @@ pub enum Hindrance {
     ExternallyProvisioned,
 }
 
-impl fmt::Display for Hindrance {
+impl fmt::Display for Blocker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Error(error) => write!(f, "the host reports: {error}"),
@@ -37,25 +37,25 @@ impl fmt::Display for Hindrance {
 /// What keeps the operator from working on a host, if anything does.
 ///
 /// ```
-/// use capm3_domain::host::hindrance;
+/// use capm3_domain::host::blocker;
 ///
 /// let host = serde_json::from_str(r#"{"status": {"errorMessage": "no power"}}"#).unwrap();
-/// assert_eq!(hindrance(&host).unwrap().to_string(), "the host reports: no power");
+/// assert_eq!(blocker(&host).unwrap().to_string(), "the host reports: no power");
 /// ```
-pub fn hindrance(host: &BareMetalHost) -> Option<Hindrance> {
+pub fn blocker(host: &BareMetalHost) -> Option<Blocker> {
     let error = host.status.error_message.as_deref().filter(|text| !text.is_empty());
     if let Some(error) = error {
-        return Some(Hindrance::Error(error.to_owned()));
+        return Some(Blocker::Error(error.to_owned()));
     }
     let annotated = |key: &str| host.metadata.annotation(key).is_some();
     if annotated(annotation::HOST_PAUSED) {
-        return Some(Hindrance::Paused);
+        return Some(Blocker::Paused);
     }
     if annotated(annotation::HOST_DETACHED) || host.status.operational_status.as_deref() == Some("detached") {
-        return Some(Hindrance::Detached);
+        return Some(Blocker::Detached);
     }
     let is_external = host.spec.externally_provisioned || host.state() == host_state::EXTERNALLY_PROVISIONED;
-    is_external.then_some(Hindrance::ExternallyProvisioned)
+    is_external.then_some(Blocker::ExternallyProvisioned)
 }
 
 #[cfg(test)]
@@ -67,24 +67,24 @@ mod tests {
     #[test]
     fn what_keeps_the_operator_away_is_named_and_errors_go_first() {
         let note = |key: &str| json!({"metadata": {"annotations": {key: ""}}});
-        let external = Some(Hindrance::ExternallyProvisioned);
+        let external = Some(Blocker::ExternallyProvisioned);
         for (host, expected) in [
             (json!({}), None),
             (json!({"status": {"provisioning": {"state": "provisioning"}}}), None),
             (json!({"status": {"errorMessage": ""}}), None),
-            (json!({"status": {"errorMessage": "boom"}}), Some(Hindrance::Error("boom".into()))),
+            (json!({"status": {"errorMessage": "boom"}}), Some(Blocker::Error("boom".into()))),
             (
                 json!({"metadata": {"annotations": {annotation::HOST_PAUSED: ""}}, "status": {"errorMessage": "boom"}}),
-                Some(Hindrance::Error("boom".into())),
+                Some(Blocker::Error("boom".into())),
             ),
-            (note(annotation::HOST_PAUSED), Some(Hindrance::Paused)),
-            (note(annotation::HOST_DETACHED), Some(Hindrance::Detached)),
-            (json!({"status": {"operationalStatus": "detached"}}), Some(Hindrance::Detached)),
+            (note(annotation::HOST_PAUSED), Some(Blocker::Paused)),
+            (note(annotation::HOST_DETACHED), Some(Blocker::Detached)),
+            (json!({"status": {"operationalStatus": "detached"}}), Some(Blocker::Detached)),
             (json!({"spec": {"externallyProvisioned": true}}), external.clone()),
             (json!({"status": {"provisioning": {"state": "externally provisioned"}}}), external),
         ] {
             let read: BareMetalHost = serde_json::from_value(host.clone()).unwrap();
-            assert_eq!(hindrance(&read), expected, "{host}");
+            assert_eq!(blocker(&read), expected, "{host}");
         }
     }
 }

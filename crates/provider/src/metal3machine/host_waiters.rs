@@ -4,7 +4,7 @@
 //! all others. If it does not take the host, the next one is told. If it does, the first few of those that wait on look a
 //! little later whether the reasons for which they wait are still the same.
 //!
-//! A machine that waits for a booked host though others may be free is told when it waits in vain: when the host cannot
+//! A machine that waits for a reserved host though others may be free is told when it waits in vain: when the host cannot
 //! be had any more, or when machines ahead of it need it.
 
 use std::{
@@ -20,11 +20,11 @@ use capm3_api::{
     v1beta2::Metal3Machine,
     vocabulary::{condition, label, reason},
 };
-use capm3_domain::host::{HostRequest, Standing, could_be_taken, judge, reuse_label};
+use capm3_domain::host::{Eligibility, HostRequest, could_be_taken, eligibility, reuse_label};
 use capm3_engine::{Object, ObjectKey, Queue, Reader};
 use parking_lot::Mutex;
 
-use super::{decide::Awaits, line};
+use super::{decide::Awaits, reservation_queue};
 
 /// How many machines look again after another one has taken a host. Each may have to say something new; all of a large
 /// herd must not.
@@ -36,16 +36,16 @@ const BYSTANDING: Duration = Duration::from_secs(5);
 
 /// Machines that are to look again.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Wakeups {
     /// At once: a host is offered to them.
     pub(super) now: Vec<ObjectKey>,
     /// Later: for none of them is there a host, but what they say of it may be over.
     pub(super) later: Vec<ObjectKey>,
 }
 
-impl Told {
+impl Wakeups {
     /// Tells them.
-    pub(super) fn pass_on(self, queue: &Queue<ObjectKey>) {
+    pub(super) fn enqueue(self, queue: &Queue<ObjectKey>) {
         self.now.into_iter().for_each(|machine| queue.add(machine));
         self.later.into_iter().for_each(|machine| queue.add_after(machine, BYSTANDING));
     }
@@ -53,7 +53,7 @@ impl Told {
 
 /// Machines that wait for a host, and hosts that were offered to them.
 #[derive(Debug, Default)]
-pub(super) struct Offers {
+pub(super) struct HostWaiters {
     state: Mutex<State>,
 }
 
@@ -65,49 +65,54 @@ struct State {
     open: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
     /// Machines that a host was offered to since it became usable.
     asked: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
-    /// Machines that wait for a booked host, by namespace and booking.
-    booked: BTreeMap<(String, String), BTreeSet<ObjectKey>>,
+    /// Machines that wait for a reserved host, by namespace and reservation.
+    reserved: BTreeMap<(String, String), BTreeSet<ObjectKey>>,
 }
 
 impl State {
-    fn note_booking(&mut self, machine: &ObjectKey, awaits: &Awaits) {
-        self.booked.retain(|_, machines| {
+    fn note_reservation(&mut self, machine: &ObjectKey, awaits: &Awaits) {
+        self.reserved.retain(|_, machines| {
             machines.remove(machine);
             !machines.is_empty()
         });
-        if let Awaits::Booked(booking) = awaits {
-            let place = (machine.namespace.clone(), booking.clone());
-            self.booked.entry(place).or_default().insert(machine.clone());
+        if let Awaits::Booked(reservation) = awaits {
+            let place = (machine.namespace.clone(), reservation.clone());
+            self.reserved.entry(place).or_default().insert(machine.clone());
         }
     }
 }
 
-impl Offers {
-    /// A machine is about to look for a host. Said before it looks, so that no host becomes usable unnoticed.
-    pub(super) fn looks(&self, machine: &ObjectKey) {
+impl HostWaiters {
+    /// A machine is about to look for a host. Said before it begin_reconcile, so that no host becomes usable unnoticed.
+    pub(super) fn begin_reconcile(&self, machine: &ObjectKey) {
         self.state.lock().waiting.insert(machine.clone());
     }
 
     /// A machine has looked. Gives the machines to be told of hosts that it was offered and did not take, and those
     /// before whose eyes it took one.
-    pub(super) fn has_looked(&self, reader: &impl Reader, machine: &ObjectKey, awaits: &Awaits) -> Told {
+    pub(super) fn end_reconcile(
+        &self,
+        reader: &impl Reader,
+        machine: &ObjectKey,
+        awaits: &Awaits,
+    ) -> Wakeups {
         let waits = *awaits != Awaits::Nothing;
         let offered = {
             let mut state = self.state.lock();
-            state.note_booking(machine, awaits);
+            state.note_reservation(machine, awaits);
             if !waits {
                 state.waiting.remove(machine);
             }
             state.open.remove(machine).unwrap_or_default()
         };
         let took_one = !waits && !offered.is_empty();
-        let mut told = Told {
+        let mut told = Wakeups {
             now: offered.iter().filter_map(|host| self.next(reader, host)).collect(),
             later: if took_one { self.bystanders(reader, &machine.namespace) } else { Vec::new() },
         };
-        if let Awaits::Booked(booking) = awaits {
+        if let Awaits::Booked(reservation) = awaits {
             // It may go before others in the line, and its host may have turned while it looked.
-            let (in_vain, _) = self.who_waits(reader, &machine.namespace, booking);
+            let (in_vain, _) = self.who_waits(reader, &machine.namespace, reservation);
             if in_vain.contains(machine) {
                 // It waits beside the line, such as one whose predecessor's host is still being wiped. Two of them must not
                 // wake each other without a pause.
@@ -119,26 +124,32 @@ impl Offers {
         told
     }
 
-    /// A booked host can or cannot be had any more: whoever waits for it in vain looks at once, and the first few of
+    /// A reserved host can or cannot be had any more: whoever waits for it in vain begin_reconcile at once, and the first few of
     /// those that wait on see later whether they still name the right hosts.
-    pub(super) fn booking_turned(&self, reader: &impl Reader, namespace: &str, booking: &str) -> Told {
-        let (now, wait_on) = self.who_waits(reader, namespace, booking);
-        Told { now, later: wait_on.into_iter().take(BYSTANDERS).collect() }
+    pub(super) fn reservation_changed(
+        &self,
+        reader: &impl Reader,
+        namespace: &str,
+        reservation: &str,
+    ) -> Wakeups {
+        let (now, wait_on) = self.who_waits(reader, namespace, reservation);
+        Wakeups { now, later: wait_on.into_iter().take(BYSTANDERS).collect() }
     }
 
-    /// The machines that wait for a host of this booking: those that wait in vain, and the others.
+    /// The machines that wait for a host of this reservation: those that wait in vain, and the others.
     fn who_waits(
         &self,
         reader: &impl Reader,
         namespace: &str,
-        booking: &str,
+        reservation: &str,
     ) -> (Vec<ObjectKey>, Vec<ObjectKey>) {
-        let place = (namespace.to_owned(), booking.to_owned());
-        let waiting = self.state.lock().booked.get(&place).cloned().unwrap_or_default();
+        let place = (namespace.to_owned(), reservation.to_owned());
+        let waiting = self.state.lock().reserved.get(&place).cloned().unwrap_or_default();
         if waiting.is_empty() {
             return (Vec::new(), Vec::new());
         }
-        let rightly: BTreeSet<ObjectKey> = line::who_waits(reader, namespace, booking).into_iter().collect();
+        let rightly: BTreeSet<ObjectKey> =
+            reservation_queue::who_waits(reader, namespace, reservation).into_iter().collect();
         waiting.into_iter().partition(|machine| !rightly.contains(machine))
     }
 
@@ -171,7 +182,7 @@ impl Offers {
         let host = reader.get::<BareMetalHost>(key).filter(|host| could_be_taken(host));
         let next = host.and_then(|host| {
             let here = waiting.iter().filter(|machine| machine.namespace == key.namespace);
-            next_in_line(reader, &host, here.filter(|machine| !asked.contains(machine)))
+            next_waiter(reader, &host, here.filter(|machine| !asked.contains(machine)))
         });
         let mut state = self.state.lock();
         match &next {
@@ -188,7 +199,7 @@ impl Offers {
 }
 
 /// The first machine in line that could take the host.
-fn next_in_line<'a>(
+fn next_waiter<'a>(
     reader: &impl Reader,
     host: &BareMetalHost,
     waiting: impl Iterator<Item = &'a ObjectKey>,
@@ -220,5 +231,5 @@ fn could_take(reader: &impl Reader, machine: &Arc<Metal3Machine>, host: &BareMet
     let set = capi.metadata.owner(CAPI_GROUP, "MachineSet");
     let set = set.and_then(|owner| reader.get::<MachineSet>(&here(&owner.name)));
     let request = HostRequest::new(machine, &capi, reuse_label(&capi, set.as_deref()));
-    !matches!(judge(&request, host), Standing::Rejected(_))
+    !matches!(eligibility(&request, host), Eligibility::Rejected(_))
 }

@@ -1,4 +1,4 @@
-//! The story of a machine and its host: which one, what is put on its disk, and how it is given back.
+//! The summary of a machine and its host: which one, what is put on its disk, and how it is given back.
 
 use capm3_api::{
     metadata::MetadataExt,
@@ -6,7 +6,7 @@ use capm3_api::{
     vocabulary::{annotation, finalizer},
 };
 use capm3_domain::{
-    host::{self, Hindrance, HostOutcome, HostVerdict, Rejection},
+    host::{self, Blocker, HostOutcome, HostVerdict, Rejection},
     wait::Wait,
 };
 use capm3_engine::{Object, ObjectKey, Reader};
@@ -15,23 +15,23 @@ use capm3_provider::metal3machine::Stage;
 use super::{
     Actor,
     advice::Advice,
+    machine_summary::{Known, Summary, absent, missing_bootstrap_secret},
+    no_host::{Ways, no_host},
     paused,
     prerequisites::bootstrap_object,
     relabel::{Relabelled, relabel},
     returning,
     steps::others,
-    story::{Known, Story, absent, missing_bootstrap_secret},
-    want_of_hosts::{Ways, for_want_of_hosts},
 };
 
-pub(super) fn choice(known: &Known<'_>) -> Story {
-    if let Some(story) = former_host(known) {
-        return story;
+pub(super) fn choice(known: &Known<'_>) -> Summary {
+    if let Some(summary) = former_host(known) {
+        return summary;
     }
     let Some(choice) = known.choice else { return recorded(known) };
     match &choice.outcome {
         HostOutcome::None => {
-            let Ways { actor, or_actor, mut advice } = for_want_of_hosts(
+            let Ways { actor, or_actor, mut advice } = no_host(
                 &choice.verdicts,
                 known.namespace(),
                 |host| returning::comes_back(known.site, known.snapshot(), host),
@@ -41,28 +41,28 @@ pub(super) fn choice(known: &Known<'_>) -> Story {
             if choice.verdicts.iter().any(is_mismatch) {
                 advice.push(ask_otherwise(known, "ask for other labels"));
             }
-            Story { or_actor, ..Story::new("waits for a host", actor, advice) }
+            Summary { or_actor, ..Summary::new("waits for a host", actor, advice) }
         }
         HostOutcome::Wait(kept) => {
             let name = kept.first().map(|(host, _)| host.as_str()).unwrap_or_default();
             let text =
                 format!("nothing: the Baremetal Operator cleans host {name}, which is kept for this machine");
             let advice = Advice::run(text, describe(known, name));
-            Story::new("waits for a host that is kept for it", Actor::HostOperator, [advice])
+            Summary::new("waits for a host that is kept for it", Actor::HostOperator, [advice])
         }
         HostOutcome::Err(_) => {
             let advice = ask_otherwise(known, "correct the selector");
-            Story::new("cannot choose a host", Actor::ClusterAuthor, [advice])
+            Summary::new("cannot choose a host", Actor::ClusterAuthor, [advice])
         }
         HostOutcome::Chosen(chosen) => {
             let why = Some(format!("host {} is free", chosen.host));
-            Story { why, ..Story::going_on(format!("is about to take host {}", chosen.host)) }
+            Summary { why, ..Summary::going_on(format!("is about to take host {}", chosen.host)) }
         }
     }
 }
 
 /// The machine has no record of a host, but there are signs that it had one.
-fn former_host(known: &Known<'_>) -> Option<Story> {
+fn former_host(known: &Known<'_>) -> Option<Summary> {
     let snapshot = known.snapshot();
     let is_recorded = host::known_host(known.machine()).is_ok_and(|host| host.is_some());
     if snapshot.host.is_some() || is_recorded {
@@ -77,14 +77,18 @@ fn former_host(known: &Known<'_>) -> Option<Story> {
         );
         let release = replace(known, "to release the host, delete the Machine: the host is wiped then");
         let advice: Vec<Advice> = [keep].into_iter().chain(release).collect();
-        return Some(Story::new("has no record of the host that names it", Actor::PlatformEngineer, advice));
+        return Some(Summary::new(
+            "has no record of the host that names it",
+            Actor::PlatformEngineer,
+            advice,
+        ));
     }
     snapshot.claim.as_deref().filter(|_| !snapshot.claim_is_of_former_machine)?;
     let restore = Advice::say("restore the BareMetalHost of this machine, if it is missing after a restore");
     let release =
         replace(known, "to take another host, delete the Machine, so that its owner makes another one");
     let advice: Vec<Advice> = [restore].into_iter().chain(release).collect();
-    Some(Story::new("waits for the host that it had", Actor::PlatformEngineer, advice))
+    Some(Summary::new("waits for the host that it had", Actor::PlatformEngineer, advice))
 }
 
 /// What labels would do for a host.
@@ -114,7 +118,7 @@ fn template(known: &Known<'_>) -> String {
 }
 
 /// The machine has recorded a host that it cannot use.
-fn recorded(known: &Known<'_>) -> Story {
+fn recorded(known: &Known<'_>) -> Summary {
     let host = known.machine().metadata.annotation(annotation::HOST).unwrap_or_default();
     let host = host.rsplit('/').next().unwrap_or_default();
     if known.snapshot().is_host_gone() {
@@ -122,24 +126,24 @@ fn recorded(known: &Known<'_>) -> Story {
     }
     let text = format!("look at host {host}; if the machine will not have it again, delete the Machine");
     let advice = Advice::run(text, describe(known, host));
-    Story::new("cannot use its host", Actor::PlatformEngineer, [advice])
+    Summary::new("cannot use its host", Actor::PlatformEngineer, [advice])
 }
 
 /// The host that the machine has recorded is not there.
-fn gone(known: &Known<'_>, host: &str) -> Story {
+fn gone(known: &Known<'_>, host: &str) -> Summary {
     let create = Advice::say(format!(
         "if the server still runs, create BareMetalHost {host} again as it was: the machine is its consumer"
     ));
     let delete = replace(known, "if it is lost, delete the Machine, so that its owner makes another one");
     let advice: Vec<Advice> = [create].into_iter().chain(delete).collect();
-    Story::new("has lost its host", Actor::PlatformEngineer, advice)
+    Summary::new("has lost its host", Actor::PlatformEngineer, advice)
 }
 
 /// The host of the machine is being deleted: it will not stay.
-fn losing(known: &Known<'_>, host: &str) -> Story {
+fn losing(known: &Known<'_>, host: &str) -> Summary {
     let advice = replace(known, "delete the Machine, so that its owner makes another one on another host");
     let stands = format!("is about to lose host {host}");
-    Story::new(stands, Actor::PlatformEngineer, Vec::from_iter(advice))
+    Summary::new(stands, Actor::PlatformEngineer, Vec::from_iter(advice))
 }
 
 /// To delete the Machine, if it is there.
@@ -148,9 +152,9 @@ fn replace(known: &Known<'_>, text: &str) -> Option<Advice> {
     Some(Advice::run(text, known.kubectl("delete", &format!("machine {}", machine.metadata.name_str()))))
 }
 
-pub(super) fn provisioning(known: &Known<'_>) -> Story {
+pub(super) fn provisioning(known: &Known<'_>) -> Summary {
     let Some(host) = known.snapshot().host.as_deref() else {
-        return Story::going_on("is being provisioned");
+        return Summary::going_on("is being provisioned");
     };
     let name = host.metadata.name_str();
     let (stands, stuck) =
@@ -158,17 +162,19 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
     if host.metadata.is_deleting() {
         return losing(known, name);
     }
-    if let Some((actor, advice)) = hindrance(known, host) {
+    if let Some((actor, advice)) = blocker(known, host) {
         return match actor {
-            Actor::Nobody => Story { why: Some(paused::told(host)), ..Story::new(stands, actor, [advice]) },
-            _ => Story::new(stuck, actor, [advice]),
+            Actor::Nobody => {
+                Summary { why: Some(paused::told(host)), ..Summary::new(stands, actor, [advice]) }
+            }
+            _ => Summary::new(stuck, actor, [advice]),
         };
     }
     let wait = known.preview.wait();
     if matches!(wait, Some(Wait::HostField(_))) {
         let text =
             "install a newer Baremetal Operator with its CRDs; the provider sees it within two minutes";
-        return Story::new(stuck, Actor::PlatformEngineer, [Advice::say(text)]);
+        return Summary::new(stuck, Actor::PlatformEngineer, [Advice::say(text)]);
     }
     if matches!(wait, Some(Wait::HostSpec(_))) {
         let text = format!(
@@ -176,7 +182,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
             known.machine().metadata.name_str(),
             template(known)
         );
-        return Story::new(stuck, Actor::ClusterAuthor, [Advice::say(text)]);
+        return Summary::new(stuck, Actor::ClusterAuthor, [Advice::say(text)]);
     }
     if let Some(secret) = missing_bootstrap_secret(known) {
         return without_bootstrap_secret(known, stuck, &secret);
@@ -185,11 +191,11 @@ pub(super) fn provisioning(known: &Known<'_>) -> Story {
         "nothing: the Baremetal Operator puts the image on host {name}; its events tell how far it is"
     );
     let advice = Advice::run(text, describe(known, name));
-    Story::new(stands, Actor::HostOperator, [advice])
+    Summary::new(stands, Actor::HostOperator, [advice])
 }
 
 /// The Secret that the host is to get its user data from is not there. Few bootstrap providers make one twice.
-fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> Story {
+fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> Summary {
     let look = match bootstrap_object(known) {
         Some((kind, name)) => Advice::run(
             format!(
@@ -207,42 +213,42 @@ fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> S
         "delete the Machine, so that its owner makes another one with bootstrap data of its own",
     );
     let advice: Vec<Advice> = [look].into_iter().chain(delete).collect();
-    let story = Story::new(stuck, Actor::PlatformEngineer, advice);
-    Story { why: Some(absent(secret)), cause: Some(Stage::Bootstrap), ..story }
+    let summary = Summary::new(stuck, Actor::PlatformEngineer, advice);
+    Summary { why: Some(absent(secret)), cause: Some(Stage::Bootstrap), ..summary }
 }
 
-pub(super) fn deletion(known: &Known<'_>) -> Story {
+pub(super) fn deletion(known: &Known<'_>) -> Summary {
     let stands = "is being deleted";
     let snapshot = known.snapshot();
     let others = others(snapshot);
     if !known.machine().metadata.has_finalizer(finalizer::MACHINE) && !others.is_empty() {
         let why = Some(format!("waiting for others to take their finalizers off: {}", others.join(", ")));
         let advice = Advice::say("ask whoever set them why they stay");
-        return Story { why, ..Story::new(stands, Actor::PlatformEngineer, [advice]) };
+        return Summary { why, ..Summary::new(stands, Actor::PlatformEngineer, [advice]) };
     }
     let waits = known.preview.wait().is_some();
     let Some(host) = snapshot.host.iter().chain(&snapshot.surplus).next().filter(|_| waits) else {
-        return Story::going_on(stands);
+        return Summary::going_on(stands);
     };
-    if let Some((actor, advice)) = hindrance(known, host) {
-        return Story::new(stands, actor, [advice]);
+    if let Some((actor, advice)) = blocker(known, host) {
+        return Summary::new(stands, actor, [advice]);
     }
     let name = host.metadata.name_str();
     let text = format!("nothing: the Baremetal Operator wipes host {name}");
     let advice = Advice::run(text, describe(known, name));
-    Story::new(stands, Actor::HostOperator, [advice])
+    Summary::new(stands, Actor::HostOperator, [advice])
 }
 
 /// What keeps the operator from working on a host: who must act, and the way out.
-fn hindrance(known: &Known<'_>, host: &BareMetalHost) -> Option<(Actor, Advice)> {
+fn blocker(known: &Known<'_>, host: &BareMetalHost) -> Option<(Actor, Advice)> {
     let name = host.metadata.name_str();
-    let advice = match host::hindrance(host)? {
-        Hindrance::Error(_) => {
+    let advice = match host::blocker(host)? {
+        Blocker::Error(_) => {
             let text = format!("repair host {name}; the Baremetal Operator then tries again by itself");
             Advice::run(text, describe(known, name))
         }
-        Hindrance::ExternallyProvisioned if known.machine().metadata.is_deleting() => return None,
-        Hindrance::ExternallyProvisioned => {
+        Blocker::ExternallyProvisioned if known.machine().metadata.is_deleting() => return None,
+        Blocker::ExternallyProvisioned => {
             let text = format!(
                 "let the Baremetal Operator put the image on host {name}: what is on its disk is lost then"
             );
@@ -251,8 +257,8 @@ fn hindrance(known: &Known<'_>, host: &BareMetalHost) -> Option<(Actor, Advice)>
             );
             Advice::run(text, known.kubectl("patch", &what))
         }
-        Hindrance::Paused => return Some(paused::way_out(known, host)),
-        Hindrance::Detached => {
+        Blocker::Paused => return Some(paused::way_out(known, host)),
+        Blocker::Detached => {
             let (text, key) =
                 (format!("let the Baremetal Operator work on host {name} again"), annotation::HOST_DETACHED);
             match host.metadata.annotation(key) {

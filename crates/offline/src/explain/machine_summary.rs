@@ -11,14 +11,14 @@ use capm3_domain::{
 };
 use capm3_provider::{
     Cause,
-    metal3machine::{Preview, Snapshot, Stage},
+    metal3machine::{MachineSnapshot, Preview, Stage},
 };
 
-use super::{Actor, Site, advice::Advice, data_story, host_story, pools::PoolLine, prerequisites};
+use super::{Actor, Site, advice::Advice, data_summary, host_summary, pools::PoolLine, prerequisites};
 
-/// The story itself.
+/// The summary itself.
 #[derive(Debug)]
-pub(super) struct Story {
+pub(super) struct Summary {
     pub(super) stands: String,
     pub(super) why: Option<String>,
     /// The stable code of the wait.
@@ -31,7 +31,7 @@ pub(super) struct Story {
     pub(super) advice: Vec<Advice>,
 }
 
-impl Story {
+impl Summary {
     pub(super) fn new(stands: impl Into<String>, actor: Actor, advice: impl Into<Vec<Advice>>) -> Self {
         Self {
             stands: stands.into(),
@@ -60,7 +60,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    pub(super) fn snapshot(&self) -> &Snapshot<'_> {
+    pub(super) fn snapshot(&self) -> &MachineSnapshot<'_> {
         &self.preview.snapshot
     }
 
@@ -78,59 +78,59 @@ impl Known<'_> {
     }
 }
 
-pub(super) fn tell(known: &Known<'_>) -> Story {
+pub(super) fn tell(known: &Known<'_>) -> Summary {
     let stage = known.preview.decision.stage;
-    let mut story = match stage {
+    let mut summary = match stage {
         Stage::Owner => prerequisites::owner(known),
         Stage::Cluster => prerequisites::cluster(known),
         Stage::Pause => prerequisites::pause(known),
         Stage::Infrastructure => prerequisites::infrastructure(known),
         Stage::Bootstrap => prerequisites::bootstrap(known),
-        Stage::Host => host_story::choice(known),
-        Stage::Data => data_story::tell(known),
-        Stage::Provisioning => host_story::provisioning(known),
+        Stage::Host => host_summary::choice(known),
+        Stage::Data => data_summary::tell(known),
+        Stage::Provisioning => host_summary::provisioning(known),
         Stage::Node => node(known),
         Stage::Ready => ready(known),
-        Stage::Deletion => host_story::deletion(known),
+        Stage::Deletion => host_summary::deletion(known),
     };
     if let Some(cause) = known.preview.cause(&known.site.objects) {
-        of_cause(known, &mut story, &cause);
+        of_cause(known, &mut summary, &cause);
     }
     if let Some(refused) = known.preview.refused() {
-        refusal(&mut story, &refused);
+        refusal(&mut summary, &refused);
     }
     let reported = known.preview.reported(&known.site.objects);
-    if story.why.is_none() {
-        story.why = reported.as_ref().map(|reported| reported.text.to_string());
+    if summary.why.is_none() {
+        summary.why = reported.as_ref().map(|reported| reported.text.to_string());
     }
     if let Some(reported) = reported {
-        story.code = Some(reported.code);
+        summary.code = Some(reported.code);
         // Only the condition tells of such a wait, and says what to do.
-        if known.preview.wait().is_none() && story.actor != reported.actor {
-            story.actor = reported.actor;
-            story.advice.clear();
+        if known.preview.wait().is_none() && summary.actor != reported.actor {
+            summary.actor = reported.actor;
+            summary.advice.clear();
         }
     }
-    story
+    summary
 }
 
 /// Where another object than the data of the machine keeps it waiting, that one is to be looked at.
-fn of_cause(known: &Known<'_>, story: &mut Story, cause: &Cause) {
+fn of_cause(known: &Known<'_>, summary: &mut Summary, cause: &Cause) {
     if cause.kind == Metal3Data::API.kind {
         return;
     }
     let Cause { kind, name, wait, .. } = cause;
     let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
-    story.actor = wait.facts().actor;
-    story.advice.insert(0, Advice::run(format!("look at {kind} {name}, which waits itself: {wait}"), look));
+    summary.actor = wait.facts().actor;
+    summary.advice.insert(0, Advice::run(format!("look at {kind} {name}, which waits itself: {wait}"), look));
 }
 
 /// The server does not take what the controller writes: nothing else matters until it does.
-fn refusal(story: &mut Story, refused: &Text) {
-    story.why = Some(refused.to_string());
+fn refusal(summary: &mut Summary, refused: &Text) {
+    summary.why = Some(refused.to_string());
 
-    (story.actor, story.or_actor, story.cause) = (Actor::PlatformEngineer, None, None);
-    story.advice = vec![Advice::run(
+    (summary.actor, summary.or_actor, summary.cause) = (Actor::PlatformEngineer, None, None);
+    summary.advice = vec![Advice::run(
         "find what refuses it by its words: a webhook, a policy, or missing rights of the provider; it is tried again \
              once it is allowed",
         "kubectl get validatingwebhookconfigurations,validatingadmissionpolicies".to_owned(),
@@ -149,7 +149,7 @@ pub(super) fn absent(secret: &str) -> String {
     format!("Secret {secret}, which the Machine names as its bootstrap data, is not there")
 }
 
-fn node(known: &Known<'_>) -> Story {
+fn node(known: &Known<'_>) -> Summary {
     let code = known.preview.reported(&known.site.objects).map(|reported| reported.code);
     let cluster = known.snapshot().cluster.as_ref().map(|c| c.metadata.name_str()).unwrap_or_default();
     let stands = "waits for its Node";
@@ -157,21 +157,21 @@ fn node(known: &Known<'_>) -> Story {
         let advice = format!(
             "look whether the API of the workload cluster runs, and whether Secret {cluster}-kubeconfig fits it"
         );
-        return Story::new(stands, Actor::PlatformEngineer, [Advice::say(advice)]);
+        return Summary::new(stands, Actor::PlatformEngineer, [Advice::say(advice)]);
     }
     if code != Some(Code::AMBIGUOUS_NODE) && code != Some(Code::NODE_CONFLICT) {
         let advice = "nothing while the node boots; if it stays so, read the console of the host: did it get its network and join?";
-        return Story::new(stands, Actor::Nobody, [Advice::say(advice)]);
+        return Summary::new(stands, Actor::Nobody, [Advice::say(advice)]);
     }
     let look =
         Advice::run("look at the Nodes of the workload cluster", "kubectl get nodes -o wide".to_owned());
     let delete = Advice::say(
         "if an earlier machine has left one of them there, delete that Node: its provider ID cannot be changed",
     );
-    Story::new("cannot tell which Node it is", Actor::PlatformEngineer, [look, delete])
+    Summary::new("cannot tell which Node it is", Actor::PlatformEngineer, [look, delete])
 }
 
-fn ready(known: &Known<'_>) -> Story {
+fn ready(known: &Known<'_>) -> Summary {
     let host = known.snapshot().host.as_ref().map(|host| format!(" on host {}", host.metadata.name_str()));
-    Story::new(format!("is ready{}", host.unwrap_or_default()), Actor::Nobody, [])
+    Summary::new(format!("is ready{}", host.unwrap_or_default()), Actor::Nobody, [])
 }

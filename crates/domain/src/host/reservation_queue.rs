@@ -1,4 +1,4 @@
-//! Who goes first among machines that wait for hosts which are booked for the same owner and not ready yet.
+//! Who goes first among machines that wait for hosts which are reserved for the same owner and not ready yet.
 //!
 //! Such a host is worth waiting for, because it carries the owner's data; but only one machine can have it, and the
 //! others of the owner must not stand idle before free hosts.
@@ -7,28 +7,28 @@ use std::cmp::Ordering;
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3Machine};
 
-use super::judge::{is_available, is_booked, unfit};
+use super::eligibility::{is_available, is_reserved, unfit};
 
-/// Whether a machine waits for booked hosts that are not ready, of which it could have `unready`: only while machines
+/// Whether a machine waits for reserved hosts that are not ready, of which it could have `unready`: only while machines
 /// ahead of it in the line do not need them all.
 ///
 /// ```
-/// use capm3_domain::host::waits_for_booked;
+/// use capm3_domain::host::waits_for_reserved;
 ///
-/// assert!(waits_for_booked(1, 0));
-/// assert!(!waits_for_booked(1, 1), "the one ahead takes it");
+/// assert!(waits_for_reserved(1, 0));
+/// assert!(!waits_for_reserved(1, 1), "the one ahead takes it");
 /// ```
-pub fn waits_for_booked(unready: usize, ahead: usize) -> bool {
+pub fn waits_for_reserved(unready: usize, ahead: usize) -> bool {
     ahead < unready
 }
 
 /// The order of the line: the older machine goes first.
-pub fn order_of_line(a: &Metal3Machine, b: &Metal3Machine) -> Ordering {
+pub fn reservation_order(a: &Metal3Machine, b: &Metal3Machine) -> Ordering {
     let place = |machine: &Metal3Machine| machine.metadata.creation_timestamp.as_ref().map(|time| time.0);
     place(a).cmp(&place(b)).then_with(|| a.metadata.name_str().cmp(b.metadata.name_str()))
 }
 
-/// What a host can do for whoever it is booked for, going by the host alone.
+/// What a host can do for whoever it is reserved for, going by the host alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Readiness {
     Usable,
@@ -36,18 +36,18 @@ enum Readiness {
     Unusable,
 }
 
-/// Whether a host that is or was booked means something else now to machines that wait for it: it came or went, can or
+/// Whether a host that is or was reserved means something else now to machines that wait for it: it came or went, can or
 /// cannot be used, or has other labels or another consumer.
 ///
 /// ```
-/// use capm3_domain::host::booking_turned;
+/// use capm3_domain::host::reservation_changed;
 ///
 /// let host = serde_json::from_str(r#"{"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "md-a"}}}"#).unwrap();
-/// assert!(booking_turned(Some(&host), None));
-/// assert!(!booking_turned(Some(&host), Some(&host)));
+/// assert!(reservation_changed(Some(&host), None));
+/// assert!(!reservation_changed(Some(&host), Some(&host)));
 /// ```
-pub fn booking_turned(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> bool {
-    if ![old, new].into_iter().flatten().any(is_booked) {
+pub fn reservation_changed(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> bool {
+    if ![old, new].into_iter().flatten().any(is_reserved) {
         return false;
     }
     let seen = |host: &BareMetalHost| {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_booked_host_turns_when_the_verdict_on_it_changes_and_not_with_every_step() {
+    fn a_reserved_host_turns_when_the_verdict_on_it_changes_and_not_with_every_step() {
         let note = |key: &str| json!({"metadata": {"annotations": {key: ""}}});
         let state = |state: &str| json!({"status": {"provisioning": {"state": state}}});
         for (what, change, turns) in [
@@ -95,8 +95,8 @@ mod tests {
             ("in error", json!({"status": {"errorMessage": "boom"}}), true),
             ("on its way out", json!({"metadata": {"deletionTimestamp": "2026-01-02T03:04:05Z"}}), true),
             ("taken", json!({"spec": {"consumerRef": {"kind": "Metal3Machine", "name": "m"}}}), true),
-            ("booked for others", json!({"metadata": {"labels": {label::NODE_REUSE: "md-b"}}}), true),
-            ("not booked any more", json!({"metadata": {"labels": {}}}), true),
+            ("reserved for others", json!({"metadata": {"labels": {label::NODE_REUSE: "md-b"}}}), true),
+            ("not reserved any more", json!({"metadata": {"labels": {}}}), true),
             (
                 "labelled, so that a selector may turn it down",
                 json!({"metadata": {"labels": {label::NODE_REUSE: "md-a", "size": "s"}}}),
@@ -104,19 +104,19 @@ mod tests {
             ),
         ] {
             let (old, new) = (host(json!({})), host(change));
-            assert_eq!(booking_turned(Some(&old), Some(&new)), turns, "{what}");
-            assert_eq!(booking_turned(Some(&new), Some(&old)), turns, "{what}, and back");
+            assert_eq!(reservation_changed(Some(&old), Some(&new)), turns, "{what}");
+            assert_eq!(reservation_changed(Some(&new), Some(&old)), turns, "{what}, and back");
         }
     }
 
     #[test]
-    fn a_host_that_nobody_booked_never_turns() {
+    fn a_host_that_nobody_reserved_never_turns() {
         let free = |state: &str| {
             host(json!({"metadata": {"labels": {}}, "status": {"provisioning": {"state": state}}}))
         };
-        assert!(!booking_turned(Some(&free("preparing")), Some(&free("available"))));
-        assert!(!booking_turned(None, Some(&free("available"))));
-        assert!(!booking_turned(None, None));
+        assert!(!reservation_changed(Some(&free("preparing")), Some(&free("available"))));
+        assert!(!reservation_changed(None, Some(&free("available"))));
+        assert!(!reservation_changed(None, None));
     }
 
     #[test]
@@ -127,14 +127,14 @@ mod tests {
         let (early, late) = (json!("2026-01-02T03:04:05Z"), json!("2026-01-02T03:04:06Z"));
         let mut line =
             [machine("a", late), machine("c", early.clone()), machine("b", early), machine("z", Value::Null)];
-        line.sort_by(order_of_line);
+        line.sort_by(reservation_order);
         assert_eq!(line.map(|m| m.metadata.name.unwrap()), ["z", "b", "c", "a"]);
     }
 
     #[test]
-    fn as_many_machines_wait_as_there_are_booked_hosts() {
+    fn as_many_machines_wait_as_there_are_reserved_hosts() {
         for (unready, waiting) in [(0, 0), (1, 1), (3, 3)] {
-            assert_eq!((0..5).filter(|ahead| waits_for_booked(unready, *ahead)).count(), waiting);
+            assert_eq!((0..5).filter(|ahead| waits_for_reserved(unready, *ahead)).count(), waiting);
         }
     }
 }

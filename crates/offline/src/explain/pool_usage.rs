@@ -14,9 +14,9 @@ use capm3_provider::indexes::{CAPI_IP_ADDRESSES_BY_POOL, IP_ADDRESSES_BY_POOL};
 
 use super::{Site, pools::Stock};
 
-/// The books of one pool.
+/// The usage of one pool.
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct PoolUsage {
     pub(super) stock: Stock,
     /// Claims by their addresses.
     given: BTreeMap<Address, ClaimKey>,
@@ -24,7 +24,7 @@ pub(super) struct Books {
     reserved: BTreeMap<Address, String>,
 }
 
-impl Books {
+impl PoolUsage {
     /// Counted from the addresses themselves; the pool's status, their mirror, speaks where files have none of them.
     pub(super) fn of(site: &Site, pool: &IpPool) -> Self {
         let given = given(site, pool);

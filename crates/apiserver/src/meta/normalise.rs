@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// A field that cannot be decoded at all.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub(crate) enum TidyError {
+pub(crate) enum NormaliseError {
     /// The body is not an object.
     #[error("the request body must be an object")]
     NotAnObject,
@@ -15,7 +15,7 @@ pub(crate) enum TidyError {
     WrongType { field: String, found: &'static str, wanted: &'static str },
 }
 
-impl TidyError {
+impl NormaliseError {
     /// As a Go decoder says it that reads the whole object, which it does with built-in kinds.
     pub(crate) fn within_object(&self) -> String {
         self.to_string().replace("ObjectMeta.", "ObjectMeta.metadata.")
@@ -23,18 +23,18 @@ impl TidyError {
 }
 
 /// Tidies `object.metadata` in place.
-pub(crate) fn tidy(object: &mut Value) -> Result<(), TidyError> {
-    let root = object.as_object_mut().ok_or(TidyError::NotAnObject)?;
+pub(crate) fn normalise(object: &mut Value) -> Result<(), NormaliseError> {
+    let root = object.as_object_mut().ok_or(NormaliseError::NotAnObject)?;
     let metadata = root.entry("metadata").or_insert(Value::Null);
     match metadata {
         Value::Null => *metadata = Value::Object(Map::new()),
-        Value::Object(fields) => return tidy_fields(fields),
+        Value::Object(fields) => return normalise_fields(fields),
         other => return Err(wrong("", other, "v1.ObjectMeta")),
     }
     Ok(())
 }
 
-fn tidy_fields(fields: &mut Map<String, Value>) -> Result<(), TidyError> {
+fn normalise_fields(fields: &mut Map<String, Value>) -> Result<(), NormaliseError> {
     let mut error = None;
     fields.retain(|field, value| match keep(field, value) {
         Ok(keep) => keep,
@@ -46,7 +46,7 @@ fn tidy_fields(fields: &mut Map<String, Value>) -> Result<(), TidyError> {
     error.map_or(Ok(()), Err)
 }
 
-fn keep(field: &str, value: &mut Value) -> Result<bool, TidyError> {
+fn keep(field: &str, value: &mut Value) -> Result<bool, NormaliseError> {
     if value.is_null() {
         return Ok(false);
     }
@@ -79,14 +79,14 @@ fn keep(field: &str, value: &mut Value) -> Result<bool, TidyError> {
             let Value::Array(items) = value else {
                 return Err(wrong(field, value, "[]v1.OwnerReference"));
             };
-            items.iter_mut().try_for_each(tidy_owner)?;
+            items.iter_mut().try_for_each(normalise_owner)?;
             Ok(!items.is_empty())
         }
         _ => Ok(false),
     }
 }
 
-fn tidy_owner(owner: &mut Value) -> Result<(), TidyError> {
+fn normalise_owner(owner: &mut Value) -> Result<(), NormaliseError> {
     let Value::Object(fields) = owner else {
         return Err(wrong("ownerReferences", owner, "v1.OwnerReference"));
     };
@@ -105,8 +105,8 @@ fn tidy_owner(owner: &mut Value) -> Result<(), TidyError> {
     error.map_or(Ok(()), Err)
 }
 
-fn wrong(field: &str, found: &Value, wanted: &'static str) -> TidyError {
-    TidyError::WrongType { field: field.to_owned(), found: go_name(found), wanted }
+fn wrong(field: &str, found: &Value, wanted: &'static str) -> NormaliseError {
+    NormaliseError::WrongType { field: field.to_owned(), found: go_name(found), wanted }
 }
 
 /// What a Go decoder calls a value.
@@ -142,7 +142,7 @@ mod tests {
     fn empty_null_and_unknown_fields_vanish() {
         let mut object = json!({"metadata": {"name": "a", "labels": {}, "annotations": {"k": null}, "finalizers": [],
             "creationTimestamp": null, "managedFields": [{}], "selfLink": "x", "ownerReferences": []}});
-        tidy(&mut object).unwrap();
+        normalise(&mut object).unwrap();
         assert_eq!(object, json!({"metadata": {"name": "a", "annotations": {"k": ""}}}));
     }
 
@@ -154,9 +154,9 @@ mod tests {
             (json!({"finalizers": "x"}), "finalizers"),
             (json!({"ownerReferences": [{"uid": 5}]}), "ownerReferences.uid"),
         ] {
-            let error = tidy(&mut json!({"metadata": metadata})).unwrap_err();
+            let error = normalise(&mut json!({"metadata": metadata})).unwrap_err();
             assert!(error.to_string().contains(field), "{error}");
         }
-        assert_eq!(tidy(&mut json!([])), Err(TidyError::NotAnObject));
+        assert_eq!(normalise(&mut json!([])), Err(NormaliseError::NotAnObject));
     }
 }

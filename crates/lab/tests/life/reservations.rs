@@ -37,10 +37,11 @@ fn hosts_of(lab: &Lab, prefix: &str) -> BTreeSet<String> {
     machines(lab, prefix).iter().map(|m| host_of(m)).collect()
 }
 
-fn booked(lab: &Lab) -> Vec<String> {
+fn reserved(lab: &Lab) -> Vec<String> {
     let hosts = lab.objects("BareMetalHost");
-    let held =
-        |host: &Value| host.pointer(BOOKING).is_some() || text(host, "/spec/consumerRef/kind") == "Cluster";
+    let held = |host: &Value| {
+        host.pointer(RESERVATION).is_some() || text(host, "/spec/consumerRef/kind") == "Cluster"
+    };
     hosts.iter().filter(|host| held(host)).map(|host| name(host)).collect()
 }
 
@@ -53,7 +54,7 @@ async fn kept_hosts_are_free_again_when_their_control_plane_is_gone() {
     rest(&lab).await;
     assert!(lab.object("KubeadmControlPlane", "my-cluster-cp").is_none());
     assert!(lab.object("Cluster", "my-cluster").is_some());
-    assert_eq!(booked(&lab), Vec::<String>::new());
+    assert_eq!(reserved(&lab), Vec::<String>::new());
     let told: BTreeSet<String> =
         events(&lab, "BookingEnded").iter().filter_map(|e| e.split(':').next().map(str::to_owned)).collect();
     assert_eq!(told, used);
@@ -65,22 +66,22 @@ fn book(manifests: &mut [Manifest], host: &str) {
 }
 
 fn book_as(manifests: &mut [Manifest], host: &str, label: &str) {
-    let booking = json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": label}},
+    let reservation = json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": label}},
         "spec": {"consumerRef": {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "my-cluster",
             "namespace": "metal3"}}});
-    change(manifests, "BareMetalHost", host, &booking);
+    change(manifests, "BareMetalHost", host, &reservation);
 }
 
-/// After a restore the host may be there before its control plane: the booking is given ten minutes.
+/// After a restore the host may be there before its control plane: the reservation is given ten minutes.
 #[tokio::test(start_paused = true)]
 async fn a_control_plane_that_was_not_seen_to_go_is_waited_for() {
     let mut manifests = racks_without_machines();
     book(&mut manifests, "rack1-host-1");
     let lab = started(&manifests).await;
     tokio::time::sleep(Duration::from_secs(300)).await;
-    assert_eq!(booked(&lab), ["rack1-host-1"], "it may come yet");
+    assert_eq!(reserved(&lab), ["rack1-host-1"], "it may come yet");
     rest(&lab).await;
-    assert_eq!(booked(&lab), Vec::<String>::new());
+    assert_eq!(reserved(&lab), Vec::<String>::new());
     let told = events(&lab, "BookingEnded");
     assert_eq!(
         told,
@@ -89,7 +90,7 @@ async fn a_control_plane_that_was_not_seen_to_go_is_waited_for() {
 }
 
 /// Applies everything but `kind`, whose machines have a host kept, and that five minutes later, as a restore may.
-async fn finds_its_booking(
+async fn finds_its_reservation(
     mut manifests: Vec<Manifest>,
     kind: &str,
     host: &str,
@@ -107,18 +108,18 @@ async fn finds_its_booking(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_control_plane_that_comes_late_finds_its_booking() {
+async fn a_control_plane_that_comes_late_finds_its_reservation() {
     let mut manifests = keeping(one_at_a_time());
     manifests.retain(|m| m.kind() != "MachineDeployment");
     let (kind, host) = ("KubeadmControlPlane", "rack1-host-4");
-    finds_its_booking(manifests, kind, host, "cp-my-cluster-cp", "my-cluster-cp").await;
+    finds_its_reservation(manifests, kind, host, "cp-my-cluster-cp", "my-cluster-cp").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deployment_that_comes_late_finds_its_booking() {
+async fn a_deployment_that_comes_late_finds_its_reservation() {
     let (kind, host) = ("MachineDeployment", "rack3-host-3");
     let manifests = keeping(one_at_a_time());
-    finds_its_booking(manifests, kind, host, "md-my-cluster-workers", "my-cluster-workers").await;
+    finds_its_reservation(manifests, kind, host, "md-my-cluster-workers", "my-cluster-workers").await;
 }
 
 /// The same for a MachineDeployment, also for one whose name is too long for the label.
@@ -127,23 +128,23 @@ async fn a_deployment_that_was_not_seen_to_go_is_waited_for() {
     let long = format!("md-{}-0123abcd", "x".repeat(51));
     for (label, owner) in [
         ("md-gone", "MachineDeployment metal3/gone".to_owned()),
-        (&long, format!("the MachineDeployment of bookings metal3/{long}")),
+        (&long, format!("the MachineDeployment of reservations metal3/{long}")),
     ] {
         let mut manifests = racks_without_machines();
         book_as(&mut manifests, "rack1-host-2", label);
         let lab = started(&manifests).await;
         tokio::time::sleep(Duration::from_secs(300)).await;
-        assert_eq!(booked(&lab), ["rack1-host-2"], "{label}: it may come yet");
+        assert_eq!(reserved(&lab), ["rack1-host-2"], "{label}: it may come yet");
         rest(&lab).await;
-        assert_eq!(booked(&lab), Vec::<String>::new(), "{label}");
+        assert_eq!(reserved(&lab), Vec::<String>::new(), "{label}");
         let told = format!("rack1-host-2: the host is free again: {owner} is gone");
         assert_eq!(events(&lab, "BookingEnded"), [told]);
     }
 }
 
-/// A MachineDeployment keeps its bookings while it is there and no longer, however long its name is.
+/// A MachineDeployment keeps its reservations while it is there and no longer, however long its name is.
 #[tokio::test(start_paused = true)]
-async fn a_deployment_that_is_gone_takes_its_bookings_along() {
+async fn a_deployment_that_is_gone_takes_its_reservations_along() {
     let shortened = format!("md-{}-12cc2644", "x".repeat(51));
     for (name, label) in [("short".to_owned(), "md-short"), ("x".repeat(62), &shortened)] {
         let mut manifests = racks_without_machines();
@@ -153,16 +154,16 @@ async fn a_deployment_that_is_gone_takes_its_bookings_along() {
         book_as(&mut manifests, "rack1-host-2", label);
         let lab = started(&manifests).await;
         tokio::time::sleep(Duration::from_secs(3600)).await;
-        assert_eq!(booked(&lab), ["rack1-host-2"], "the deployment is there");
+        assert_eq!(reserved(&lab), ["rack1-host-2"], "the deployment is there");
         delete(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", &name).await;
         tokio::time::sleep(Duration::from_secs(60)).await;
-        assert_eq!(booked(&lab), Vec::<String>::new(), "seen to go: no grace");
+        assert_eq!(reserved(&lab), Vec::<String>::new(), "seen to go: no grace");
     }
 }
 
 /// A MachineDeployment on its way out makes no machine any more, however long something holds it back.
 #[tokio::test(start_paused = true)]
-async fn a_booking_of_a_deployment_ends_as_soon_as_that_goes() {
+async fn a_reservation_of_a_deployment_ends_as_soon_as_that_goes() {
     let mut manifests = racks_without_machines();
     manifests.extend(three_racks().into_iter().filter(|m| m.kind() == "MachineDeployment"));
     let idle = json!({"metadata": {"finalizers": ["example.com/hold"]}, "spec": {"replicas": 0}});
@@ -170,11 +171,11 @@ async fn a_booking_of_a_deployment_ends_as_soon_as_that_goes() {
     book_as(&mut manifests, "rack1-host-2", "md-my-cluster-workers");
     let lab = started(&manifests).await;
     rest(&lab).await;
-    assert_eq!(booked(&lab), ["rack1-host-2"], "the deployment is there");
+    assert_eq!(reserved(&lab), ["rack1-host-2"], "the deployment is there");
     delete(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "my-cluster-workers").await;
     rest(&lab).await;
     assert!(lab.object("MachineDeployment", "my-cluster-workers").is_some(), "held back");
-    assert_eq!(booked(&lab), Vec::<String>::new());
+    assert_eq!(reserved(&lab), Vec::<String>::new());
 }
 
 /// Puts a host into a state as its operator does.
@@ -209,7 +210,7 @@ async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost()
         let lab = settled(&keeping(one_at_a_time())).await;
         scale_workers(&lab, 2).await;
         rest(&lab).await;
-        let kept = booked(&lab).remove(0);
+        let kept = reserved(&lab).remove(0);
         put_into(&lab, &kept, "match profile").await;
         scale_workers(&lab, 4).await;
         rest(&lab).await;
@@ -232,7 +233,7 @@ async fn a_kept_host_that_becomes_ready_is_taken_by_the_machine_that_waits() {
     let lab = settled(&keeping(one_at_a_time())).await;
     scale_workers(&lab, 2).await;
     rest(&lab).await;
-    let kept = booked(&lab).remove(0);
+    let kept = reserved(&lab).remove(0);
     put_into(&lab, &kept, "match profile").await;
     scale_workers(&lab, 4).await;
     rest(&lab).await;
@@ -264,9 +265,9 @@ async fn s75_kept_hosts_are_waited_for_by_their_owner_and_passed_over_by_others(
     let lab = settled(&manifests).await;
     scale_workers(&lab, 2).await;
     rest(&lab).await;
-    assert_eq!(booked(&lab).len(), 1);
-    let kept = booked(&lab).remove(0);
-    assert_eq!(text(&get(&lab, "BareMetalHost", &kept), BOOKING), "md-my-cluster-workers");
+    assert_eq!(reserved(&lab).len(), 1);
+    let kept = reserved(&lab).remove(0);
+    assert_eq!(text(&get(&lab, "BareMetalHost", &kept), RESERVATION), "md-my-cluster-workers");
     put_into(&lab, &kept, "match profile").await;
     scale_workers(&lab, 3).await;
     rest(&lab).await;
@@ -280,7 +281,7 @@ async fn s75_kept_hosts_are_waited_for_by_their_owner_and_passed_over_by_others(
     delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &waits).await;
     scale_workers(&lab, 2).await;
     rest(&lab).await;
-    let kept = booked(&lab);
+    let kept = reserved(&lab);
     assert_eq!(kept.len(), 1);
     let replicas = json!({"spec": {"replicas": free_for_workers(&lab) + 1}});
     patch(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "others", replicas).await;
@@ -289,7 +290,7 @@ async fn s75_kept_hosts_are_waited_for_by_their_owner_and_passed_over_by_others(
     assert_eq!(others.len(), 4);
     assert_eq!(free_for_workers(&lab), 0);
     assert_eq!(others.iter().filter(|m| text(m, HOST).is_empty()).count(), 1, "one is left without a host");
-    assert_eq!(booked(&lab), kept);
+    assert_eq!(reserved(&lab), kept);
     assert_eq!(text(&get(&lab, "BareMetalHost", &kept[0]), "/status/provisioning/state"), "available");
 }
 
@@ -339,21 +340,21 @@ metadata: {name: my-cluster-cp, namespace: metal3}
     manifests
 }
 
-/// The server is asked for a control plane of a kind that is not watched: its bookings stand while it is there.
+/// The server is asked for a control plane of a kind that is not watched: its reservations stand while it is there.
 #[tokio::test(start_paused = true)]
-async fn a_booking_of_another_kind_of_control_plane_ends_with_it() {
+async fn a_reservation_of_another_kind_of_control_plane_ends_with_it() {
     let hour = Duration::from_secs(3600);
     let lab = started(&other_control_plane(json!([]))).await;
     tokio::time::sleep(hour).await;
-    assert_eq!(booked(&lab), ["rack1-host-1"], "the control plane is there");
+    assert_eq!(reserved(&lab), ["rack1-host-1"], "the control plane is there");
     delete(&lab, "controlplane.cluster.x-k8s.io/v1alpha7", "OtherControlPlane", "my-cluster-cp").await;
     tokio::time::sleep(hour).await;
-    assert_eq!(booked(&lab), Vec::<String>::new());
+    assert_eq!(reserved(&lab), Vec::<String>::new());
 }
 
-/// A control plane on its way out makes no machine any more: what it booked is free at the next look.
+/// A control plane on its way out makes no machine any more: what it reserved is free at the next look.
 #[tokio::test(start_paused = true)]
-async fn a_booking_of_another_kind_of_control_plane_ends_as_soon_as_that_goes() {
+async fn a_reservation_of_another_kind_of_control_plane_ends_as_soon_as_that_goes() {
     let lab = started(&other_control_plane(json!(["example.com/hold"]))).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     delete(&lab, "controlplane.cluster.x-k8s.io/v1alpha7", "OtherControlPlane", "my-cluster-cp").await;
@@ -361,19 +362,19 @@ async fn a_booking_of_another_kind_of_control_plane_ends_as_soon_as_that_goes() 
         .await;
     rest(&lab).await;
     assert!(lab.object("OtherControlPlane", "my-cluster-cp").is_some(), "held back");
-    assert_eq!(booked(&lab), Vec::<String>::new());
+    assert_eq!(reserved(&lab), Vec::<String>::new());
 }
 
 /// Whoever cannot find out whether the control plane is there takes nothing away.
 #[tokio::test(start_paused = true)]
-async fn a_booking_of_a_control_plane_of_an_unknown_kind_stands() {
+async fn a_reservation_of_a_control_plane_of_an_unknown_kind_stands() {
     let mut manifests = racks_without_machines();
     let refers = json!({"spec": {"controlPlaneRef": {"kind": "UnheardOfControlPlane"}}});
     change(&mut manifests, "Cluster", "my-cluster", &refers);
     book(&mut manifests, "rack1-host-1");
     let lab = started(&manifests).await;
     tokio::time::sleep(Duration::from_secs(3600)).await;
-    assert_eq!(booked(&lab), ["rack1-host-1"]);
+    assert_eq!(reserved(&lab), ["rack1-host-1"]);
 }
 
 /// Moves an owner over to a copy of its template that keeps hosts, and prunes the old one at once.

@@ -15,7 +15,7 @@ use super::object::Stored;
 
 /// Objects by namespace and name.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct Bucket {
     objects: HashTable<Place>,
     order: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
 }
@@ -41,7 +41,7 @@ fn hash_of(namespace: &str, name: &str) -> u64 {
     hasher.finish()
 }
 
-impl Shelf {
+impl Bucket {
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Stored>> {
         let place = self.objects.find(hash_of(namespace, name), |place| place.is_of(namespace, name));
         place.map(|place| &place.object)
@@ -111,24 +111,24 @@ mod tests {
         /// Whatever comes, changes and goes, it answers as an ordered map would.
         #[test]
         fn it_is_an_ordered_map(steps in prop::collection::vec((any::<bool>(), "[a-c]?", "[a-e]"), 0..60)) {
-            let (mut shelf, mut expected) = (Shelf::default(), BTreeMap::new());
+            let (mut bucket, mut expected) = (Bucket::default(), BTreeMap::new());
             for (revision, (comes, namespace, name)) in (1..).zip(steps) {
                 let (namespace, name): (Arc<str>, Arc<str>) = (namespace.into(), name.into());
                 let key = (Arc::clone(&namespace), Arc::clone(&name));
                 let was = if comes {
-                    let was = shelf.put(&namespace, &name, Arc::new(Stored::new(json!({}), revision)));
+                    let was = bucket.put(&namespace, &name, Arc::new(Stored::new(json!({}), revision)));
                     (was, expected.insert(key, revision))
                 } else {
-                    (shelf.take(&namespace, &name), expected.remove(&key))
+                    (bucket.take(&namespace, &name), expected.remove(&key))
                 };
                 prop_assert_eq!(was.0.map(|object| object.revision), was.1);
-                prop_assert_eq!(shelf.get(&namespace, &name).is_some(), comes);
-                prop_assert_eq!(shelf.is_empty(), expected.is_empty());
-                let listed = |only: Option<&str>| -> Vec<u64> { shelf.iter(only).map(|(_, _, object)| object.revision).collect() };
+                prop_assert_eq!(bucket.get(&namespace, &name).is_some(), comes);
+                prop_assert_eq!(bucket.is_empty(), expected.is_empty());
+                let listed = |only: Option<&str>| -> Vec<u64> { bucket.iter(only).map(|(_, _, object)| object.revision).collect() };
                 prop_assert_eq!(listed(None), expected.values().copied().collect::<Vec<_>>());
                 for only in ["", "a", "b", "c"] {
                     let wanted: Vec<u64> = expected.iter().filter(|((it, _), _)| **it == *only).map(|(_, at)| *at).collect();
-                    prop_assert_eq!(shelf.has_namespace(only), !wanted.is_empty());
+                    prop_assert_eq!(bucket.has_namespace(only), !wanted.is_empty());
                     prop_assert_eq!(listed(Some(only)), wanted);
                 }
             }

@@ -7,7 +7,7 @@ use crate::meta;
 
 /// Identity, owners and deletion of one object.
 #[derive(Debug)]
-pub(crate) struct Head {
+pub(crate) struct ObjectSummary {
     pub(crate) api_version: Box<str>,
     pub(crate) namespace: Box<str>,
     pub(crate) name: Box<str>,
@@ -29,7 +29,7 @@ pub(crate) struct Owner {
     pub(crate) blocks: bool,
 }
 
-impl Head {
+impl ObjectSummary {
     /// Total: an absent or odd field reads as absent.
     pub(super) fn of(object: &Value) -> Self {
         let is_deleting = meta::is_deleting(object);
