@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3Machine};
 use capm3_domain::host::rightful_other;
-use capm3_engine::{Object, ObjectKey, Reader, informer::Change};
+use capm3_engine::{Index, Object, ObjectKey, Reader, informer::Change};
 
-use crate::indexes::{HOSTS_BY_UID, MACHINES_BY_HOST};
+use crate::indexes::{HOSTS_BY_UID, MACHINES_BY_HOST, MACHINES_BY_HOST_UID};
 
 /// Name of the machine that a host belongs to before it belongs to `machine`, if there is one.
 pub(crate) fn of_another(
@@ -19,7 +19,7 @@ pub(crate) fn of_another(
 ) -> Option<String> {
     let mut machines = reader.by_index(&MACHINES_BY_HOST, &host.key().to_string());
     if let Some(uid) = host.metadata.uid.as_deref().filter(|uid| !uid.is_empty()) {
-        machines.extend(reader.by_index(&MACHINES_BY_HOST, uid));
+        machines.extend(reader.by_index(&MACHINES_BY_HOST_UID, uid));
     }
     let other = rightful_other(machine, host, machines.iter().map(AsRef::as_ref));
     other.map(|other| other.metadata.name_str().to_owned())
@@ -44,16 +44,20 @@ pub(crate) fn stand_in(machine: &ObjectKey) -> Metal3Machine {
 
 /// The hosts that a machine knew as its own while it lived, and does not any more: others may have them now.
 pub(crate) fn hosts_left(reader: &impl Reader, change: &Change<Metal3Machine>) -> Vec<ObjectKey> {
+    let names = left(change, &MACHINES_BY_HOST);
+    let names = names.iter().filter_map(|host| host.split_once('/'));
+    let names = names.map(|(namespace, name)| ObjectKey::new(namespace, name));
+    let uids = left(change, &MACHINES_BY_HOST_UID);
+    let by_uid = uids.iter().flat_map(|uid| reader.by_index(&HOSTS_BY_UID, uid)).map(|host| host.key());
+    names.chain(by_uid).collect()
+}
+
+/// Values that a machine had in an index while it lived, and has not any more.
+fn left(change: &Change<Metal3Machine>, index: &Index<Metal3Machine>) -> Vec<String> {
     let known = |machine: &Option<Arc<Metal3Machine>>| {
         let living = machine.as_deref().filter(|machine| !machine.metadata.is_deleting());
-        living.map(|machine| (MACHINES_BY_HOST.values)(machine)).unwrap_or_default()
+        living.map(|machine| (index.values)(machine)).unwrap_or_default()
     };
     let now = known(&change.new);
-    let left = known(&change.old).into_iter().filter(|host| !now.contains(host));
-    left.flat_map(|host| match host.split_once('/') {
-        Some((namespace, name)) => vec![ObjectKey::new(namespace, name)],
-        // A provider ID of the older form names the uid.
-        None => reader.by_index(&HOSTS_BY_UID, &host).iter().map(|host| host.key()).collect(),
-    })
-    .collect()
+    known(&change.old).into_iter().filter(|value| !now.contains(value)).collect()
 }

@@ -29,17 +29,19 @@ pub const MACHINES_WITHOUT_HOST: Index<Metal3Machine> = Index {
     },
 };
 
-/// Metal3Machines by the hosts that they have recorded or that their provider IDs name; by uid where the ID is of the
-/// older form.
+/// Metal3Machines by the hosts that they have recorded or that their provider IDs name.
 pub const MACHINES_BY_HOST: Index<Metal3Machine> = Index {
     name: "by-host",
     values: |machine| {
         let recorded = annotated_host(machine).ok().flatten().map(str::to_owned);
         let known = known_host(machine).ok().flatten().filter(|host| recorded.as_ref() != Some(host));
-        let names = recorded.into_iter().chain(known).map(|host| in_namespace(&machine.metadata, &host));
-        names.chain(known_host_uid(machine)).collect()
+        recorded.into_iter().chain(known).map(|host| in_namespace(&machine.metadata, &host)).collect()
     },
 };
+
+/// Metal3Machines by the uid of the host, where the provider ID is of the older form.
+pub const MACHINES_BY_HOST_UID: Index<Metal3Machine> =
+    Index { name: "by-host-uid", values: |machine| known_host_uid(machine).into_iter().collect() };
 
 /// Metal3Machines by a host name that they have, by which their Node may be found.
 pub const MACHINES_BY_HOSTNAME: Index<Metal3Machine> = Index {

@@ -207,7 +207,7 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
         HostOutcome::Chosen(_) => Awaits::Nothing,
         HostOutcome::Wait(_) => {
             let reservation = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
-            Awaits::Booked(reservation.unwrap_or_default())
+            Awaits::Reservation(reservation.unwrap_or_default())
         }
         HostOutcome::None | HostOutcome::Err(_) => Awaits::AnyHost,
     };
@@ -241,8 +241,7 @@ fn hold(pass: &mut Pass<'_>, wait: Wait) -> End {
     pass.wait(wait)
 }
 
-/// The claim is a compare-and-swap on the version of the host that was looked at: of two machines one wins, the
-/// other begin_reconcile again.
+/// The claim is a compare-and-swap on the observed version of the host: of two machines one wins, the other chooses again.
 fn write_claim(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> End {
     host_patch::push_claim(&mut pass.others, host, &pass.new, &machine.spec.cluster_name);
     pass.event(event::HOST_CLAIMED, format!("host {} is taken", host.metadata.name_str()));

@@ -53,7 +53,7 @@ pub enum Awaits {
     /// Any that it can use.
     AnyHost,
     /// One that is reserved under this label and not ready yet, though others may be free.
-    Booked(String),
+    Reservation(String),
 }
 
 /// One pass over a machine: what it is, what it becomes, and what else is to be written.

@@ -1,11 +1,11 @@
-//! Who is told of a host that became usable: one waiting machine at a time, so that no herd runs for one host.
+//! Which waiting machine is reconciled when a host becomes usable: one at a time, so that one host does not wake all of them.
 //!
-//! The longest-waiting machine that could take the host is told first, those that ask for its failure domain before
-//! all others. If it does not take the host, the next one is told. If it does, the first few of those that wait on look a
-//! little later whether the reasons for which they wait are still the same.
+//! The machine that has waited longest and could take the host comes first; machines of its failure domain come before all
+//! others. If it does not take the host, the next one is woken. If it does, the first few of the others are reconciled a little
+//! later, to update the reasons in their conditions.
 //!
-//! A machine that waits for a reserved host though others may be free is told when it waits in vain: when the host cannot
-//! be had any more, or when machines ahead of it need it.
+//! A machine that waits for a reserved host is woken when it cannot get one any more: the host is no longer usable, or machines
+//! ahead of it need it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,28 +26,27 @@ use parking_lot::Mutex;
 
 use super::{decide::Awaits, reservation_queue};
 
-/// How many machines look again after another one has taken a host. Each may have to say something new; all of a large
-/// herd must not.
+/// How many waiting machines are reconciled after another one has taken a host. Their conditions may have to change; a thousand
+/// of them must not be written at once.
 const BYSTANDERS: usize = 4;
 
-/// After which time machines that wait on look whether their reasons are still the same: hosts that are taken one after
-/// the other are looked at once.
-const BYSTANDING: Duration = Duration::from_secs(5);
+/// The delay before they are reconciled, so that hosts that are taken one after the other cause one reconcile.
+const BYSTANDER_DELAY: Duration = Duration::from_secs(5);
 
-/// Machines that are to look again.
+/// Machines to be reconciled.
 #[derive(Debug, Default)]
 pub(super) struct Wakeups {
-    /// At once: a host is offered to them.
+    /// Immediately: a host is offered to them.
     pub(super) now: Vec<ObjectKey>,
-    /// Later: for none of them is there a host, but what they say of it may be over.
+    /// Later: there is no host for them, but their conditions may be outdated.
     pub(super) later: Vec<ObjectKey>,
 }
 
 impl Wakeups {
-    /// Tells them.
+    /// Puts them into the work queue.
     pub(super) fn enqueue(self, queue: &Queue<ObjectKey>) {
         self.now.into_iter().for_each(|machine| queue.add(machine));
-        self.later.into_iter().for_each(|machine| queue.add_after(machine, BYSTANDING));
+        self.later.into_iter().for_each(|machine| queue.add_after(machine, BYSTANDER_DELAY));
     }
 }
 
@@ -59,9 +58,9 @@ pub(super) struct HostWaiters {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Machines that found no host, or are looking for one at this moment.
+    /// Machines that found no host, or are being reconciled at the moment.
     waiting: BTreeSet<ObjectKey>,
-    /// Hosts offered to a machine that has not looked since.
+    /// Hosts offered to a machine that was not reconciled since.
     open: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
     /// Machines that a host was offered to since it became usable.
     asked: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
@@ -75,7 +74,7 @@ impl State {
             machines.remove(machine);
             !machines.is_empty()
         });
-        if let Awaits::Booked(reservation) = awaits {
+        if let Awaits::Reservation(reservation) = awaits {
             let place = (machine.namespace.clone(), reservation.clone());
             self.reserved.entry(place).or_default().insert(machine.clone());
         }
@@ -83,13 +82,13 @@ impl State {
 }
 
 impl HostWaiters {
-    /// A machine is about to look for a host. Said before it begin_reconcile, so that no host becomes usable unnoticed.
+    /// The reconcile of a machine begins. Called before the machine is observed, so that no host becomes usable unnoticed.
     pub(super) fn begin_reconcile(&self, machine: &ObjectKey) {
         self.state.lock().waiting.insert(machine.clone());
     }
 
-    /// A machine has looked. Gives the machines to be told of hosts that it was offered and did not take, and those
-    /// before whose eyes it took one.
+    /// The reconcile of a machine ends. Gives the machines to wake for hosts that it was offered and did not take, and those
+    /// whose conditions may change because it took one.
     pub(super) fn end_reconcile(
         &self,
         reader: &impl Reader,
@@ -106,26 +105,26 @@ impl HostWaiters {
             state.open.remove(machine).unwrap_or_default()
         };
         let took_one = !waits && !offered.is_empty();
-        let mut told = Wakeups {
+        let mut wakeups = Wakeups {
             now: offered.iter().filter_map(|host| self.next(reader, host)).collect(),
             later: if took_one { self.bystanders(reader, &machine.namespace) } else { Vec::new() },
         };
-        if let Awaits::Booked(reservation) = awaits {
-            // It may go before others in the line, and its host may have turned while it looked.
-            let (in_vain, _) = self.who_waits(reader, &machine.namespace, reservation);
-            if in_vain.contains(machine) {
-                // It waits beside the line, such as one whose predecessor's host is still being wiped. Two of them must not
-                // wake each other without a pause.
-                told.later.extend(in_vain);
+        if let Awaits::Reservation(reservation) = awaits {
+            // It may be ahead of others in the queue, and its host may have changed during the reconcile.
+            let (without_host, _) = self.who_waits(reader, &machine.namespace, reservation);
+            if without_host.contains(machine) {
+                // It is not in the queue, such as a machine whose predecessor's host is still being cleaned. Two of them must
+                // not wake each other without a delay.
+                wakeups.later.extend(without_host);
             } else {
-                told.now.extend(in_vain);
+                wakeups.now.extend(without_host);
             }
         }
-        told
+        wakeups
     }
 
-    /// A reserved host can or cannot be had any more: whoever waits for it in vain begin_reconcile at once, and the first few of
-    /// those that wait on see later whether they still name the right hosts.
+    /// A reserved host becomes usable or unusable: machines that cannot get it are reconciled immediately. The first few of the
+    /// others are reconciled later, to name the right hosts in their conditions.
     pub(super) fn reservation_changed(
         &self,
         reader: &impl Reader,
@@ -136,7 +135,7 @@ impl HostWaiters {
         Wakeups { now, later: wait_on.into_iter().take(BYSTANDERS).collect() }
     }
 
-    /// The machines that wait for a host of this reservation: those that wait in vain, and the others.
+    /// The machines that wait for a host of this reservation: those that cannot get one, and the others.
     fn who_waits(
         &self,
         reader: &impl Reader,
@@ -153,22 +152,22 @@ impl HostWaiters {
         waiting.into_iter().partition(|machine| !rightly.contains(machine))
     }
 
-    /// The machines that have said for the longest time that no host is available.
+    /// The machines whose conditions have reported for the longest time that no host is available.
     fn bystanders(&self, reader: &impl Reader, namespace: &str) -> Vec<ObjectKey> {
         let waiting = self.state.lock().waiting.clone();
         let here = waiting.iter().filter(|machine| machine.namespace == namespace);
         let machines = here.filter_map(|key| reader.get::<Metal3Machine>(key));
-        let has_said = |machine: &Arc<Metal3Machine>| {
+        let has_reported = |machine: &Arc<Metal3Machine>| {
             find(&machine.status.conditions, condition::ASSOCIATE_HOST)
-                .is_some_and(|said| said.reason == reason::ASSOCIATE_HOST_FAILED)
+                .is_some_and(|condition| condition.reason == reason::ASSOCIATE_HOST_FAILED)
         };
         let mut line: Vec<_> =
-            machines.filter(has_said).map(|machine| (waits_since(&machine), machine.key())).collect();
+            machines.filter(has_reported).map(|machine| (waits_since(&machine), machine.key())).collect();
         line.sort();
         line.into_iter().take(BYSTANDERS).map(|(_, key)| key).collect()
     }
 
-    /// A host became usable: gives the machine to be told.
+    /// A host becomes usable: gives the machine to reconcile.
     pub(super) fn offer(&self, reader: &impl Reader, host: &ObjectKey) -> Option<ObjectKey> {
         self.state.lock().asked.remove(host);
         self.next(reader, host)
@@ -198,7 +197,7 @@ impl HostWaiters {
     }
 }
 
-/// The first machine in line that could take the host.
+/// The first waiting machine that could take the host.
 fn next_waiter<'a>(
     reader: &impl Reader,
     host: &BareMetalHost,

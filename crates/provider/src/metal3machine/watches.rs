@@ -20,8 +20,8 @@ use crate::{
     belonging::hosts_left,
     context::Context,
     indexes::{
-        HOSTS_BY_BMC_SECRET, HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_HOSTNAME,
-        MACHINES_BY_OWNER, MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE,
+        HOSTS_BY_BMC_SECRET, HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_HOST_UID,
+        MACHINES_BY_HOSTNAME, MACHINES_BY_OWNER, MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE,
     },
     watching::{Waker, changed_beside_status, subscribe},
 };
@@ -132,14 +132,14 @@ fn watch_what_many_share(context: &Context, waker: &Waker) {
     }
 }
 
-/// A host wakes its consumer and whoever has it recorded; one that became usable wakes the next machine in line, and one
-/// that is reserved wakes whoever waits for it in vain.
+/// A host wakes its consumer and the machines that have recorded it. One that becomes usable wakes the next waiting machine. One
+/// that is reserved wakes the machines that wait for it and cannot get it.
 fn wake_for_host(waker: &Waker, waiters: &HostWaiters, change: &Change<BareMetalHost>) {
     for host in [&change.old, &change.new].into_iter().flatten() {
         let key = host.key();
         waker.by_index(&MACHINES_BY_HOST, &key.to_string());
         if let Some(uid) = &host.metadata.uid {
-            waker.by_index(&MACHINES_BY_HOST, uid);
+            waker.by_index(&MACHINES_BY_HOST_UID, uid);
         }
         if let Some(name) = host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref()) {
             waker.queue.add(ObjectKey::new(&key.namespace, name));
@@ -179,7 +179,7 @@ fn wake_for_node(waker: &Waker, namespace: &str, node: &Node) {
             waker.by_index(&MACHINES_BY_HOST, &format!("{}/{}", id.namespace(), id.host()));
         }
         Some(SomeProviderId::Legacy { host_uid }) => {
-            waker.by_index(&MACHINES_BY_HOST, &host_uid);
+            waker.by_index(&MACHINES_BY_HOST_UID, &host_uid);
             uids.push(host_uid);
         }
         _ => {}

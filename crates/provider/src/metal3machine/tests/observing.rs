@@ -67,7 +67,7 @@ fn a_deletion_is_held_up_by_a_paused_cluster_also_when_the_machine_is_gone() {
     assert!(reader.with("Machine", machine).snapshot().cluster.is_none());
 }
 
-/// Whether the user data is there is one rule for who begin_reconcile and for who decides.
+/// Whether there is user data is one rule for observe and decide.
 #[test]
 fn a_machine_with_user_data_of_its_own_takes_a_host_although_the_machine_names_none() {
     let mut machine = owned();

@@ -1,4 +1,4 @@
-//! Who begin_reconcile again when a host became usable, or when one that was kept cannot be had any more.
+//! Which machines are reconciled when a host becomes usable, or when a reserved one cannot be had any more.
 
 use capm3_api::neighbours::BareMetalHost;
 use capm3_engine::{ObjectKey, Reader};
@@ -119,7 +119,7 @@ fn of_a_thousand_machines_one_waits_for_the_kept_host_and_it_alone_is_told_when_
         assert!(now.is_empty() && later.is_empty(), "m{n}");
         waiting.push(awaits);
     }
-    assert_eq!(waiting.remove(0), Awaits::Booked("cp-kcp".into()));
+    assert_eq!(waiting.remove(0), Awaits::Reservation("cp-kcp".into()));
     assert!(waiting.iter().all(|awaits| *awaits == Awaits::AnyHost), "{waiting:?}");
     let lost = reader.with("BareMetalHost", kept("k", unhealthy()));
     let told = waiters.reservation_changed(&lost, "metal3", "cp-kcp");
@@ -133,7 +133,7 @@ fn a_kept_host_that_is_lost_is_told_to_the_last_in_line_and_the_first_look_later
     };
     let (reader, waiters) = (with(line(3), json!({})), HostWaiters::default());
     let begin_reconcile: Vec<_> = (0..3).map(|n| look(&reader, &waiters, n).0).collect();
-    let reserved = Awaits::Booked("cp-kcp".into());
+    let reserved = Awaits::Reservation("cp-kcp".into());
     assert_eq!(begin_reconcile, [reserved.clone(), reserved, Awaits::Nothing], "the third takes a free host");
     let told = waiters.reservation_changed(&with(line(3), unhealthy()), "metal3", "cp-kcp");
     assert_eq!((told.now, told.later), (vec![key("m1")], vec![key("m0")]));
@@ -148,10 +148,10 @@ fn a_machine_that_comes_late_to_its_place_in_the_line_sends_the_others_on() {
     held["metadata"]["ownerReferences"] = json!([]);
     late = late.with("Metal3Machine", held).with("BareMetalHost", kept("k", json!({})));
     let waiters = HostWaiters::default();
-    assert_eq!(look(&late, &waiters, 1).0, Awaits::Booked("cp-kcp".into()), "nobody is ahead yet");
+    assert_eq!(look(&late, &waiters, 1).0, Awaits::Reservation("cp-kcp".into()), "nobody is ahead yet");
     let both = late.with("Metal3Machine", ready);
     let (awaits, now, later) = look(&both, &waiters, 0);
-    assert_eq!((awaits, now, later), (Awaits::Booked("cp-kcp".into()), vec![key("m1")], vec![]));
+    assert_eq!((awaits, now, later), (Awaits::Reservation("cp-kcp".into()), vec![key("m1")], vec![]));
     assert_eq!(look(&both, &waiters, 1).0, Awaits::Nothing, "it takes the free host");
 }
 
@@ -160,7 +160,7 @@ fn a_host_that_is_lost_while_a_machine_looks_is_not_waited_for() {
     let reader = line(1).with("BareMetalHost", kept("k", unhealthy()));
     let waiters = HostWaiters::default();
     waiters.begin_reconcile(&key("m0"));
-    let told = waiters.end_reconcile(&reader, &key("m0"), &Awaits::Booked("cp-kcp".into()));
+    let told = waiters.end_reconcile(&reader, &key("m0"), &Awaits::Reservation("cp-kcp".into()));
     assert_eq!((told.now, told.later), (vec![], vec![key("m0")]));
 }
 
@@ -171,7 +171,7 @@ fn machines_that_wait_beside_the_line_do_not_wake_each_other_at_once() {
     for (wiped, machine) in [("a", "m0"), ("b", "m1")] {
         reader = reader.with("BareMetalHost", host(wiped, consumed_by(machine)));
     }
-    let (waiters, reserved) = (HostWaiters::default(), Awaits::Booked("cp-kcp".into()));
+    let (waiters, reserved) = (HostWaiters::default(), Awaits::Reservation("cp-kcp".into()));
     let _first = waiters.end_reconcile(&reader, &key("m0"), &reserved);
     let told = waiters.end_reconcile(&reader, &key("m1"), &reserved);
     assert_eq!((told.now, told.later), (vec![], vec![key("m0"), key("m1")]));
