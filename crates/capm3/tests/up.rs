@@ -176,7 +176,7 @@ fn what_a_cluster_lacks_is_named() {
         for part in parts {
             assert!(explanation.contains(part), "without {kind}: {part} is not in:\n{explanation}");
         }
-        assert!(!explanation.contains("usable, but another one was taken"), "{explanation}");
+        assert!(!explanation.contains("usable, but another host was selected"), "{explanation}");
     }
 }
 

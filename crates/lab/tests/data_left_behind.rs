@@ -121,7 +121,7 @@ async fn data_goes_on_when_a_namesake_of_its_claim_is_gone() {
     lab.apply(&[foreign]).await.unwrap();
     scale(&lab, 2).await;
     let waits = ready_message(&get(&lab, "Metal3Data", "fleet-1"));
-    assert!(waits.contains("IPClaim fleet-1-fleet, which is not of this data, to be gone"), "{waits}");
+    assert!(waits.contains("IPClaim fleet-1-fleet of another owner to be deleted"), "{waits}");
     lab.client().delete(&ipam("IPClaim"), &here("fleet-1-fleet"), None).await.unwrap();
     rest(&lab).await;
     assert_eq!(values(&lab, "address").len(), 2);

@@ -118,9 +118,7 @@ async fn a_foreign_secret_is_refused_until_it_is_gone() {
     rest(&lab).await;
     let data = get(&lab, "Metal3Data", "fleet-0");
     assert_eq!(condition(&data, "Ready"), ("False".into(), "SecretNotOurs".into()));
-    assert!(
-        text(&data, "/status/errorMessage").contains(&format!("Secret {taken} belongs to somebody else"))
-    );
+    assert!(text(&data, "/status/errorMessage").contains(&format!("Secret {taken} has another owner")));
     assert_eq!(data.pointer("/status/ready"), Some(&json!(false)));
     let waits = get(&lab, "Metal3Machine", &machine);
     assert_eq!(condition(&waits, "Metal3DataReady").0, "False");

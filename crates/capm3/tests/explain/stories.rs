@@ -247,13 +247,13 @@ fn the_story_follows_the_order_of_waiting() {
             "recorded host gone",
             site().without("BareMetalHost", "host-4"),
             "worker-3",
-            &["has lost its host", "BareMetalHost host-4 of this machine is not there"],
+            &["has lost its host", "BareMetalHost host-4 of this machine is not found"],
         ),
         (
             "host of another",
             site().with("BareMetalHost", "host-4", "/spec/consumerRef/name", json!("stranger")),
             "worker-3",
-            &["is consumed by Metal3Machine metal3/stranger; it is never taken away"],
+            &["is consumed by Metal3Machine metal3/stranger; this machine does not take it over"],
         ),
         (
             "provisioning",

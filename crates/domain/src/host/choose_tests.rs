@@ -123,7 +123,7 @@ fn a_reserved_host_that_is_ready_is_taken_though_another_is_not() {
     assert_eq!(chosen.reason(), reason::ASSOCIATE_HOST_VIA_REUSE);
     assert_eq!(
         texts(&choice),
-        ["h1: not available: preparing", "h3: usable, but a host reserved for this owner goes first"]
+        ["h1: not available: preparing", "h3: usable, but a host reserved for this owner has priority"]
     );
 }
 

@@ -162,13 +162,13 @@ impl fmt::Display for Rejection {
             }
             Self::Servicing => f.write_str("being serviced"),
             Self::ExternallyProvisioned => f.write_str("externally provisioned"),
-            Self::ForeignImage => f.write_str("has an image or deploy step that no machine put there"),
+            Self::ForeignImage => f.write_str("has an image or deploy step that no machine set"),
             Self::NotAvailable(state) if state.is_empty() => f.write_str("not available: no state yet"),
             Self::NotAvailable(state) => write!(f, "not available: {state}"),
             Self::OtherFailureDomain(Some(domain)) => write!(f, "usable, but in failure domain \"{domain}\""),
             Self::OtherFailureDomain(None) => f.write_str("usable, but in no failure domain"),
-            Self::NotReserved => f.write_str("usable, but a host reserved for this owner goes first"),
-            Self::NotDrawn => f.write_str("usable, but another one was taken"),
+            Self::NotReserved => f.write_str("usable, but a host reserved for this owner has priority"),
+            Self::NotDrawn => f.write_str("usable, but another host was selected"),
         }
     }
 }

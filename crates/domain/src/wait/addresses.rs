@@ -57,7 +57,7 @@ impl fmt::Display for AddressWait {
                 write!(f, "an address of {kind} {pool}, which does not exist")
             }
             Self::OtherClaim { kind, claim } => {
-                write!(f, "{kind} {claim}, which is not of this data, to be gone")
+                write!(f, "{kind} {claim} of another owner to be deleted")
             }
         }
     }

@@ -82,7 +82,7 @@ impl fmt::Display for DataError {
                 }
             }
             Self::ForeignSecret(name) => {
-                write!(f, "Secret {name} belongs to somebody else and is not touched; delete or rename it")
+                write!(f, "Secret {name} has another owner and is not changed; delete or rename it")
             }
             Self::OtherTemplate { machine, asked, template } => write!(
                 f,

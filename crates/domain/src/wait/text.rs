@@ -60,7 +60,9 @@ impl fmt::Display for Message<'_> {
                 wait.blocker.as_ref().map_or(Ok(()), |blocker| write!(f, "; {blocker}"))
             }
             Wait::Addresses(waits) => write!(f, "waiting for {waits}"),
-            Wait::MachinesOfCluster(_) => f.write_str("waiting for the Machines of the Cluster to be gone"),
+            Wait::MachinesOfCluster(_) => {
+                f.write_str("waiting for the Machines of the Cluster to be deleted")
+            }
             other => other.write_sentence(f),
         }
     }
@@ -83,7 +85,7 @@ impl Wait {
             Self::Paused(pause) => pause.fmt(f),
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Unproven { subject, doubt } => {
-                write!(f, "it is not proven that {subject} is gone: {doubt}")
+                write!(f, "cannot confirm that {subject} is gone: {doubt}")
             }
             Self::OwnerReference => f.write_str(
                 "waiting for the Machine controller to set an owner reference to the Machine",
@@ -109,8 +111,8 @@ impl Wait {
             Self::HostRecord(error) => error.fmt(f),
             Self::UnrecordedHost { namespace, host } => write!(
                 f,
-                "host {host} names this machine and is in use, but this machine has no record of it; the host is left \
-                 as it is. To keep it, set annotation metal3.io/BareMetalHost of this Metal3Machine to \
+                "host {host} names this machine and is in use, but this machine has no record of it; the host is \
+                 not changed. To keep it, set annotation metal3.io/BareMetalHost of this Metal3Machine to \
                  {namespace}/{host}; to release it, delete the Machine"
             ),
             Self::LostHost { claim } => write!(
@@ -119,13 +121,13 @@ impl Wait {
                  waits for its host. To take another host, delete the Machine"
             ),
             Self::HostConsumed { host, consumer } => {
-                write!(f, "host {host} is consumed by {consumer}; it is never taken away")
+                write!(f, "host {host} is consumed by {consumer}; this machine does not take it over")
             }
             Self::RecordedHost { host, rejection } => {
                 write!(f, "host {host}, which this machine has recorded, cannot be claimed: {rejection}")
             }
             Self::HostMissing(Some(host)) => {
-                write!(f, "BareMetalHost {host} of this machine is not there")
+                write!(f, "BareMetalHost {host} of this machine is not found")
             }
             Self::HostMissing(None) => f.write_str(
                 "the BareMetalHost of this machine is not known: no host names the machine, and neither annotation \
@@ -149,7 +151,7 @@ impl Wait {
             ),
             Self::FormerClaim(claim) => write!(
                 f,
-                "waiting for Metal3DataClaim {claim}, which belongs to an earlier machine of this name, to be gone"
+                "waiting for Metal3DataClaim {claim} of an earlier machine with the same name to be deleted"
             ),
             Self::ClaimOfOtherUid { claim, uid } => write!(
                 f,
@@ -157,7 +159,7 @@ impl Wait {
                  of this machine, set uid of its owner reference to {uid}; if not, delete it"
             ),
             Self::DeletedClaim(claim) => {
-                write!(f, "waiting for the deleted Metal3DataClaim {claim} to be gone")
+                write!(f, "waiting for Metal3DataClaim {claim}, which is being deleted")
             }
             Self::DataTemplate { template, missing_in: Some(namespace), .. } => write!(
                 f,
@@ -192,7 +194,7 @@ impl Wait {
             ),
             Self::HostSpec(error) => error.fmt(f),
             Self::Nodes(cluster) => {
-                write!(f, "waiting for the Nodes of workload cluster {cluster} to be known")
+                write!(f, "waiting for the list of Nodes of workload cluster {cluster}")
             }
             Self::WorkloadCluster { cluster, cause } => {
                 write!(f, "waiting for workload cluster {cluster} to be reachable: {cause}")
@@ -202,7 +204,7 @@ impl Wait {
             Self::Deprovisioning(wait) => wait.fmt(f),
             Self::DefinitionDeleting => f.write_str(
                 "the CustomResourceDefinition of Metal3Machine is being deleted, and this machine with it; its host is \
-                 left as it is. Back up the Metal3Machines, remove their finalizers, install the definition again and \
+                 not changed. Back up the Metal3Machines, remove their finalizers, install the definition again and \
                  restore them",
             ),
             Self::DataCluster => f.write_str("waiting for the Cluster that the label names"),
@@ -210,30 +212,30 @@ impl Wait {
             Self::ClaimOfData => f.write_str("waiting for the Metal3DataClaim"),
             Self::MachineOfData => f.write_str("waiting for the Metal3Machine that owns the claim"),
             Self::OwnerOfData => f.write_str("waiting for the Machine that owns the Metal3Machine"),
-            Self::HostOfData => f.write_str("waiting for BareMetalHost of the Metal3Machine"),
+            Self::HostOfData => f.write_str("waiting for the BareMetalHost of the Metal3Machine"),
             Self::Addresses(waits) => write!(f, "waiting for {waits:#}"),
-            Self::OldSecret(name) => write!(f, "waiting for the old Secret {name} to be gone"),
+            Self::OldSecret(name) => write!(f, "waiting for the old Secret {name} to be deleted"),
             Self::AbandonedData => {
                 f.write_str("waiting for the template's controller to delete this data with its claim")
             }
-            Self::ClaimOfDeletedData(claim) => write!(f, "waiting for Metal3DataClaim {claim} to be gone"),
+            Self::ClaimOfDeletedData(claim) => write!(f, "waiting for Metal3DataClaim {claim} to be deleted"),
             Self::AddressesOfDeletedData(claims) => {
                 write!(f, "waiting for the address of IPClaim {} to be released", claims.join(", "))
             }
             Self::DataError(error) => error.fmt(f),
             Self::OwnerClusterReference => f.write_str("waiting for an owner reference to a Cluster"),
             Self::OwnerCluster(name) => {
-                write!(f, "Cluster {name}, which the owner reference names, is not there")
+                write!(f, "Cluster {name}, which the owner reference names, is not found")
             }
             Self::Endpoint(missing) => write!(
                 f,
                 "Invalid Metal3Cluster provided: missing fields from Spec: [{}]",
                 missing.join(" ")
             ),
-            Self::MachinesOfCluster(count) => write!(f, "waiting for {count} Machines to be gone"),
+            Self::MachinesOfCluster(count) => write!(f, "waiting for {count} Machines to be deleted"),
             Self::AddressesOfPool => f.write_str("waiting for the addresses of the pool to be released"),
             Self::ClaimsOfTemplate => {
-                f.write_str("waiting for the claims and the data of the template to be gone")
+                f.write_str("waiting for the claims and the data of the template to be deleted")
             }
         }
     }

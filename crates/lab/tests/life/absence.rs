@@ -193,7 +193,7 @@ async fn machines_that_are_restored_before_their_hosts_wait_for_them() {
     for machine in &machines {
         let said = machine.pointer("/status/conditions").unwrap().to_string();
         assert!(
-            said.contains(&format!("BareMetalHost {} of this machine is not there", host_of(machine))),
+            said.contains(&format!("BareMetalHost {} of this machine is not found", host_of(machine))),
             "{said}"
         );
     }

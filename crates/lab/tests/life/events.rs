@@ -66,7 +66,7 @@ async fn release_fallback_and_refusal_are_told_once() {
     }
     let refusals = events(&lab, "HostRefused");
     assert_eq!(refusals.len(), 1, "{refusals:?}");
-    assert!(refusals[0].contains("consumed by HostClaim metal3/x; it is never taken away"), "{refusals:?}");
+    assert!(refusals[0].contains("HostClaim metal3/x; this machine does not take it over"), "{refusals:?}");
     let other = machines(&lab, "my-cluster-cp")[1].clone();
     delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name(&other)).await;
     rest(&lab).await;

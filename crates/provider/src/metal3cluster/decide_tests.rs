@@ -141,13 +141,13 @@ fn an_owner_that_is_named_and_not_there_is_told_until_it_comes() {
     assert_eq!(patched(&early, "/status/conditions"), Value::Null, "it may come yet");
     assert_eq!(early.end, End::After(std::time::Duration::from_secs(3)));
     let told = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:01:00Z");
-    assert_eq!(waits_for(&told), "Cluster c, which the owner reference names, is not there");
+    assert_eq!(waits_for(&told), "Cluster c, which the owner reference names, is not found");
     let said = condition_of(&told, condition::INFRASTRUCTURE_READY);
     assert_eq!(
         (said["status"].as_str(), said["reason"].as_str()),
         (Some("False"), Some("FailedToGetOwnerCluster"))
     );
-    assert_eq!(said["message"], "Cluster c, which the owner reference names, is not there");
+    assert_eq!(said["message"], "Cluster c, which the owner reference names, is not found");
     assert_eq!(condition_of(&told, "Ready")["status"], "False");
     let legacy = patched(&told, "/status/deprecated/v1beta1");
     assert_eq!(legacy["failureReason"], "InvalidConfiguration");
@@ -182,7 +182,7 @@ fn cl4_the_finalizer_comes_before_provisioned() {
 #[test]
 fn cl5_deletion_waits_for_machines_and_needs_no_cluster() {
     let waiting = decide(&snapshot(deleting(), None, 2), "t");
-    assert_eq!(waits_for(&waiting), "waiting for 2 Machines to be gone");
+    assert_eq!(waits_for(&waiting), "waiting for 2 Machines to be deleted");
     assert_eq!(condition_of(&waiting, "Ready")["reason"], "Deleting");
     let gone = decide(&snapshot(deleting(), None, 0), "t");
     assert_eq!(patched(&gone, "/metadata/finalizers"), json!([]));

@@ -279,7 +279,7 @@ fn an_existing_secret_is_never_rewritten_and_a_foreign_one_is_refused() {
     assert!(!shown(&decide(&own)).iter().any(|w| w.contains("m-metadata")));
     let foreign = DataSnapshot { secrets: [("metaData", secret("else"))].into(), ..served() };
     let plan = decide(&foreign);
-    assert!(plan.to_string().contains("Secret m-metadata belongs to somebody else"), "{plan}");
+    assert!(plan.to_string().contains("Secret m-metadata has another owner"), "{plan}");
     assert!(!shown(&plan).iter().any(|w| w.contains("create")));
 }
 
@@ -351,7 +351,7 @@ fn deleting(mut snapshot: DataSnapshot) -> DataSnapshot {
 fn deletion_waits_for_the_claim_then_gives_addresses_back_without_the_template() {
     let waits = decide(&deleting(served()));
     assert_eq!(shown(&waits), ["patch Metal3Data/status dt-0"], "it says why it stays");
-    assert_eq!(waits_for(&waits), "waiting for Metal3DataClaim m to be gone");
+    assert_eq!(waits_for(&waits), "waiting for Metal3DataClaim m to be deleted");
     let gone = decide(&deleting(DataSnapshot { claim: None, template: None, cluster: None, ..served() }));
     assert_eq!(
         shown(&gone),

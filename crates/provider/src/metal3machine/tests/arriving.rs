@@ -158,7 +158,7 @@ fn a_running_machine_whose_host_is_gone_or_taken_says_so() {
         snapshot
     };
     for (snapshot, words) in [
-        (running(None), "BareMetalHost h of this machine is not there"),
+        (running(None), "BareMetalHost h of this machine is not found"),
         (running(Some(host("h", consumed_by("other")))), "consumed by Metal3Machine metal3/other"),
     ] {
         let End::WaitFor(what) = decide(&snapshot, "t").plan.end else { panic!("waits") };

@@ -103,7 +103,7 @@ fn a_machine_whose_host_is_not_to_be_found_says_what_it_looked_for() {
     let decision = decide(&around(machine.clone(), json!({})).snapshot(), "t");
     let End::WaitFor(said) = decision.plan.end else { panic!("waits") };
     let said = said.to_string();
-    assert_eq!(said, "BareMetalHost lost of this machine is not there");
+    assert_eq!(said, "BareMetalHost lost of this machine is not found");
     machine["spec"]["providerID"] = json!("cloud://n");
     let decision = decide(&around(machine, json!({})).snapshot(), "t");
     let End::WaitFor(said) = decision.plan.end else { panic!("waits") };

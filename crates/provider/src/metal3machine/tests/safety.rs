@@ -142,7 +142,7 @@ fn an_absence_that_is_not_proven_holds_the_machine_and_says_why() {
     let unclaimed = doubted(Question::Template("t".into()), with_machine(with_host(json!({})), templated));
     assert!(!kinds(&unclaimed).iter().any(|write| write.starts_with("create")), "{:?}", kinds(&unclaimed));
     let said = unclaimed.plan.to_string();
-    assert!(said.contains("it is not proven that Metal3MachineTemplate t is gone"), "{said}");
+    assert!(said.contains("cannot confirm that Metal3MachineTemplate t is gone"), "{said}");
 }
 
 /// The deletion of the definition marks every machine as deleted.
