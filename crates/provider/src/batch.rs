@@ -142,7 +142,7 @@ async fn one_by_one<P: Pass, F: Future<Output = Result<(), ActError>>>(
     let told = pass.batch(now);
     for part in told.claims.map(|(_, part)| part).chain([told.tail]) {
         if let Err(failure) = act(part).await {
-            debug!(error = %failure, "left for the next try");
+            debug!(error = %failure, "write failed; the next pass retries");
         }
     }
 }

@@ -149,7 +149,7 @@ impl Context {
         match self.prove_none(namespace, index, value).await {
             Ok(Verdict::Gone | Verdict::Present) => Ok(()),
             Ok(Verdict::Unknown(doubt)) => {
-                info!("{value} is kept: it is not proven that no {kind} of it is left: {doubt}");
+                info!("keeps {value}: cannot confirm that no {kind} of it exists: {doubt}; retries");
                 Err(Outcome::After(doubt.retry_after()))
             }
             Err(source) => {
@@ -180,7 +180,7 @@ impl Context {
 
 /// Says that what belongs to an object is kept, because it is not proven that the object is gone.
 pub(crate) fn kept(kind: &ResourceKind, key: &ObjectKey, doubt: &Doubt) -> Outcome {
-    info!("what belongs to {kind} {key} is kept: it is not proven that it is gone: {doubt}");
+    info!("keeps what belongs to {kind} {key}: cannot confirm that it is gone: {doubt}; retries");
     Outcome::After(doubt.retry_after())
 }
 
@@ -239,7 +239,7 @@ impl Provider {
         let (host_crd, asked) = (Arc::clone(&context.host_crd), client.clone());
         tasks.spawn(async move {
             if let Err(error) = host_crd.lacks(&asked).await {
-                debug!(%error, cause = %error.source, "asked again by the first machine");
+                debug!(%error, cause = %error.source, "could not read the CRD of hosts; the first machine reads it again");
             }
         });
         caches.start_informers(&client, &tasks);

@@ -289,7 +289,7 @@ impl Workloads {
         let secret = self.client.get_object::<Secret>(&key).await;
         let secret =
             secret.map_err(|error| NoKubeconfig::NotRead(ConnectError(format!("Secret {key}: {error}"))))?;
-        let secret = secret.ok_or_else(|| unusable("is not there"))?;
+        let secret = secret.ok_or_else(|| unusable("is not found"))?;
         let value = secret.data.get("value").cloned().ok_or_else(|| unusable("has no key `value`"))?;
         BASE64_STANDARD.decode(value).map_err(|_| unusable("is not base64"))
     }

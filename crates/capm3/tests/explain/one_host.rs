@@ -36,7 +36,7 @@ fn an_orphaned_host_comes_with_the_command_that_releases_it() {
     objects.0.push(json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "metal3"},
         "involvedObject": {"kind": "BareMetalHost", "namespace": "metal3", "name": "host-1"},
         "reason": "HostOrphaned", "firstTimestamp": "2026-01-01T11:00:00Z", "lastTimestamp": "2026-01-01T12:00:00Z",
-        "message": "Metal3Machine metal3/cp-0, which consumes this host, is not found; the host is left as it is"}));
+        "message": "Metal3Machine metal3/cp-0, which consumes this host, is not found; the host is not changed"}));
     let (text, json) = both(&objects, "host-orphaned", "host-1");
     for part in [
         "is orphaned and left as it is, since 2026-01-01T11:00:00Z\n",

@@ -85,7 +85,7 @@ async fn a_control_plane_that_was_not_seen_to_go_is_waited_for() {
     let told = events(&lab, "BookingEnded");
     assert_eq!(
         told,
-        ["rack1-host-1: the host is free again: KubeadmControlPlane metal3/my-cluster-cp is gone"]
+        ["rack1-host-1: the reservation is removed: KubeadmControlPlane metal3/my-cluster-cp is gone"]
     );
 }
 
@@ -137,7 +137,7 @@ async fn a_deployment_that_was_not_seen_to_go_is_waited_for() {
         assert_eq!(reserved(&lab), ["rack1-host-2"], "{label}: it may come yet");
         rest(&lab).await;
         assert_eq!(reserved(&lab), Vec::<String>::new(), "{label}");
-        let told = format!("rack1-host-2: the host is free again: {owner} is gone");
+        let told = format!("rack1-host-2: the reservation is removed: {owner} is gone");
         assert_eq!(events(&lab, "BookingEnded"), [told]);
     }
 }

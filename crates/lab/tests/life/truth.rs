@@ -141,5 +141,5 @@ async fn a_machine_keeps_and_gives_back_its_host_whatever_is_done_to_the_records
     } else {
         assert_ne!(text(&given, "/spec/consumerRef/name"), name, "taken by the machine that follows");
     }
-    assert!(events(&lab, "HostReleased").iter().any(|e| e.contains(&format!("host {host} is given back"))));
+    assert!(events(&lab, "HostReleased").iter().any(|e| e.contains(&format!("host {host} is released"))));
 }

@@ -78,7 +78,7 @@ pub(super) fn judge_request(host: &BareMetalHost, orphan: &Orphan) -> Request {
         Orphan::NotFound(machine) if machine.to_string() == requested => Request::Stands(machine.clone()),
         Orphan::NotFound(_) | Orphan::Unreadable { .. } => Request::Refused(why_refused(host, requested)),
         Orphan::NotRecorded(machine) => Request::Refused(format!(
-            "Metal3Machine {machine} is there; delete its Machine to release the host, or set annotation \
+            "Metal3Machine {machine} exists; delete its Machine to release the host, or set annotation \
              metal3.io/BareMetalHost of the Metal3Machine to {} to keep it",
             host.key()
         )),
@@ -89,7 +89,7 @@ fn why_refused(host: &BareMetalHost, requested: &str) -> String {
     match consumer_machine(host) {
         Some(machine) if machine.to_string() == requested => {
             format!(
-                "Metal3Machine {machine} is there, or another machine knows the host; delete its Machine instead"
+                "Metal3Machine {machine} exists, or another machine uses the host; delete its Machine instead"
             )
         }
         Some(machine) => {
@@ -162,10 +162,10 @@ pub(super) fn report(host: &BareMetalHost, orphan: &Orphan) -> Plan {
             "to keep it, set annotation metal3.io/BareMetalHost of the Metal3Machine to {}; to release it, delete its Machine",
             host.key()
         ),
-        Orphan::Unreadable { .. } => "it is judged again once the kind is served".to_owned(),
+        Orphan::Unreadable { .. } => "it is checked again once the kind is served".to_owned(),
     };
     let mut plan = Plan::done();
-    let message = format!("{orphan}; the host is left as it is; {advice}");
+    let message = format!("{orphan}; the host is not changed; {advice}");
     plan.event(EventNote::warning(host, event::HOST_ORPHANED, message).repeated());
     plan
 }
@@ -174,7 +174,7 @@ pub(super) fn report(host: &BareMetalHost, orphan: &Orphan) -> Plan {
 fn end_reservation(host: &BareMetalHost, why: &str) -> Plan {
     let Some(patch) = remove_reservation(host).filter(|_| !has_image(host)) else { return Plan::done() };
     let mut plan = patched(host, patch);
-    plan.event(EventNote::normal(host, event::BOOKING_ENDED, format!("the host is free again: {why}")));
+    plan.event(EventNote::normal(host, event::BOOKING_ENDED, format!("the reservation is removed: {why}")));
     plan
 }
 

@@ -60,11 +60,11 @@ fn a_request_stands_only_for_the_machine_that_the_host_names_and_that_is_not_fou
     assert_eq!(judge_request(&named("ns/m"), &not_found), Request::Stands(machine()));
     for (requested, orphan, why) in [
         ("ns/other", not_found, "the request names ns/other, but the host is consumed by Metal3Machine ns/m"),
-        ("ns/m", Orphan::NotRecorded(machine()), "Metal3Machine ns/m is there"),
+        ("ns/m", Orphan::NotRecorded(machine()), "Metal3Machine ns/m exists"),
         (
             "ns/m",
             Orphan::Unreadable { machine: machine(), state: String::new() },
-            "is there, or another machine knows",
+            "exists, or another machine uses",
         ),
     ] {
         let Request::Refused(words) = judge_request(&named(requested), &orphan) else { panic!("{orphan}") };

@@ -25,7 +25,7 @@ pub(super) async fn reconcile(context: &Context, snapshot: &HostSnapshot, orphan
     let host = snapshot.host.as_ref();
     let (since, due) = context.orphans.note(&host.key(), orphan);
     if due == Due::Now {
-        warn!(host = %host.key(), "{orphan}; the host is left as it is");
+        warn!(host = %host.key(), "{orphan}; the host is not changed");
         if let Err(error) = context.executor.act(&report(host, orphan)).await {
             return Outcome::Failed(error);
         }
@@ -98,7 +98,7 @@ async fn prove(context: &Context, host: &ObjectKey, machine: &ObjectKey) -> Resu
         // It is in the cache now, and wakes the host.
         Ok(Verdict::Present) => Err(Outcome::Settled),
         Ok(Verdict::Unknown(doubt)) => {
-            warn!(%host, "the host is not released: it is not proven that Metal3Machine {machine} is gone: {doubt}");
+            warn!(%host, "the host is not released: cannot confirm that Metal3Machine {machine} is gone: {doubt}; retries");
             Err(Outcome::After(doubt.retry_after()))
         }
         Err(source) => {

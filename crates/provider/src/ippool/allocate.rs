@@ -281,14 +281,14 @@ impl<'a> Pass<'a> {
             _ => None,
         };
         let words = match wanted.and_then(|address| Some((address, self.passed_over.get(address)?))) {
-            Some((address, owner)) => format!("{address} cannot be given: {owner}"),
+            Some((address, owner)) => format!("{address} cannot be allocated: {owner}"),
             None => error.to_string(),
         };
         let mut help = error.help(self.pool.capacity(), |address| self.holder_of(address));
         if let (AddressError::Exhausted { requested: false }, Some((address, owner))) =
             (&error, self.passed_over.first_key_value())
         {
-            help = format!("{help}; {address} cannot be given: {owner}");
+            help = format!("{help}; {address} cannot be allocated: {owner}");
         }
         Refusal { words, reason: error.condition_reason(), help }
     }

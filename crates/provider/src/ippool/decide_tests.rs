@@ -249,7 +249,7 @@ fn a_name_in_the_way_takes_the_next_address_at_once() {
     memory.change::<IpClaim>(&key("b"), &request);
     pass(&mut memory, 0);
     assert_eq!(said(&memory, "a"), "10.0.0.2");
-    let words = "10.0.0.1 cannot be given: the name x-10-0-0-1 belongs to an address of IPPool other";
+    let words = "10.0.0.1 cannot be allocated: the name x-10-0-0-1 belongs to an address of IPPool other";
     assert_eq!(said(&memory, "b"), words);
     assert!(plan(&memory, 1).is_quiet());
     memory.delete::<IpAddress>(&key("x-10-0-0-1"));

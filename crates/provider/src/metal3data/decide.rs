@@ -132,7 +132,7 @@ impl Pass<'_> {
         let told = secrets.told();
         if made_before && !is_rendered_as(&self.snapshot.data, &told) {
             let words = format!(
-                "Secret {} is created again and differs from the one before; the node runs with the older text",
+                "Secret {} is created again with different content; the node runs with the previous content",
                 created.join(" and ")
             );
             self.others.event(EventNote::warning(&self.new, event::RENDER_DIFFERS, words));

@@ -61,7 +61,7 @@ pub(super) fn replace(claim: &Metal3DataClaim, unfit: &Metal3Data, data: &Metal3
     let mut plan = if is_new { create(claim, data) } else { link(claim, data) };
     take_back(&mut plan, unfit);
     let words = format!(
-        "{} takes the place of {}, for which the template has no address",
+        "{} replaces {}, for which the template has no address",
         data.metadata.name_str(),
         unfit.metadata.name_str()
     );

@@ -124,8 +124,8 @@ fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consu
     if pass.status().is_new_of_host(&wait) {
         let (namespace, machine) = (pass.namespace(), pass.new.metadata.name_str());
         let said = format!(
-            "Metal3Machine {namespace}/{machine} knows this host as its own, but it is consumed by {consumer}; \
-             correct spec.consumerRef, or delete the Machine that is not to have the host"
+            "Metal3Machine {namespace}/{machine} records this host as its own, but it is consumed by {consumer}; \
+             correct spec.consumerRef, or delete the Machine that must not use the host"
         );
         pass.with_status.push(EventNote::warning(host, event::HOST_DISPUTED, said));
     }
@@ -158,7 +158,7 @@ pub(super) fn release_surplus(pass: &mut Pass<'_>) {
                 host_patch::push_release(&mut pass.others, host, patch);
                 pass.event(
                     event::HOST_RELEASED,
-                    format!("surplus host {} is given back", host.metadata.name_str()),
+                    format!("surplus host {} is released", host.metadata.name_str()),
                 );
             }
             ReleaseStep::Wait(_) | ReleaseStep::NotOurs => {}
@@ -223,7 +223,7 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
         let stands = host.metadata.label(label::FAILURE_DOMAIN).unwrap_or("no failure domain");
         pass.warning(
             event::FAILURE_DOMAIN_FALLBACK,
-            format!("no free host in failure domain {wanted}; host {name} in {stands} is taken instead"),
+            format!("no available host in failure domain {wanted}; claims host {name} in {stands}"),
         );
     }
     if best.via_reuse {
@@ -244,7 +244,7 @@ fn hold(pass: &mut Pass<'_>, wait: Wait) -> End {
 /// The claim is a compare-and-swap on the observed version of the host: of two machines one wins, the other chooses again.
 fn write_claim(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> End {
     host_patch::push_claim(&mut pass.others, host, &pass.new, &machine.spec.cluster_name);
-    pass.event(event::HOST_CLAIMED, format!("host {} is taken", host.metadata.name_str()));
+    pass.event(event::HOST_CLAIMED, format!("host {} is claimed", host.metadata.name_str()));
     End::Again
 }
 

@@ -168,10 +168,10 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
                 match reserved {
                     true => pass.event(
                         event::HOST_BOOKED,
-                        format!("host {name} is given back and kept for the next machine of the same owner"),
+                        format!("host {name} is released and reserved for the next machine of its owner"),
                     ),
                     false => {
-                        pass.event(event::HOST_RELEASED, format!("host {name} is given back"));
+                        pass.event(event::HOST_RELEASED, format!("host {name} is released"));
                         warn_of_lost_reservation(pass, host);
                     }
                 }
@@ -203,8 +203,8 @@ fn warn_of_lost_reservation(pass: &mut Pass<'_>, host: &BareMetalHost) {
     let in_use = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
     if in_use && is_reservation_lost(cluster, template, label.as_deref()) {
         let message = format!(
-            "host {} is not kept for a next machine, though nodeReuse is on: the Machine belongs to no control plane \
-             and to no MachineDeployment that could be found",
+            "host {} is not reserved for the next machine although nodeReuse is enabled: no control plane and no \
+             MachineDeployment that owns the Machine is found",
             host.metadata.name_str()
         );
         pass.warning(event::HOST_NOT_KEPT, message);
@@ -217,8 +217,8 @@ fn why_it_stays(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> Option<
     let name = host.metadata.name_str();
     has_user_data_of(&with_user_data(snapshot), host).then(|| {
         format!(
-            "host {name} is consumed by {consumer} and cannot be given back; the machine goes without it, and what \
-             this machine has put on the host runs on until somebody wipes it"
+            "host {name} is consumed by {consumer} and cannot be released; the machine is deleted without \
+             releasing it, and what this machine deployed keeps running on the host until the host is wiped"
         )
     })
 }
