@@ -65,15 +65,15 @@ impl Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotSynced(_) => "its kind was not watched without an outage for a minute",
+            Self::NotSynced(_) => "its kind has been watched without interruption for less than a minute",
             Self::NotServed => "the API server does not serve its kind under this version",
             Self::NoDefinition => "the CustomResourceDefinition of its kind is not installed",
             Self::DefinitionDeleting => "the CustomResourceDefinition of its kind is being deleted",
             Self::DefinitionNotEstablished => "the CustomResourceDefinition of its kind is not established",
-            Self::NoNamespace => "its namespace is not there",
-            Self::Listed => "the API server denies it and lists it",
+            Self::NoNamespace => "its namespace is not found",
+            Self::Listed => "the API server does not find it by name but lists it",
             Self::OtherSubject => "the answer of the API server is about another object",
-            Self::NotCached => "it is there, but the cache does not show it",
+            Self::NotCached => "it exists, but the cache does not contain it",
         })
     }
 }

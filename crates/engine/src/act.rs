@@ -139,7 +139,7 @@ impl Executor {
             }
             let Err(source) = result else { return Ok(()) };
             if is_best_effort && !self.may_succeed_later(request, &source) {
-                debug!(error = source.with_causes(), "not done, and not needed");
+                debug!(error = source.with_causes(), "write failed and is not needed; continues");
                 return Ok(());
             }
             if source.is_outdated_view() || source.may_have_taken_effect() {

@@ -75,18 +75,18 @@ async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Recon
                 queue.add_after(key.clone(), delay);
             }
             Ok(Outcome::Restless) => {
-                warn!(controller = name, %key, "every pass leads to another one; retries after a pause");
+                warn!(controller = name, %key, "reconcile passes do not settle; retries with back-off");
                 queue.add_failed(key.clone());
             }
             Ok(Outcome::Failed(failure)) if matches!(failure.source, ApiError::GateClosed) => {
                 debug!(controller = name, %key, error = %failure, "left for the next leader");
             }
             Ok(Outcome::Failed(failure)) => {
-                warn!(controller = name, %key, error = %failure, cause = %failure.source, "failed; retries after a pause");
+                warn!(controller = name, %key, error = %failure, cause = %failure.source, "failed; retries with back-off");
                 queue.add_failed(key.clone());
             }
             Err(_) => {
-                error!(controller = name, %key, "panicked; retries after a pause");
+                error!(controller = name, %key, "panicked; retries with back-off");
                 queue.add_failed(key.clone());
             }
         }

@@ -29,7 +29,7 @@ const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 #[derive(Debug, Error)]
 pub enum InClusterError {
     /// The process does not run in a pod.
-    #[error("{HOST} and {PORT} are not set, so this is no pod of a cluster: name a kubeconfig")]
+    #[error("{HOST} and {PORT} are not set, so this process does not run in a pod: set a kubeconfig")]
     NoPod,
     /// The variables name no server.
     #[error(

@@ -13,13 +13,13 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum KubeconfigProblem {
     /// It is not YAML, or not a kubeconfig.
-    #[error("{}", .line.map_or("it is no kubeconfig".to_owned(), |line| format!("it is no kubeconfig: see its line {line}")))]
+    #[error("{}", .line.map_or("it is not a kubeconfig".to_owned(), |line| format!("it is not a kubeconfig: see its line {line}")))]
     Malformed {
         /// Where the reader gave up.
         line: Option<u64>,
     },
     /// The certificates of its authority cannot be read.
-    #[error("its certificate-authority-data is no PEM")]
+    #[error("its certificate-authority-data is not PEM")]
     Authority,
     /// It lacks something, or its parts do not fit.
     #[error("{0}")]
@@ -30,7 +30,7 @@ pub enum KubeconfigProblem {
     )]
     Reaches(&'static str),
     /// It asks for something that there is not.
-    #[error("it sets {0}, which is not supported: take it out, and let the server be reached without it")]
+    #[error("it sets {0}, which is not supported: remove it; the server must be reachable without it")]
     Unsupported(&'static str),
     /// Everybody on the way could read its credentials.
     #[error(
@@ -141,7 +141,7 @@ mod tests {
             let problem = read(&kubeconfig("", broken)).unwrap_err();
             let told = format!("{problem} {problem:?}");
             assert!(
-                problem.to_string().starts_with("it is no kubeconfig: see its line 1"),
+                problem.to_string().starts_with("it is not a kubeconfig: see its line 1"),
                 "{broken}: {told}"
             );
             assert!(!told.contains("never-print-me"), "{broken}: {told}");

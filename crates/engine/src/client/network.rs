@@ -42,10 +42,10 @@ pub enum NetworkError {
     #[error("the kubeconfig cannot be used: {0}")]
     Kubeconfig(#[from] KubeconfigProblem),
     /// Its certificates or keys cannot be used. The library's own words would quote them.
-    #[error("its certificates or keys cannot be used: they are no PEM, or do not fit each other")]
+    #[error("its certificates or keys cannot be used: they are not PEM, or do not match")]
     Certificates,
     /// It does not come to credentials by what it names.
-    #[error("there are no credentials to be had: {0}")]
+    #[error("no credentials are available: {0}")]
     Credentials(kube::Error),
 }
 

@@ -70,7 +70,7 @@ impl BearerToken {
                 }
                 Err(problem) => {
                     if !state.is_lost {
-                        warn!(%file, ?problem, "cannot read the token again, uses the last one");
+                        warn!(%file, ?problem, "cannot read the token; uses the previous one");
                     }
                     state.is_lost = true;
                 }

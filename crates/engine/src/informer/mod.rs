@@ -191,7 +191,7 @@ impl<K: Object> Informer<K> {
             told += 1;
         }
         if told == 0 && opened.elapsed() > SILENCE {
-            return Err(ApiError::Expired { message: format!("nothing was told since version {version}") });
+            return Err(ApiError::Expired { message: format!("no watch event since version {version}") });
         }
         Ok(told)
     }
@@ -207,7 +207,7 @@ impl<K: Object> Informer<K> {
         };
         let at = version.parse().unwrap_or(0);
         if went_back(at, heard.version) {
-            warn!(kind = %kind, known = heard.version, now = at, "the server went back to an earlier state; only its list counts now");
+            warn!(kind = %kind, known = heard.version, now = at, "the server went back to an earlier state; replaces the cache with its list");
         }
         self.store.replace(objects, &unreadable, at, heard);
         self.recount();

@@ -231,7 +231,7 @@ impl Elector {
         let lease = &self.candidate.lease;
         match (self.failure == failure, is_error) {
             (true, _) => debug!(%lease, "still: {failure}"),
-            (false, true) => warn!(%lease, "cannot hold the Lease, tries again: {failure}"),
+            (false, true) => warn!(%lease, "cannot acquire or renew the Lease; retries: {failure}"),
             (false, false) => info!(%lease, "waits for the Lease: {failure}"),
         }
         self.failure = failure;
