@@ -179,7 +179,7 @@ async fn an_exhausted_pool_is_told_and_served_when_it_grows() {
         assert_eq!(
             warnings(&lab, "IPClaim", &claim),
             [
-                "AddressNotGiven: IPPool small: Exhausted IP Pools: all 2 addresses are given out or reserved; \
+                "AddressNotGiven: IPPool small: Exhausted IP Pools: all 2 addresses are allocated or reserved; \
               add a range to spec.pools or delete a claim"
             ]
         );

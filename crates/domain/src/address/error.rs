@@ -120,7 +120,7 @@ impl AddressError {
                 "no range of spec.pools holds the address that the annotation ipAddress asks for".to_owned()
             }
             Self::Exhausted { requested: false } => format!(
-                "all {capacity} addresses are given out or reserved; add a range to spec.pools or delete a claim",
+                "all {capacity} addresses are allocated or reserved; add a range to spec.pools or delete a claim",
             ),
             Self::InvalidPrefix => "correct the prefix of the pool".to_owned(),
         }
