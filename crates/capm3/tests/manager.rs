@@ -259,7 +259,7 @@ fn a_leader_that_was_stopped_for_too_long_ends_with_code_1() {
     assert_eq!(code, Some(1), "{said}");
     let lost = "error: leadership is lost: Lease metal3/controller-leader-election-capm3 ";
     assert!(said.starts_with(lost), "{said}");
-    assert!(said.ends_with("start it again to contend for the Lease"), "{said}");
+    assert!(said.ends_with("restart it to compete for the Lease"), "{said}");
 }
 
 #[test]
@@ -275,6 +275,6 @@ fn a_manager_without_an_election_stops_with_code_0() {
 fn a_manager_without_a_cluster_says_the_ways() {
     let run = common::capm3(&["manager"], "");
     assert_eq!(run.code, 2, "{}", run.text());
-    let expected = "error: there is no cluster to work for: say --kubeconfig PATH, set KUBECONFIG, or run in a pod of the cluster";
+    let expected = "error: no cluster is configured: set --kubeconfig PATH or KUBECONFIG, or run in a pod of the cluster";
     assert!(run.stderr.contains(expected), "{}", run.text());
 }

@@ -19,9 +19,9 @@ pub async fn connect(
     match (kubeconfig.map(Path::to_owned), named_kubeconfig()) {
         (Some(path), _) => by_kubeconfig("--kubeconfig", &path, context, user_agent).await,
         (None, Some(path)) => by_kubeconfig("KUBECONFIG", &path, context, user_agent).await,
-        (None, None) if context.is_some() => Err(Failure::Usage(
-            "--context names a part of a kubeconfig: say --kubeconfig PATH too".to_owned(),
-        )),
+        (None, None) if context.is_some() => {
+            Err(Failure::Usage("--context needs a kubeconfig: set --kubeconfig PATH too".to_owned()))
+        }
         (None, None) => by_service_account(user_agent),
     }
 }
@@ -43,9 +43,11 @@ fn by_service_account(user_agent: &str) -> Result<ApiClient, Failure> {
     let client = server.and_then(|server| ServiceAccount::default().connect(server, user_agent));
     client.map_err(|error| match error {
         InClusterError::NoPod => Failure::Usage(
-            "there is no cluster to work for: say --kubeconfig PATH, set KUBECONFIG, or run in a pod of the cluster"
+            "no cluster is configured: set --kubeconfig PATH or KUBECONFIG, or run in a pod of the cluster"
                 .to_owned(),
         ),
-        other => Failure::CouldNotRun(format!("no client by the service account of the pod: {other} (--kubeconfig PATH)")),
+        other => Failure::CouldNotRun(format!(
+            "cannot use the service account of the pod: {other} (--kubeconfig PATH)"
+        )),
     })
 }

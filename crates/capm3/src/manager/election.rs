@@ -65,7 +65,7 @@ impl ElectionArgs {
         let named = self.leader_elect_namespace.clone().filter(|namespace| !namespace.is_empty());
         named.map_or_else(|| account.namespace(), Ok).map_err(|error| {
             Failure::Usage(format!(
-                "the namespace of the Lease is not known: say --leader-elect-namespace NAMESPACE ({error})"
+                "the namespace of the Lease is not known: set --leader-elect-namespace NAMESPACE ({error})"
             ))
         })
     }
@@ -141,7 +141,7 @@ mod tests {
     fn without_a_pod_the_namespace_must_be_said() {
         for arguments in [&["--leader-elect"] as &[&str], &["--leader-elect", "--leader-elect-namespace="]] {
             let said = candidate(arguments).unwrap_err();
-            assert!(said.contains("say --leader-elect-namespace NAMESPACE"), "{said}");
+            assert!(said.contains("set --leader-elect-namespace NAMESPACE"), "{said}");
             assert!(said.contains("/nonexistent/namespace"), "{said}");
         }
     }

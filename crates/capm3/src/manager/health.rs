@@ -60,7 +60,7 @@ pub async fn serve(listener: TcpListener, unready: Unready) {
             }
             Err(error) => {
                 if !is_refused {
-                    warn!(%error, "cannot accept a health probe; tries again every second");
+                    warn!(%error, "cannot accept a health probe; retries every second");
                 }
                 is_refused = true;
                 close_oldest(&mut open);
@@ -96,7 +96,7 @@ async fn talk(stream: TcpStream, unready: Unready) {
         .serve_connection(TokioIo::new(stream), answer);
     match tokio::time::timeout(2 * PATIENCE, connection).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => debug!(%error, "a health probe broke off"),
+        Ok(Err(error)) => debug!(%error, "a health probe ended early"),
         Err(_) => debug!("a health probe does not read its answer"),
     }
 }

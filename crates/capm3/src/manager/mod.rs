@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Run the controllers against a cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "The cluster needs the CRDs of capm3, of Cluster API and of the host operator. \
-    SIGTERM and Ctrl-C stop the manager: writes in flight end, the Lease is given back, the exit code is 0. \
+    SIGTERM and Ctrl-C stop the manager: writes in flight end, the Lease is released, the exit code is 0. \
     A manager that loses its Lease ends with code 1. It can be started again at any time.")]
 pub struct ManagerArgs {
     /// Kubeconfig of the management cluster; without it, that of KUBECONFIG, or the service account of the pod
@@ -183,7 +183,7 @@ async fn end(ended: Ended, elector: Option<Elector>, gate: &WriteGate) -> Result
         }
         (Ended::Lost(lost), _) => {
             gate.finish(PATIENCE).await;
-            let ways = "this manager ends and writes no more; start it again to contend for the Lease";
+            let ways = "this manager exits and writes nothing more; restart it to compete for the Lease";
             Err(Failure::LeadershipLost(format!("leadership is lost: {lost}; {ways}")))
         }
     }
