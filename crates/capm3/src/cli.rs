@@ -20,25 +20,25 @@ pub struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 ok, 1 found problems, 2 wrong usage, 3 could not run.\n\
-Data goes to stdout, everything else to stderr. For logs set CAPM3_LOG to a level\n\
-(off, error, warn, info, debug, trace) or a list such as warn,capm3_engine=debug.";
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 problems found, 2 wrong usage, 3 could not run.\n\
+Data goes to stdout, everything else to stderr. To see logs, set CAPM3_LOG to a level (off, error, warn, info, \
+debug, trace) or to a list such as warn,capm3_engine=debug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Bring a cluster up on simulated racks, on this machine, with no Kubernetes at all
+    /// Bring a cluster up on simulated racks, on this computer, without Kubernetes
     Up(up::UpArgs),
     /// Run the controllers against a cluster
     Manager(manager::ManagerArgs),
     /// Print the CustomResourceDefinitions to install, for `kubectl apply -f -`
     Crds(crds::CrdsArgs),
-    /// Bring older manifests to v1beta2, with a report of every change
+    /// Convert older manifests to v1beta2, with a report of every change
     Migrate(migrate::MigrateArgs),
-    /// Print the metaData and networkData that each machine would get, with no cluster at all
+    /// Print the metaData and networkData that each machine would get, without a cluster
     Render(render::RenderArgs),
-    /// Tell where a machine stands, what it waits for and why each host was taken or not, or where a host stands
+    /// Show the state of a machine or host, what it waits for, and why each host is used or not
     Explain(explain::ExplainArgs),
-    /// Give a host back whose machine is gone: its disk is deprovisioned, then it is free for any machine
+    /// Release a host whose machine is gone: its disk is deprovisioned, then any machine can use it
     Release(release::ReleaseArgs),
     /// Print the version
     Version,

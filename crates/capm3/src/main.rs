@@ -16,6 +16,7 @@ mod explain;
 mod logs;
 mod manager;
 mod migrate;
+mod numbers;
 mod paint;
 mod problems;
 mod quote;

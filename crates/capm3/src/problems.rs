@@ -58,13 +58,13 @@ pub fn hints(older: &BTreeSet<String>) -> Vec<String> {
     let hint = |file: &String| {
         let path = if file == manifests::STDIN { manifests::STANDARD_INPUT } else { file };
         format!(
-            "hint: {file} has objects of an older version; `capm3 migrate -f {}` prints them in the present one",
+            "hint: {file} has objects of an older version; `capm3 migrate -f {}` converts them",
             quoted(path)
         )
     };
     let mut hints: Vec<String> = older.iter().take(ALIKE).map(hint).collect();
     if older.len() > ALIKE {
-        hints.push(format!("hint: so have {} more files", older.len() - ALIKE));
+        hints.push(format!("hint: {} more files have such objects", older.len() - ALIKE));
     }
     hints
 }
@@ -112,16 +112,14 @@ mod tests {
         let files = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
         let hints_of = |names: &[&str]| hints(&files(names));
         let say = |file: &str, path: &str| {
-            format!(
-                "hint: {file} has objects of an older version; `capm3 migrate -f {path}` prints them in the present one"
-            )
+            format!("hint: {file} has objects of an older version; `capm3 migrate -f {path}` converts them")
         };
         let expected = [say("a/b.yaml", "a/b.yaml"), say("it's.yaml", r"'it'\''s.yaml'"), say("stdin", "-")];
         assert_eq!(hints_of(&["stdin", "a/b.yaml", "it's.yaml"]), expected);
         let many: Vec<String> = (0..20).map(|number| format!("{number}.yaml")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(hints_of(&many).len(), ALIKE + 1);
-        assert_eq!(hints_of(&many).last().unwrap(), "hint: so have 8 more files");
+        assert_eq!(hints_of(&many).last().unwrap(), "hint: 8 more files have such objects");
         assert_eq!(hints_of(&[]), [""; 0]);
     }
 

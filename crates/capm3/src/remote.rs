@@ -28,7 +28,7 @@ impl RemoteArgs {
     /// A client for that cluster; nothing is sent yet. `ways` tells what to do if no kubeconfig is there.
     pub fn connect(&self, user_agent: &str, ways: &str) -> Result<Remote, Failure> {
         let path = self.kubeconfig.clone().or_else(usual_kubeconfig);
-        let path = path.ok_or_else(|| Failure::Usage(format!("there is no kubeconfig: {ways}")))?;
+        let path = path.ok_or_else(|| Failure::Usage(format!("no kubeconfig found: {ways}")))?;
         Remote::connect(&path, self.context.as_deref(), user_agent)
     }
 }

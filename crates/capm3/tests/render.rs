@@ -147,7 +147,7 @@ fn wrong_usage_ends_with_two() {
     let pool = "examples/three-racks/40-ip-pools.yaml";
     for (arguments, part) in [
         (vec!["-f", "no/such/folder"], "no such file or folder"),
-        (vec!["-f", pool], "say --machines N"),
+        (vec!["-f", pool], "use --machines N"),
         (vec!["-f", pool, "--diff"], "--kubeconfig"),
         (vec!["-f", pool, "--template", "x"], "--machines"),
     ] {
@@ -347,7 +347,11 @@ fn a_comparison_with_a_cluster_that_does_not_serve_a_kind_says_so_and_stops() {
     assert_eq!(diff("ipaddresses", THREE_RACKS).code, 3, "the files have pools to give addresses from");
     let templates = format!("{THREE_RACKS}/30-data-templates.yaml");
     let without_pools = diff("ipclaims", &templates);
-    assert!(without_pools.stderr.contains("IPClaim ipam.metal3.io/v1alpha1 is not served: nothing is known"));
+    assert!(
+        without_pools
+            .stderr
+            .contains("IPClaim ipam.metal3.io/v1alpha1 is not served: such objects are unknown")
+    );
     assert_ne!(without_pools.code, 3, "{}", without_pools.text());
 }
 

@@ -24,7 +24,7 @@ pub fn of_machines(remote: &Remote, namespace: &str, remarks: &mut Vec<String>) 
             Ok(None) => note(&mut unread, remarks, &kind, "is not served"),
             Err(ApiError::Refused { code: 403, .. }) if kind.kind == "Secret" => {
                 remarks.push(
-                    "Secrets may not be listed: whether those that the machine needs are there is not judged"
+                    "Secrets may not be listed: cannot check whether the Secrets that the machine needs exist"
                         .to_owned(),
                 );
                 knows_secrets = false;
@@ -70,8 +70,8 @@ pub fn of_hosts(
 /// Takes note of a kind that could not be read.
 fn note(unread: &mut BTreeMap<String, String>, remarks: &mut Vec<String>, kind: &ResourceKind, state: &str) {
     let what = match kind.kind == Metal3Machine::API.kind {
-        true => "whether a machine is gone cannot be known",
-        false => "nothing is known of such objects",
+        true => "cannot check whether a machine is gone",
+        false => "such objects are unknown",
     };
     remarks.push(format!("{} {} {state}: {what}", kind.kind, kind.version));
     unread.insert(kind.kind.clone(), state.to_owned());

@@ -26,7 +26,7 @@ use crate::{
 const USER_AGENT: &str = "capm3-explain";
 
 /// What to do without a kubeconfig.
-const WAYS: &str = "say --kubeconfig PATH, set KUBECONFIG, or give manifests with -f";
+const WAYS: &str = "use --kubeconfig PATH, set KUBECONFIG, or give manifests with -f";
 
 /// What `explain` takes.
 #[derive(Debug, Args)]
@@ -40,35 +40,35 @@ pub struct ExplainArgs {
     filename: Vec<PathBuf>,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// Namespace of the machine or host; without it, that of the kubeconfig's context, or whichever one the files have
+    /// Namespace of the machine or host; without it, that of the kubeconfig's context, or any that the files have
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// What to print: a story with tables, or everything as JSON
+    /// What to print: a summary with tables, or everything as JSON
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
 
-const HELP: &str = "Says where the machine stands, since when, what it waits for, who must act and what to do; then\n\
-every step on its way and every host of its namespace with the reason that it was taken or not.\n\
-Of a host it says whose it is, whether it is free, reserved or orphaned (its machine is not found, or\n\
-has no record of it), how far its release is, who must act and what to do.\n\
-The decisions are those of the controllers, made anew from the same objects. Nothing is written,\n\
-and of Secrets only the names are read. Manifests are judged as an API server with the\n\
-provider's rules does: what it would refuse is told, and nothing is explained; of what a cluster\n\
-has given out it is only told. Ends with 0 whatever the state, with 1 if there is no such\n\
-machine or host or a manifest is refused, with 3 if the cluster cannot be read.\n\n\
+const HELP: &str = "Shows the state of a machine, since when, what it waits for, who must act and what to do. \
+Then it lists each step of the machine, and each host of its namespace with the reason why it is used or not. \
+For a host it shows which machine uses it, whether it is free, reserved or orphaned (its machine is not found, \
+or has no record of it), how far its release is, who must act and what to do.\n\n\
+It makes the decisions of the controllers from the same objects. It writes nothing, and reads only the names of \
+Secrets. Manifests are validated as an API server with the provider's rules does: if one is refused, the errors \
+are printed and nothing is explained. For objects that come from a cluster, the same errors are warnings.\n\n\
+Exit codes: 0 explained, whatever the state; 1 no such machine or host, or a manifest is refused; 2 wrong usage; \
+3 the cluster cannot be read.\n\n\
 Examples:\n  \
   capm3 explain machine/my-cluster-cp-x7k2m -n metal3      in the cluster of the current context\n  \
   capm3 explain m3m/my-cluster-cp-x7k2m -n metal3 -o json  the same for scripts\n  \
-  capm3 explain host/rack1-host-1 -n metal3                whose host it is, and why nobody takes it\n  \
-  capm3 explain machine/worker-0 -f examples/explain       from files, with no cluster at all\n\n\
-Such files come from a cluster by\n  \
+  capm3 explain host/rack1-host-1 -n metal3                which machine uses it, or why none does\n  \
+  capm3 explain machine/worker-0 -f examples/explain       from files, without a cluster\n\n\
+To get such files from a cluster:\n  \
   P=ipam.metal3.io; kubectl get -n metal3 -o yaml > objects.yaml \\\n  \
   cluster-api,bmh,ippools.$P,ipclaims.$P,ipaddresses.$P";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// A story, then tables
+    /// A summary, then tables
     Text,
     /// One JSON document
     Json,
@@ -110,7 +110,7 @@ fn answer(
     key: &ObjectKey,
     now: Option<Timestamp>,
 ) -> Result<String, Failure> {
-    let gone = |kind: &str| Failure::Invalid(format!("{kind} {key} is not there"));
+    let gone = |kind: &str| Failure::Invalid(format!("{kind} {key} is not found"));
     if args.target.is_host() {
         let explanation = explain_host(site, key).ok_or_else(|| gone("BareMetalHost"))?;
         return match args.output {
@@ -142,7 +142,7 @@ fn files(args: &ExplainArgs, remarks: &mut Vec<String>) -> Result<Site, Failure>
     let knows_secrets = has("Secret");
     if !knows_secrets && !args.target.is_host() {
         remarks.push(
-            "no Secrets in the files: whether those that the machine needs are there is not judged"
+            "no Secrets in the files: cannot check whether the Secrets that the machine needs exist"
                 .to_owned(),
         );
     }

@@ -19,7 +19,7 @@ const LEASE: &str = "controller-leader-election-capm3";
 /// Flags of the election, as the Go manager names them.
 #[derive(Debug, Args)]
 pub struct ElectionArgs {
-    /// Contend for a Lease, so that of several replicas only one acts
+    /// Contend for a Lease, so that only one of several replicas acts
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false",
         default_missing_value = "true", value_parser = flags::boolean, value_name = "BOOL")]
     leader_elect: bool,

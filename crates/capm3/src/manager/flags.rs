@@ -7,7 +7,7 @@ use capm3_api::conversion::duration::nanoseconds;
 /// A duration such as `15s`, `1h2m3s` or `500ms`; not a negative one.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let nanoseconds = nanoseconds(text).and_then(|it| u64::try_from(it).ok());
-    let wrong = || format!("'{text}' is no duration; write numbers with units, such as 15s or 1m30s");
+    let wrong = || format!("'{text}' is not a duration; use numbers with units, such as 15s or 1m30s");
     nanoseconds.map(Duration::from_nanos).ok_or_else(wrong)
 }
 

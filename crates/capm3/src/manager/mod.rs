@@ -19,6 +19,7 @@ use tracing::{info, warn};
 
 use crate::{
     exit::Failure,
+    numbers,
     stop::{StopSignal, stop_signal},
 };
 use election::ElectionArgs;
@@ -44,7 +45,7 @@ pub struct ManagerArgs {
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
 
-    /// Serve IPPools with the built-in address manager; leave it off where another one runs
+    /// Serve IPPools with the built-in address manager; do not set it where another one runs
     #[arg(long)]
     enable_ipam: bool,
 
@@ -63,21 +64,21 @@ pub struct ManagerArgs {
     election: ElectionArgs,
 
     /// Workers per controller
-    #[arg(long, default_value = "10", value_name = "N")]
+    #[arg(long, default_value = "10", value_name = "N", value_parser = numbers::positive::<NonZeroUsize>)]
     workers: NonZeroUsize,
 
     /// Address of /healthz and /readyz
     #[arg(long, default_value = "127.0.0.1:9440", value_name = "ADDR")]
     health_addr: SocketAddr,
 
-    /// Form of the logs on stderr
+    /// Format of the logs on stderr
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     logging_format: LogFormat,
 }
 
 /// A duration as `90s`, `15m` or `24h`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("'{text}' is no duration; write a number with s, m or h, such as 24h");
+    let wrong = || format!("'{text}' is not a duration; use a number with s, m or h, such as 24h");
     let unit = match text.chars().last() {
         Some('s') => 1,
         Some('m') => 60,
@@ -91,9 +92,9 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// Form of the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// One line an entry
+    /// One line per entry
     Text,
-    /// One JSON document a line
+    /// One JSON document per line
     Json,
 }
 

@@ -18,10 +18,10 @@ pub struct MigrateArgs {
     /// Files or folders of manifests, or - for standard input
     #[arg(short, long = "filename", required = true, value_name = "FILE")]
     filename: Vec<PathBuf>,
-    /// Remove members that no version knows, instead of asking
+    /// Remove fields that no version knows, instead of reporting them as errors
     #[arg(long)]
     prune: bool,
-    /// Write only what the reference implementation knows too: an IPPool for each inline range, with the same address
+    /// Write only what the reference implementation also supports: an IPPool for each inline range, with the same address
     /// for each index
     #[arg(long)]
     portable: bool,
@@ -30,9 +30,10 @@ pub struct MigrateArgs {
     output: Output,
 }
 
-const HELP: &str = "Reads manifests of any version from v1alpha4 on, with the slips that documents have, and prints them as\n\
-v1beta2. The form of a document decides, not its apiVersion. Every change is reported on stderr with file, line and\n\
-reason. Where two readings would differ in effect, neither is chosen: the command ends with 1 and proposes what to write.";
+const HELP: &str = "Reads manifests of any version from v1alpha4 on, corrects common mistakes in them, and prints \
+them as v1beta2. The fields of a document decide how it is read, not its apiVersion. Every change is reported on \
+stderr with file, line and reason. If two readings of a field differ in effect, neither is chosen: the error \
+proposes what to write, and the exit code is 1.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {

@@ -76,9 +76,7 @@ impl Steps<'_> {
             }
             if !is_suspected && first == last && started.elapsed() >= REACTION {
                 is_suspected = true;
-                exit::say(
-                    "no manager has reacted; is `capm3 manager` running? Its log tells why it does not go on",
-                );
+                exit::say("no manager has reacted; check whether `capm3 manager` runs, and read its log");
             }
             sleep(POLL).await;
         }
@@ -133,7 +131,7 @@ impl Steps<'_> {
                 Failure::Invalid(format!("the manager refuses the release of host {host}: {}", event.message))
             }
             None => Failure::Invalid(format!(
-                "host {host} is not released: somebody took the request off, and no event says why"
+                "host {host} is not released: the request was removed, and no event gives the reason"
             )),
         }
     }
@@ -146,7 +144,7 @@ impl Steps<'_> {
             return Err(Failure::CouldNotRun(text));
         }
         if trouble.is_empty() {
-            exit::say(format_args!("cannot read BareMetalHost {}, tries again: {text}", self.host));
+            exit::say(format_args!("cannot read BareMetalHost {}, retries: {text}", self.host));
             *trouble = text;
         }
         Ok(())

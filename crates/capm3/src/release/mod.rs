@@ -27,7 +27,7 @@ use crate::{
 const USER_AGENT: &str = "capm3-release";
 
 /// What to do without a kubeconfig.
-const WAYS: &str = "say --kubeconfig PATH or set KUBECONFIG";
+const WAYS: &str = "use --kubeconfig PATH or set KUBECONFIG";
 
 /// How often a host that changes meanwhile is read again.
 const TRIES: usize = 5;
@@ -44,13 +44,13 @@ pub struct ReleaseArgs {
     namespace: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// Release without a question
+    /// Release without asking for confirmation
     #[arg(short, long)]
     yes: bool,
-    /// Say what would happen and write nothing
+    /// Print what would happen and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Ask for the release and end; do not follow it
+    /// Request the release and exit; do not follow it
     #[arg(long)]
     no_wait: bool,
     /// How long to follow the release: a number with s, m or h
@@ -58,15 +58,15 @@ pub struct ReleaseArgs {
     timeout: Duration,
 }
 
-const HELP: &str = "A host whose Metal3Machine is not found is left as it is, because the machine may come back:\n\
-after a restore, or once its kind is served again. `capm3 explain host/NAME` tells of it. Release\n\
-the host with this command if the machine is gone for good. What is on its disk is lost then.\n\n\
-It shows the host and what will happen, asks, and writes the request on the host as annotation\n\
-capm3.metal3.io/release. The manager proves that the machine is gone, which takes a minute after\n\
-its start, and carries the request out. Each step is printed as it happens.\n\n\
-It refuses a host that is in use, reserved or paused, and says what to do instead. Ends with 0 once\n\
-the host is free, with 1 if it is not released, with 2 if there is no terminal to ask on, with 3\n\
-if the cluster cannot be read or written, with 130 after Ctrl-C: the release then goes on.\n\n\
+const HELP: &str = "A host whose Metal3Machine is not found is left as it is, because the machine may return: \
+after a restore, or once its kind is served again. `capm3 explain host/NAME` shows such a host. If the machine is \
+gone for good, release the host with this command. The data on its disk is then lost.\n\n\
+The command shows the host and what will happen, asks for confirmation, and writes the request on the host as \
+annotation capm3.metal3.io/release. The manager proves that the machine is gone, which takes a minute after its \
+start, and carries out the request. Each step is printed as it happens.\n\n\
+A host that is in use, reserved or paused is refused, with advice on what to do instead.\n\n\
+Exit codes: 0 the host is free, 1 it is not released, 2 wrong usage or no terminal to ask on, 3 the cluster \
+cannot be read or written, 130 after Ctrl-C (the release continues).\n\n\
 Examples:\n  \
   capm3 release host/rack1-host-1 -n metal3 --dry-run       what would happen\n  \
   capm3 release host/rack1-host-1 -n metal3                 ask, release and follow\n  \
@@ -74,8 +74,8 @@ Examples:\n  \
 
 /// Only a host can be released.
 fn host(text: &str) -> Result<Target, String> {
-    let target: Target = text.parse().map_err(|_| format!("{text:?} names no host; say host/NAME"))?;
-    target.is_host().then_some(target).ok_or_else(|| format!("{text:?} names no host; say host/NAME"))
+    let target: Target = text.parse().map_err(|_| format!("{text:?} does not name a host; use host/NAME"))?;
+    target.is_host().then_some(target).ok_or_else(|| format!("{text:?} does not name a host; use host/NAME"))
 }
 
 /// Runs `release`.
@@ -85,7 +85,7 @@ pub fn run(args: &ReleaseArgs) -> Result<(), Failure> {
     let Some((key, release)) = request(args, &remote, &namespace)? else { return Ok(()) };
     if args.no_wait {
         let explain = format!("capm3 explain host/{} -n {}", key.name, key.namespace);
-        return exit::print(&format!("the release is requested; `{explain}` tells how far it is\n"));
+        return exit::print(&format!("the release is requested; `{explain}` shows its progress\n"));
     }
     remote.run(|client| follow::follow(client, &key, &release.machine, args.timeout))
 }
@@ -146,7 +146,7 @@ fn judge(args: &ReleaseArgs, remote: &Remote, namespace: &str) -> Result<(Object
     }
     let key = found(&site, &args.host, Some(namespace))?;
     let judged = releasable(&site, &key);
-    let judged = judged.ok_or_else(|| Failure::Invalid(format!("BareMetalHost {key} is not there")))?;
+    let judged = judged.ok_or_else(|| Failure::Invalid(format!("BareMetalHost {key} is not found")))?;
     Ok((key, judged))
 }
 

@@ -45,7 +45,7 @@ pub fn refusal(host: &ObjectKey, why: &str, way_out: &[Advice]) -> String {
 pub fn stopped(signal: StopSignal, host: &ObjectKey) -> String {
     let (name, namespace) = (&host.name, &host.namespace);
     format!(
-        "{signal}: host {host} is no longer followed, but its release goes on; to see how far it is: capm3 explain \
+        "{signal}: host {host} is no longer followed, but its release continues; to see its progress: capm3 explain \
          host/{name} -n {namespace}; {}",
         withdraw(host)
     )
@@ -54,7 +54,7 @@ pub fn stopped(signal: StopSignal, host: &ObjectKey) -> String {
 /// How a request is withdrawn.
 pub fn withdraw(host: &ObjectKey) -> String {
     format!(
-        "the request stands; to withdraw it: kubectl annotate baremetalhost {} -n {} {}-",
+        "the request remains; to withdraw it: kubectl annotate baremetalhost {} -n {} {}-",
         host.name,
         host.namespace,
         capm3_api::vocabulary::annotation::RELEASE_HOST

@@ -92,11 +92,11 @@ impl Live {
         match listed {
             Some(listed) => Ok(listed),
             None if may_be_lacking => {
-                exit::say(format_args!("{what}: nothing is known of such objects"));
+                exit::say(format_args!("{what}: such objects are unknown"));
                 Ok(Vec::new())
             }
             None => Err(Failure::CouldNotRun(format!(
-                "{what} by the cluster: who has which host, index and address cannot be known, so nothing is compared"
+                "{what} by the cluster: cannot read which hosts, indexes and addresses are in use, so nothing is compared"
             ))),
         }
     }

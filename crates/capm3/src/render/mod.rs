@@ -12,6 +12,7 @@ use tracing::info;
 
 use crate::{
     exit::{self, Failure},
+    numbers,
     problems::{self, refusals},
 };
 
@@ -28,18 +29,18 @@ pub struct RenderArgs {
     /// Only the machine on the BareMetalHost of this name
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
-    /// Make up N machines, instead of those that control planes and MachineDeployments ask for
-    #[arg(long, value_name = "N")]
+    /// Invent N machines, instead of those that control planes and MachineDeployments ask for
+    #[arg(long, value_name = "N", value_parser = numbers::whole::<usize>)]
     machines: Option<usize>,
-    /// Metal3MachineTemplate or Metal3DataTemplate of the machines that are made up; without it, the first
+    /// Metal3MachineTemplate or Metal3DataTemplate of the invented machines; without it, the first
     /// Metal3DataTemplate
     #[arg(long, value_name = "NAME", requires = "machines")]
     template: Option<String>,
-    /// What to print: the documents as YAML, each under a comment that says whose it is, or everything as JSON
+    /// What to print: the documents as YAML, each below a comment that names its machine, or everything as JSON
     #[arg(short, long, value_enum, default_value_t = Output::Yaml)]
     output: Output,
-    /// Compare with the Secrets of a cluster, which also says who has which host, index and address; templates, pools and
-    /// whatever else the files have are those of the files. Ends with 1 if a Secret would differ
+    /// Compare with the Secrets of a cluster. Which hosts, indexes and addresses are in use is read from the cluster;
+    /// templates, pools and other objects come from the files. The exit code is 1 if a Secret would differ
     #[arg(long, requires = "kubeconfig", conflicts_with = "output")]
     diff: bool,
     /// Kubeconfig of the cluster for --diff
@@ -53,20 +54,21 @@ pub struct RenderArgs {
     namespace: Option<String>,
 }
 
-const HELP: &str = "Renders metaData and networkData of every machine with the code of the controllers, byte for byte as they\n\
-store them in Secrets. Hosts, indexes and addresses that the files show as given out (consumerRef, Metal3Data, IPAddress) are\n\
-kept; the rest is given out as the controllers do, to the machines in order of their names. Machines are the Metal3Machines\n\
-of the files, and those that control planes and MachineDeployments still ask for. A host without status counts as available;\n\
-its network cards are those of the annotation inspect.metal3.io/hardwaredetails.\n\n\
-Manifests are judged as an API server with the provider's rules does: while one is refused nothing is rendered, for it might\n\
-have a host, an index or an address that another machine would get. A machine that cannot be rendered costs no other machine.\n\
-Both are told on stderr with file, line and field, and the command ends with 1.\n\n\
+const HELP: &str = "Renders, byte for byte as the controllers store them in Secrets, the metaData and networkData \
+of every machine. Hosts, indexes and addresses that the files show as allocated (consumerRef, \
+Metal3Data, IPAddress) are kept; the rest is allocated as the controllers do it, to the machines in order of \
+their names. Machines are the Metal3Machines of the files, and those that control planes and MachineDeployments \
+still need. A host without status counts as available; its NICs are those of the annotation \
+inspect.metal3.io/hardwaredetails.\n\n\
+Manifests are validated as an API server with the provider's rules does. If one is refused, nothing is rendered, \
+because it might hold a host, an index or an address that another machine would get. A machine that cannot be \
+rendered does not affect other machines. Errors go to stderr with file, line and field, and the exit code is 1.\n\n\
 Examples:\n  \
   capm3 render -f examples/three-racks                               every machine of the example\n  \
   capm3 render -f examples/three-racks --host rack2-host-1           the machine on one host\n  \
-  capm3 render -f template.yaml -f pool.yaml --machines 3            three machines that do not exist yet\n  \
+  capm3 render -f template.yaml -f pool.yaml --machines 3            three invented machines\n  \
   kubectl get m3m,bmh,m3dt,m3d,ippool,m3ipa -o yaml | capm3 render -f -\n  \
-  capm3 render -f template.yaml --diff --kubeconfig ~/.kube/config   what a changed template would change";
+  capm3 render -f template.yaml --diff --kubeconfig ~/.kube/config   effects of a changed template";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
@@ -122,9 +124,9 @@ fn check(args: &RenderArgs, rendering: &Rendering) -> Result<(), Failure> {
     let narrowed = args.machine.is_some() || args.host.is_some();
     Err(Failure::Usage(match (rendering.count, narrowed) {
         (count @ 1.., true) => {
-            format!("none of the {count} machines is the one that --machine or --host names; leave them out to see all")
+            format!("none of the {count} machines matches --machine or --host; omit them to see all")
         }
-        _ => "no machine in the files; add Metal3Machines, a control plane or a MachineDeployment, or say --machines N"
+        _ => "no machine in the files; add Metal3Machines, a control plane or a MachineDeployment, or use --machines N"
             .to_owned(),
     }))
 }

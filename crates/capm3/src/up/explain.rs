@@ -34,7 +34,7 @@ pub fn judge(lab: &Lab, report: &Report, stuck: &[StuckMachine], is_quiet: bool)
     }
     exit::say("");
     if !is_quiet {
-        exit::say("gave up: something is still being tried again and again; CAPM3_LOG=warn shows it");
+        exit::say("gave up: a controller keeps retrying; set CAPM3_LOG=warn to see why");
     }
     for owner in &short {
         let Owner { kind, key, wanted, ready } = &owner.owner;

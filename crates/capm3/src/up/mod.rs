@@ -29,7 +29,7 @@ use tracing::info;
 use self::{feed::Feed, naming::Naming};
 use crate::{
     exit::{self, Failure},
-    problems,
+    numbers, problems,
 };
 
 /// Bytes that are read from one pipe or from standard input: far more than a site has, far less than the memory.
@@ -39,7 +39,7 @@ const PIPE_LIMIT: u64 = 64 * 1024 * 1024;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     capm3 up                             three racks; then use kubectl until Ctrl-C\n  \
-    capm3 up --once                      the same, print the result and end\n  \
+    capm3 up --once                      the same, print the result and exit\n  \
     capm3 up --once -o json              the result as one JSON document\n  \
     capm3 up -f my-cluster/              your own manifests")]
 pub struct UpArgs {
@@ -47,8 +47,8 @@ pub struct UpArgs {
     #[arg(short = 'f', long = "filename", value_name = "PATH")]
     files: Vec<PathBuf>,
 
-    /// End when every machine that is asked for is ready (0), or cannot be (1, with an explanation); time is simulated, and
-    /// kubectl is not served
+    /// Exit when every requested machine is ready (0), or cannot become ready (1, with an explanation); time is
+    /// simulated, and kubectl is not served
     #[arg(long)]
     once: bool,
 
@@ -61,7 +61,7 @@ pub struct UpArgs {
     profile: Option<ProfileArg>,
 
     /// How many times faster than the profile says
-    #[arg(long, default_value_t = 1.0, value_name = "N")]
+    #[arg(long, default_value_t = 1.0, value_name = "N", value_parser = numbers::fraction)]
     speed: f64,
 
     /// Loopback address at which kubectl is served; without a port, 7443. Not with --once, which serves nothing
@@ -69,7 +69,7 @@ pub struct UpArgs {
     listen: SocketAddr,
 
     /// Seed of names, uids and durations
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = numbers::whole::<u64>)]
     seed: u64,
 }
 
@@ -85,7 +85,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// One row a machine
+    /// One row per machine
     Table,
     /// One JSON document
     Json,

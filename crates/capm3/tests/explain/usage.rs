@@ -75,7 +75,7 @@ fn wrong_usage_ends_with_two() {
         (vec!["explain", "x", "-f", SITE, "--context", "c"], "cannot be used with"),
         (
             vec!["explain", "x"],
-            "there is no kubeconfig: say --kubeconfig PATH, set KUBECONFIG, or give manifests with -f",
+            "no kubeconfig found: use --kubeconfig PATH, set KUBECONFIG, or give manifests with -f",
         ),
     ] {
         let run = capm3(&arguments, "");

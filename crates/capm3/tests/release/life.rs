@@ -136,18 +136,18 @@ fn a_host_whose_machine_is_gone_is_released_and_no_other_one_is() {
     assert!(site.host(host).pointer(REQUEST).is_none());
 
     let stands = format!(
-        "the request stands; to withdraw it: kubectl annotate baremetalhost {host} -n metal3 capm3.metal3.io/release-"
+        "the request remains; to withdraw it: kubectl annotate baremetalhost {host} -n metal3 capm3.metal3.io/release-"
     );
     has(&site.release(host, &["--yes", "--timeout", "1s"]), 1, &["is not released within 1 s", &stands]);
     assert_eq!(site.host(host).pointer(REQUEST), Some(&json!(format!("metal3/{gone}"))));
     let (code, stderr) = site.release_while(host, |_| site.withdraw(host));
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.contains("somebody took the request off"), "{stderr}");
+    assert!(stderr.contains("the request was removed"), "{stderr}");
     let (code, stderr) = site.release_while(host, |process| {
         assert!(Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap().success());
     });
     let told = format!(
-        "error: SIGINT: host metal3/{host} is no longer followed, but its release goes on; to see how far it is: capm3 \
+        "error: SIGINT: host metal3/{host} is no longer followed, but its release continues; to see its progress: capm3 \
          explain host/{host} -n metal3; {stands}\n"
     );
     assert_eq!((code, stderr), (Some(130), told));

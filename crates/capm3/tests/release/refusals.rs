@@ -27,7 +27,7 @@ fn where_metal3machines_are_not_served_nothing_is_written() {
     let run = release(&kubeconfig, &["--yes"]);
     assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{}", run.text());
     for part in [
-        "Metal3Machine v1beta2 is not served: whether a machine is gone cannot be known\n",
+        "Metal3Machine v1beta2 is not served: cannot check whether a machine is gone\n",
         "error: host ns/h is not released: Metal3Machine ns/m, which consumes this host, cannot be read: the kind is not served;",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.text());
@@ -65,7 +65,7 @@ fn a_host_that_changes_meanwhile_is_read_and_shown_again() {
     assert_eq!(run.code, 0, "{}", run.text());
     assert!(run.stdout.contains("http://image-1") && run.stdout.contains("http://image-2"), "{}", run.text());
     assert!(
-        run.stdout.ends_with("the release is requested; `capm3 explain host/h -n ns` tells how far it is\n")
+        run.stdout.ends_with("the release is requested; `capm3 explain host/h -n ns` shows its progress\n")
     );
     let request = |version: &str| json!({"metadata": {"resourceVersion": version, "annotations": {"capm3.metal3.io/release": "ns/m"}}});
     assert_eq!(*patches.lock().unwrap(), [request("1"), request("2")]);

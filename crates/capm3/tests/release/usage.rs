@@ -15,10 +15,10 @@ fn help_teaches() {
 fn wrong_usage_ends_with_two() {
     for (arguments, part) in [
         (vec!["release"], "host/NAME"),
-        (vec!["release", "machine/x"], "\"machine/x\" names no host; say host/NAME"),
-        (vec!["release", "x"], "\"x\" names no host; say host/NAME"),
-        (vec!["release", "host/x", "--timeout", "5"], "is no duration"),
-        (vec!["release", "host/x"], "there is no kubeconfig: say --kubeconfig PATH or set KUBECONFIG"),
+        (vec!["release", "machine/x"], "\"machine/x\" does not name a host; use host/NAME"),
+        (vec!["release", "x"], "\"x\" does not name a host; use host/NAME"),
+        (vec!["release", "host/x", "--timeout", "5"], "is not a duration"),
+        (vec!["release", "host/x"], "no kubeconfig found: use --kubeconfig PATH or set KUBECONFIG"),
     ] {
         let run = capm3(&arguments, "");
         assert_eq!(run.code, 2, "{arguments:?}: {}", run.text());

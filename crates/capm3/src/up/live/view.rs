@@ -224,7 +224,7 @@ fn shortened(mut lines: Vec<Line>, height: usize) -> Vec<Line> {
     let more = lines.len().saturating_sub(height.saturating_sub(1));
     lines.truncate(height.saturating_sub(1));
     if height > 0 {
-        lines.push(Line::of(Paint::Dim, format!("and {more} racks more")));
+        lines.push(Line::of(Paint::Dim, format!("and {more} more racks")));
     }
     lines
 }
