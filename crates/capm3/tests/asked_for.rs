@@ -95,8 +95,10 @@ fn machines_and_sets_of_their_own_count_like_those_of_a_deployment() {
 #[test]
 fn a_machine_without_infrastructure_is_not_up() {
     let run = up(&[CLUSTER, BARE_MACHINE], &[], "default", "c");
-    let parts =
-        ["Machine bare: 0 of 1 machines are ready\n", "  Metal3Machine bare, which it names, is not there\n"];
+    let parts = [
+        "Machine bare: 0 of 1 machines are ready\n",
+        "  Metal3Machine bare, which it names, does not exist\n",
+    ];
     has(&run, 1, &parts);
 }
 
@@ -104,7 +106,7 @@ fn a_machine_without_infrastructure_is_not_up() {
 fn a_machine_set_without_its_template_is_not_up() {
     let run = up(&[CLUSTER, MACHINE_SET], &[], "default", "c");
     let missing =
-        "  Metal3MachineTemplate my-cluster-workers, from which its machines are made, is not there\n";
+        "  Metal3MachineTemplate my-cluster-workers, from which its machines are made, does not exist\n";
     has(&run, 1, &["MachineSet set: 0 of 2 machines are ready\n", missing]);
 }
 

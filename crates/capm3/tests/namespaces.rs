@@ -76,7 +76,7 @@ fn what_is_stuck_is_told_with_its_namespace() {
 fn a_template_is_looked_for_in_the_namespace_of_its_owner() {
     let run = twice(&[], &["my-cluster-workers\n  namespace: metal3\nspec:\n  template:"]);
     let lack = "MachineDeployment other/my-cluster-workers: 0 of 3 machines are ready\n  \
-                Metal3MachineTemplate my-cluster-workers, from which its machines are made, is not there\n";
+                Metal3MachineTemplate my-cluster-workers, from which its machines are made, does not exist\n";
     assert_eq!(run.code, 1, "{}", run.text());
     assert!(run.stderr.contains(lack), "{}", run.text());
 }

@@ -76,12 +76,16 @@ fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Ve
     if let Some(id) =
         new.spec.provider_id.as_ref().filter(|_| old.is_none_or(|o| o.spec.provider_id.is_none()))
     {
-        steps.push(step(new, format!("is {id}")));
+        steps.push(step(new, format!("has provider ID {id}")));
     }
     if let Some(wait) =
         wait(new).filter(|wait| old.and_then(self::wait).is_none_or(|before| before.reason != wait.reason))
     {
-        steps.push(step(new, format!("waits: {}", wait.message)));
+        let text = match wait.message.strip_prefix("waiting for ") {
+            Some(what) => format!("waits for {what}"),
+            None => format!("waits: {}", wait.message),
+        };
+        steps.push(step(new, text));
     }
     steps
 }

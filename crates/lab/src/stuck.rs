@@ -105,7 +105,7 @@ fn missing(lab: &Lab, owner: &Owner) -> Vec<String> {
         "Metal3Machine" => missing.push("no Machine names it in spec.infrastructureRef".to_owned()),
         _ => {
             let cluster = text(&object, "/spec/clusterName").filter(|name| !is_there("Cluster", name));
-            missing.extend(cluster.map(|name| format!("Cluster {name} of spec.clusterName is not there")));
+            missing.extend(cluster.map(|name| format!("Cluster {name} of spec.clusterName does not exist")));
         }
     }
     let mut look_for = |pointers: &[&str], what: &str| {
@@ -113,7 +113,7 @@ fn missing(lab: &Lab, owner: &Owner) -> Vec<String> {
             if let (Some(kind), Some(name)) = (text(reference, "/kind"), text(reference, "/name"))
                 && !is_there(&kind, &name)
             {
-                missing.push(format!("{kind} {name}, {what}, is not there"));
+                missing.push(format!("{kind} {name}, {what}, does not exist"));
             }
         }
     };

@@ -214,7 +214,7 @@ fn named(document: &Document) -> String {
 fn shape(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
-        Value::Bool(truth) => format!("the truth value {truth}"),
+        Value::Bool(truth) => format!("the boolean {truth}"),
         Value::Number(number) => format!("the number {number}"),
         Value::String(text) => format!("the text {text:?}"),
         Value::Array(_) => "a list".to_owned(),

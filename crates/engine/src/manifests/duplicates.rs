@@ -17,12 +17,10 @@ pub fn contradictions(documents: &[Document]) -> Vec<Problem> {
             }
             Entry::Occupied(earlier) if earlier.get().value != document.value => {
                 let (file, line) = (&earlier.get().file, earlier.get().line());
-                problems.push(
-                    document.problem(
-                        "",
-                        format!("stands at {file}:{line} already, and differs: keep one of them"),
-                    ),
-                );
+                problems.push(document.problem(
+                    "",
+                    format!("already defined at {file}:{line} with other content: keep one of them"),
+                ));
             }
             Entry::Occupied(_) => {}
         }
@@ -53,7 +51,7 @@ mod tests {
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert_eq!(
             problems[0].to_string(),
-            "hosts.yaml:9: BareMetalHost m/h: stands at hosts.yaml:1 already, and differs: keep one of them"
+            "hosts.yaml:9: BareMetalHost m/h: already defined at hosts.yaml:1 with other content: keep one of them"
         );
     }
 }

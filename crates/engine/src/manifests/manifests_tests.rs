@@ -103,7 +103,7 @@ fn every_document_with_a_mistake_is_told_and_the_others_are_still_read() {
     let told = messages(text);
     assert_eq!(told.len(), 3, "{told:#?}");
     assert!(told[0].starts_with("f.yaml:2: not valid YAML: "), "{}", told[0]);
-    let twice = "f.yaml:9: not valid YAML: duplicate mapping key: kind stands twice, in line 8 and in line 9";
+    let twice = "f.yaml:9: not valid YAML: duplicate mapping key: kind occurs twice, in line 8 and in line 9";
     assert_eq!(told[1], twice);
     assert!(told[2].starts_with("f.yaml:12: not valid YAML: "), "{}", told[2]);
 }
@@ -116,9 +116,9 @@ fn what_says_which_object_it_is_must_be_there_and_be_text() {
         ("apiVersion: v1\nmetadata: {name: x}\n", format!("f.yaml:1: x: kind {missing}")),
         ("apiVersion: v1\nkind: Secret\nmetadata:\n  labels: {}\n", format!("f.yaml:3: Secret: metadata.name {missing}")),
         ("apiVersion: v1\nkind: Secret\n", format!("f.yaml:1: Secret: metadata.name {missing}")),
-        ("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: no\n", "f.yaml:4: Namespace: metadata.name: expected text, got the truth value false; quote it".to_owned()),
+        ("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: no\n", "f.yaml:4: Namespace: metadata.name: expected text, got the boolean false; quote it".to_owned()),
         ("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: 007\n", "f.yaml:4: Namespace: metadata.name: expected text, got the number 7; quote it".to_owned()),
-        ("apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  namespace: n\n", "f.yaml:5: Secret a: metadata.namespace: expected text, got the truth value false; quote it".to_owned()),
+        ("apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  namespace: n\n", "f.yaml:5: Secret a: metadata.namespace: expected text, got the boolean false; quote it".to_owned()),
         ("apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: 12}\n", "f.yaml:3: Secret a: metadata.namespace: expected text, got the number 12; quote it".to_owned()),
         ("- a\n- b\n", "f.yaml:1: expected an object with apiVersion, kind and metadata.name, got a list".to_owned()),
         ("\n\njust words\n", "f.yaml:3: expected an object with apiVersion, kind and metadata.name, got the text \"just words\"".to_owned()),

@@ -118,7 +118,8 @@ impl Putting {
     async fn lost_namespace(&self, document: &Document) -> Complaint {
         let namespace = document.key().namespace;
         self.make_namespace(&namespace).await;
-        let message = format!("there is no namespace {namespace:?}; add a Namespace object of this name");
+        let message =
+            format!("namespace {namespace:?} does not exist; add a Namespace object with this name");
         Complaint::new("metadata.namespace", message)
     }
 

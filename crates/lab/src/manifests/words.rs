@@ -59,7 +59,9 @@ fn properties(schema: &Value, path: &str) -> Vec<String> {
 /// A cause that the server names, with the value that the document has at the field.
 pub(super) fn of_cause(field: &str, message: &str, value: Option<&Value>) -> Complaint {
     let in_body = format!("{field} in body ");
-    let message = message.replace(&in_body, "");
+    // Values of maps and lists are written in the syntax of Go.
+    let message = message.replace(&in_body, "").replace("map[string]interface {}", "");
+    let message = message.replace("[]interface {}", "");
     let expected = if message == "Required value" || message.starts_with("Required value: ") {
         message.replacen("Required value", "required, but missing", 1)
     } else if let Some((got, supported)) =
@@ -120,7 +122,11 @@ fn expectation(complaint: &str) -> String {
 fn short(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("a list of {}", items.len()),
-        Value::Object(_) => "an object".to_owned(),
+        Value::Object(members) if members.is_empty() => "an empty object".to_owned(),
+        Value::Object(members) => {
+            let names: Vec<&str> = members.keys().map(String::as_str).collect();
+            format!("an object with {}", names.join(", "))
+        }
         scalar => scalar.to_string(),
     }
 }
@@ -170,7 +176,13 @@ mod tests {
                 "spec.a",
                 "Invalid value: \"object\": spec.a in body must be of type string: \"object\"",
                 Some(json!({})),
-                "expected string, got an object",
+                "expected string, got an empty object",
+            ),
+            (
+                "spec.a",
+                "Invalid value: \"object\": spec.a in body must be of type string: \"object\"",
+                Some(json!({"name": "b", "key": "c"})),
+                "expected string, got an object with name, key",
             ),
             (
                 "spec.a",
@@ -209,6 +221,12 @@ mod tests {
                 "must be lower case, got \"A\"",
             ),
             ("spec.a", "Duplicate value: \"x\"", None, "Duplicate value: \"x\""),
+            (
+                "spec.a[1]",
+                "Duplicate value: map[string]interface {}{\"id\":\"eth0\"}",
+                None,
+                "Duplicate value: {\"id\":\"eth0\"}",
+            ),
             (
                 "metadata.name",
                 "Invalid value: \"A\": a lowercase name",
