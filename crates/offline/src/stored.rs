@@ -70,7 +70,7 @@ fn without(whole: &Value, pointer: &str, token: &str) -> Value {
 /// What is wrong with a document whose object another one has brought already.
 pub fn twice(document: &Document, first: &Document) -> Problem {
     let place = format!("{}:{}", first.file, first.line());
-    document.problem("", format!("is there twice: also at {place}; remove one of them"))
+    document.problem("", format!("is defined twice, also at {place}; remove one of them"))
 }
 
 fn stored(document: &Document) -> Result<Value, Problem> {

@@ -112,15 +112,12 @@ fn a_host_on_its_way_back_is_waited_for() {
     let suits =
         Objects::of_site().with("BareMetalHost", "host-3", "/metadata/labels", json!({"size": "large"}));
     let text = suits.explain("worker-0").stdout;
-    assert!(
-        text.contains("wait for host-3 (deprovisioning for worker-2), which is on its way back\n"),
-        "{text}"
-    );
+    assert!(text.contains("wait until host-3 (deprovisioning for worker-2) is available again\n"), "{text}");
     assert!(text.contains("host-1, host-2 and host-4 are in use"), "{text}");
     assert!(text.contains("consumed by Metal3Machine metal3/worker-2, which is being deleted"), "{text}");
     let small = suits.with("BareMetalHost", "host-3", "/metadata/labels", json!({"size": "small"}));
     let text = small.explain("worker-0").stdout;
-    assert!(!text.contains("on its way back"), "{text}");
+    assert!(!text.contains("is available again"), "{text}");
 }
 
 /// Nobody is sent to look at a host that is not there.

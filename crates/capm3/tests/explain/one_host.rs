@@ -144,7 +144,7 @@ fn where_no_machine_is_known_at_all_a_host_is_not_called_orphaned() {
     let run = objects.explain("host/host-1");
     assert!(run.stdout.contains("names a machine that cannot be read\n"), "{}", run.text());
     assert!(
-        run.stdout.contains("the kind is not in the files; whether the machine is gone cannot be known\n"),
+        run.stdout.contains("the kind is not in the files; cannot check whether the machine is gone\n"),
         "{}",
         run.text()
     );
@@ -206,7 +206,7 @@ fn hosts_in_use_on_their_way_back_free_or_unusable_are_told_as_such() {
             "host-with-an-image",
             "Unusable",
             "no machine can take it\n",
-            "take spec.image and spec.customDeploy off",
+            "remove spec.image and spec.customDeploy of",
         ),
         (
             "host-deleted",

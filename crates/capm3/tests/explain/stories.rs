@@ -62,11 +62,11 @@ fn a_bootstrap_secret_that_is_named_but_not_there_is_told() {
     let gone = Objects::of_site().without("Secret", "worker-3");
     let run = gone.both_are_expected("bootstrap-secret-gone", "worker-3");
     assert!(run.stdout.contains("kubectl describe kubeadmconfig worker-3 -n metal3\n"), "{}", run.text());
-    assert!(run.stdout.contains("[>] bootstrap data  Secret worker-3 is not there\n"), "{}", run.text());
+    assert!(run.stdout.contains("[>] bootstrap data  Secret worker-3 does not exist\n"), "{}", run.text());
     assert!(run.stdout.contains("[ ] image\n"), "{}", run.text());
     let before = Objects::of_site().without("Secret", "worker-0").explain("worker-0").stdout;
     assert!(
-        before.contains("Secret worker-0, which the Machine names as its bootstrap data, is not there"),
+        before.contains("Secret worker-0, which the Machine names as its bootstrap data, does not exist"),
         "{before}"
     );
 }
@@ -120,7 +120,7 @@ fn the_story_follows_the_order_of_waiting() {
                 "is being deleted",
                 "refuses to patch BareMetalHost metal3/host-3: admission webhook",
                 "the platform engineer",
-                "a webhook, a policy, or missing rights",
+                "a webhook, a policy, or missing permissions",
             ],
         ),
         (
@@ -133,7 +133,7 @@ fn the_story_follows_the_order_of_waiting() {
             "owner gone",
             site().without("Machine", "worker-3"),
             "worker-3",
-            &["names Machine worker-3, which is not there"],
+            &["names Machine worker-3, which does not exist"],
         ),
         (
             "no Cluster",
@@ -168,7 +168,7 @@ fn the_story_follows_the_order_of_waiting() {
             "infrastructure not ready",
             site().with("Cluster", "my-cluster", "/status/initialization", json!({})),
             "worker-3",
-            &["waits for the infrastructure of its Cluster", "look at Metal3Cluster my-cluster"],
+            &["waits for the infrastructure of its Cluster", "inspect Metal3Cluster my-cluster"],
         ),
         (
             "no Metal3Cluster",
@@ -186,9 +186,7 @@ fn the_story_follows_the_order_of_waiting() {
             "no bootstrap data before the control plane runs",
             starting(),
             "worker-1",
-            &[
-                "must make the Secret; workers get one when the control plane runs: look at its machines first",
-            ],
+            &["must make the Secret; workers get one when the control plane runs: check its machines first"],
         ),
         (
             "no bootstrap data for a later machine of the control plane",
@@ -238,7 +236,7 @@ fn the_story_follows_the_order_of_waiting() {
             "worker-0",
             &[
                 "cannot choose a host",
-                "not judged: spec.hostSelector cannot be used",
+                "not checked: spec.hostSelector cannot be used",
                 "holds for new machines only, so delete this Machine afterwards",
                 "kubectl delete machine worker-0 -n metal3",
             ],
@@ -360,7 +358,7 @@ fn the_story_follows_the_order_of_waiting() {
             "finalizer of another",
             site().with("Metal3Machine", "worker-2", "/metadata/finalizers", json!(["example.com/held"])),
             "worker-2",
-            &["waiting for others to take their finalizers off: example.com/held"],
+            &["waiting for others to remove their finalizers: example.com/held"],
         ),
     ];
     for (what, objects, machine, parts) in table {
@@ -457,7 +455,7 @@ fn files_that_have_objects_twice_or_no_addresses_tell_the_same() {
     let mut differing = Objects::of_site().with("IPPool", "my-pool", "/spec/pools", other).0;
     differing.retain(|object| object["kind"] == "IPPool");
     let run = Objects(site.0.iter().chain(&differing).cloned().collect()).explain("cp-1");
-    assert!(run.stderr.contains("IPPool metal3/my-pool: is there twice"), "{}", run.text());
+    assert!(run.stderr.contains("IPPool metal3/my-pool: is defined twice"), "{}", run.text());
     assert!(run.stdout.contains("IPPool my-pool  0 of 2"), "{}", run.text());
     let bare = site.without("IPAddress", "my-pool-10-0-0-10").explain("cp-1").stdout;
     assert!(bare.contains("IPPool my-pool  0 of 2"), "{bare}");

@@ -26,7 +26,7 @@ fn a_machine_that_is_not_there_ends_with_one_and_the_nearest_name() {
     let elsewhere = from_files("cp-0", &["-n", "other"]);
     assert_eq!(elsewhere.code, 1);
     assert!(
-        elsewhere.stderr.contains("in namespace other, which has no machines at all"),
+        elsewhere.stderr.contains("in namespace other; this namespace has no machines"),
         "{}",
         elsewhere.text()
     );
@@ -36,7 +36,7 @@ fn a_machine_that_is_not_there_ends_with_one_and_the_nearest_name() {
 fn a_machine_without_a_metal3machine_is_told_as_such() {
     let run = Objects::of_site().without("Metal3Machine", "worker-0-metal").explain("machine/worker-0");
     assert_eq!(run.code, 1);
-    let part = "Machine metal3/worker-0 has no Metal3Machine: spec.infrastructureRef names Metal3Machine worker-0-metal, which is not there\n";
+    let part = "Machine metal3/worker-0 has no Metal3Machine: spec.infrastructureRef names Metal3Machine worker-0-metal, which is not found\n";
     assert!(run.stderr.contains(part), "{}", run.text());
     let unnamed = Objects::of_site().without("Metal3Machine", "worker-0-metal");
     let unnamed = unnamed.with("Machine", "worker-0", "/spec/infrastructureRef", Value::Null);
@@ -64,13 +64,13 @@ fn wrong_usage_ends_with_two() {
     let run = twice.explain("cp-0");
     assert_eq!(run.code, 2, "{}", run.text());
     assert!(
-        run.stderr.contains("cp-0 is in several namespaces: metal3, other; say which with -n"),
+        run.stderr.contains("cp-0 is in several namespaces: metal3, other; choose one with -n"),
         "{}",
         run.text()
     );
     for (arguments, part) in [
         (vec!["explain"], "machine/NAME"),
-        (vec!["explain", "pod/x", "-f", SITE], "say machine/NAME, metal3machine/NAME or host/NAME"),
+        (vec!["explain", "pod/x", "-f", SITE], "use machine/NAME, metal3machine/NAME or host/NAME"),
         (vec!["explain", "x", "-f", "no/such/file"], "no such file or folder"),
         (vec!["explain", "x", "-f", SITE, "--context", "c"], "cannot be used with"),
         (

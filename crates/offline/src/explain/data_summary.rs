@@ -40,7 +40,7 @@ pub(super) fn tell(known: &Known<'_>) -> Summary {
              the same spec.templateReference, and roll out machines that name it"
         ))
     } else {
-        let advice = Advice::say("nothing; if it stays so, look whether provider and address manager run");
+        let advice = Advice::say("nothing; if it lasts, check whether provider and address manager run");
         Summary::new(STANDS, Actor::Nobody, [advice])
     }
 }
@@ -53,7 +53,7 @@ fn of_claim(known: &Known<'_>) -> Summary {
     };
     let name = claim.metadata.name_str();
     let look = known.kubectl("describe", &format!("metal3dataclaim {name}"));
-    Summary::new(STANDS, Actor::ClusterAuthor, [Advice::run(format!("look at Metal3DataClaim {name}"), look)])
+    Summary::new(STANDS, Actor::ClusterAuthor, [Advice::run(format!("inspect Metal3DataClaim {name}"), look)])
 }
 
 fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Vec<Advice> {
@@ -65,7 +65,7 @@ fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Vec<Advice> {
     match &pool.stock {
         Some(stock) if stock.free == 0 => of_full_pool(pool, &named, stock, kubectl("edit")),
         _ if pool.problem.is_none() => Vec::new(),
-        Some(_) => vec![Advice::run(format!("look at {named}"), kubectl("describe"))],
+        Some(_) => vec![Advice::run(format!("inspect {named}"), kubectl("describe"))],
         None => vec![Advice::say(format!("create {named} in namespace {}", known.namespace()))],
     }
 }
@@ -87,13 +87,15 @@ fn of_full_pool(pool: &PoolLine, named: &str, stock: &Stock, edit: String) -> Ve
     let mut advice = vec![Advice::run(widen, edit)];
     if !pool.reservations.is_empty() {
         advice.push(Advice::say(format!(
-            "take out of spec.preAllocations of {named} what nobody needs: {}",
+            "remove from spec.preAllocations of {named} what nobody needs: {}",
             few(&pool.reservations)
         )));
     }
     if !pool.holders.is_empty() {
-        advice
-            .push(Advice::say(format!("delete a machine that has an address of it: {}", few(&pool.holders))));
+        advice.push(Advice::say(format!(
+            "delete a machine that uses one of its addresses: {}",
+            few(&pool.holders)
+        )));
     }
     advice
 }

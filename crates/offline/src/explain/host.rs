@@ -161,11 +161,11 @@ fn tell(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> 
 /// Nothing is said about a machine whose kind cannot be read.
 fn of_unread(orphan: &Orphan) -> HostSummary {
     let advice = Advice::run(
-        "make the API server serve Metal3Machine v1beta2 to you: look at its CRD and at your rights",
+        "make the API server serve Metal3Machine v1beta2 to you: check its CRD and your permissions",
         "kubectl get crd metal3machines.infrastructure.cluster.x-k8s.io -o yaml".to_owned(),
     );
     HostSummary::new(HostStanding::Unknown, "names a machine that cannot be read")
-        .because(format!("{orphan}; whether the machine is gone cannot be known"))
+        .because(format!("{orphan}; cannot check whether the machine is gone"))
         .by(Actor::PlatformEngineer, [advice])
 }
 
@@ -180,7 +180,7 @@ fn of_orphan(site: &Site, snapshot: &HostSnapshot, orphan: &Orphan) -> HostSumma
         }
         Orphan::NotFound(machine) | Orphan::Unreadable { machine, .. } => vec![
             Advice::run(
-                "to release the host, ask for it: what is on its disk is lost then",
+                "to release the host, request it: the data on its disk is then lost",
                 format!("capm3 release host/{name} -n {namespace}"),
             ),
             Advice::say(format!(
@@ -206,8 +206,7 @@ fn remarks(site: &Site, snapshot: &HostSnapshot, why: &str) -> Vec<String> {
     if let Some(error) = error.filter(|error| !why.contains(error)) {
         remarks.push(format!("the host reports: {error}"));
     }
-    let unread =
-        |(kind, state): (&String, &String)| format!("{kind} {state}; nothing is known of its objects");
+    let unread = |(kind, state): (&String, &String)| format!("{kind} {state}; its objects are unknown");
     // Why Metal3Machines cannot be read is told where it matters.
     remarks.extend(site.unread.iter().filter(|(kind, _)| *kind != Metal3Machine::API.kind).map(unread));
     remarks

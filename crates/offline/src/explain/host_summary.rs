@@ -45,10 +45,11 @@ pub(super) fn choice(known: &Known<'_>) -> Summary {
         }
         HostOutcome::Wait(kept) => {
             let name = kept.first().map(|(host, _)| host.as_str()).unwrap_or_default();
-            let text =
-                format!("nothing: the Baremetal Operator cleans host {name}, which is kept for this machine");
+            let text = format!(
+                "nothing: the Baremetal Operator cleans host {name}, which is reserved for this machine"
+            );
             let advice = Advice::run(text, describe(known, name));
-            Summary::new("waits for a host that is kept for it", Actor::HostOperator, [advice])
+            Summary::new("waits for a host that is reserved for it", Actor::HostOperator, [advice])
         }
         HostOutcome::Err(_) => {
             let advice = ask_otherwise(known, "correct the selector");
@@ -75,7 +76,7 @@ fn former_host(known: &Known<'_>) -> Option<Summary> {
             format!("to keep what runs on host {}, record the host on the machine", held.metadata.name_str()),
             known.kubectl("annotate", &what),
         );
-        let release = replace(known, "to release the host, delete the Machine: the host is wiped then");
+        let release = replace(known, "to release the host, delete the Machine: the host is then wiped");
         let advice: Vec<Advice> = [keep].into_iter().chain(release).collect();
         return Some(Summary::new(
             "has no record of the host that names it",
@@ -124,7 +125,7 @@ fn recorded(known: &Known<'_>) -> Summary {
     if known.snapshot().is_host_gone() {
         return gone(known, host);
     }
-    let text = format!("look at host {host}; if the machine will not have it again, delete the Machine");
+    let text = format!("inspect host {host}; if the machine cannot use it again, delete the Machine");
     let advice = Advice::run(text, describe(known, host));
     Summary::new("cannot use its host", Actor::PlatformEngineer, [advice])
 }
@@ -188,7 +189,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Summary {
         return without_bootstrap_secret(known, stuck, &secret);
     }
     let text = format!(
-        "nothing: the Baremetal Operator puts the image on host {name}; its events tell how far it is"
+        "nothing: the Baremetal Operator puts the image on host {name}; its events show the progress"
     );
     let advice = Advice::run(text, describe(known, name));
     Summary::new(stands, Actor::HostOperator, [advice])
@@ -198,9 +199,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Summary {
 fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> Summary {
     let look = match bootstrap_object(known) {
         Some((kind, name)) => Advice::run(
-            format!(
-                "look at {kind} {name}, whose controller makes Secret {secret}, but perhaps not a second time"
-            ),
+            format!("inspect {kind} {name}: its controller makes Secret {secret}, but possibly only once"),
             known.kubectl("describe", &format!("{} {name}", kind.to_lowercase())),
         ),
         None => Advice::say(format!(
@@ -222,7 +221,7 @@ pub(super) fn deletion(known: &Known<'_>) -> Summary {
     let snapshot = known.snapshot();
     let others = others(snapshot);
     if !known.machine().metadata.has_finalizer(finalizer::MACHINE) && !others.is_empty() {
-        let why = Some(format!("waiting for others to take their finalizers off: {}", others.join(", ")));
+        let why = Some(format!("waiting for others to remove their finalizers: {}", others.join(", ")));
         let advice = Advice::say("ask whoever set them why they stay");
         return Summary { why, ..Summary::new(stands, Actor::PlatformEngineer, [advice]) };
     }
@@ -244,13 +243,13 @@ fn blocker(known: &Known<'_>, host: &BareMetalHost) -> Option<(Actor, Advice)> {
     let name = host.metadata.name_str();
     let advice = match host::blocker(host)? {
         Blocker::Error(_) => {
-            let text = format!("repair host {name}; the Baremetal Operator then tries again by itself");
+            let text = format!("repair host {name}; the Baremetal Operator then retries by itself");
             Advice::run(text, describe(known, name))
         }
         Blocker::ExternallyProvisioned if known.machine().metadata.is_deleting() => return None,
         Blocker::ExternallyProvisioned => {
             let text = format!(
-                "let the Baremetal Operator put the image on host {name}: what is on its disk is lost then"
+                "let the Baremetal Operator put the image on host {name}: the data on its disk is then lost"
             );
             let what = format!(
                 "baremetalhost {name} --type=merge -p '{{\"spec\":{{\"externallyProvisioned\":false}}}}'"

@@ -51,7 +51,7 @@ pub(super) fn of_consumer(site: &Site, snapshot: &HostSnapshot) -> HostSummary {
     let other = known_to_another(&site.objects, host);
     match (site.objects.get::<Metal3Machine>(&machine), other) {
         (_, Some(other)) => {
-            let why = format!("its consumerRef names Metal3Machine {machine}, which is not the rightful one");
+            let why = format!("its consumerRef names Metal3Machine {machine}, which does not use the host");
             in_use(host, &ObjectKey::new(&machine.namespace, other)).because(why)
         }
         (Some(found), None) if found.metadata.is_deleting() => returning(host, &machine, &found),
@@ -62,7 +62,7 @@ pub(super) fn of_consumer(site: &Site, snapshot: &HostSnapshot) -> HostSummary {
 fn in_use(host: &BareMetalHost, machine: &ObjectKey) -> HostSummary {
     let command =
         format!("capm3 explain metal3machine/{} -n {}", machine.name, host.metadata.namespace_str());
-    let advice = Advice::run("nothing; its machine tells more", command);
+    let advice = Advice::run("nothing; explain its machine for details", command);
     HostSummary::new(HostStanding::InUse, format!("is in use by Metal3Machine {machine}"))
         .by(Actor::Nobody, [advice])
 }
@@ -80,7 +80,7 @@ fn returning(host: &BareMetalHost, key: &ObjectKey, machine: &Metal3Machine) -> 
         }
         _ => {
             let command = format!("capm3 explain metal3machine/{} -n {}", key.name, key.namespace);
-            summary.by(Actor::Nobody, [Advice::run("nothing; its machine tells more", command)])
+            summary.by(Actor::Nobody, [Advice::run("nothing; explain its machine for details", command)])
         }
     }
 }

@@ -110,7 +110,7 @@ fn own(preview: &Preview<'_>, host: &BareMetalHost) -> Option<Judgement> {
 /// What the choice says of a host.
 fn chosen(preview: &Preview<'_>, choice: &HostChoice, name: &str) -> Option<Judgement> {
     if let HostOutcome::Err(_) = &choice.outcome {
-        return Some((Taken::No, "NotJudged", "not judged: spec.hostSelector cannot be used".to_owned()));
+        return Some((Taken::No, "NotJudged", "not checked: spec.hostSelector cannot be used".to_owned()));
     }
     if let HostOutcome::Chosen(chosen) = &choice.outcome
         && chosen.host == name
@@ -133,7 +133,7 @@ fn judged(preview: &Preview<'_>, host: &BareMetalHost) -> Judgement {
         Eligibility::ReservedLater(state) => (Taken::No, "NotAvailable", format!("not available: {state}")),
         Eligibility::Free | Eligibility::Reserved | Eligibility::Own => {
             let why = if snapshot.metal3_machine.metadata.is_deleting() {
-                "this machine is going"
+                "this machine is being deleted"
             } else if snapshot.host.is_some() {
                 "this machine has its host"
             } else {

@@ -46,7 +46,7 @@ impl Summary {
 
     /// Nothing to do but to see that the provider runs.
     pub(super) fn going_on(stands: impl Into<String>) -> Self {
-        let advice = Advice::say("nothing; if it stays so, look whether the provider runs");
+        let advice = Advice::say("nothing; if it lasts, check whether the provider runs");
         Self::new(stands, Actor::Nobody, [advice])
     }
 }
@@ -122,7 +122,7 @@ fn of_cause(known: &Known<'_>, summary: &mut Summary, cause: &Cause) {
     let Cause { kind, name, wait, .. } = cause;
     let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
     summary.actor = wait.facts().actor;
-    summary.advice.insert(0, Advice::run(format!("look at {kind} {name}, which waits itself: {wait}"), look));
+    summary.advice.insert(0, Advice::run(format!("inspect {kind} {name}, which reports: {wait}"), look));
 }
 
 /// The server does not take what the controller writes: nothing else matters until it does.
@@ -131,7 +131,7 @@ fn refusal(summary: &mut Summary, refused: &Text) {
 
     (summary.actor, summary.or_actor, summary.cause) = (Actor::PlatformEngineer, None, None);
     summary.advice = vec![Advice::run(
-        "find what refuses it by its words: a webhook, a policy, or missing rights of the provider; it is tried again \
+        "find what refuses it from the message: a webhook, a policy, or missing permissions of the provider; it is retried \
              once it is allowed",
         "kubectl get validatingwebhookconfigurations,validatingadmissionpolicies".to_owned(),
     )];
@@ -146,7 +146,7 @@ pub(super) fn missing_bootstrap_secret(known: &Known<'_>) -> Option<String> {
 
 /// That such a Secret is not there, in words.
 pub(super) fn absent(secret: &str) -> String {
-    format!("Secret {secret}, which the Machine names as its bootstrap data, is not there")
+    format!("Secret {secret}, which the Machine names as its bootstrap data, does not exist")
 }
 
 fn node(known: &Known<'_>) -> Summary {
@@ -155,16 +155,16 @@ fn node(known: &Known<'_>) -> Summary {
     let stands = "waits for its Node";
     if code == Some(Code::WORKLOAD_CLUSTER) {
         let advice = format!(
-            "look whether the API of the workload cluster runs, and whether Secret {cluster}-kubeconfig fits it"
+            "check whether the API of the workload cluster runs, and whether Secret {cluster}-kubeconfig fits it"
         );
         return Summary::new(stands, Actor::PlatformEngineer, [Advice::say(advice)]);
     }
     if code != Some(Code::AMBIGUOUS_NODE) && code != Some(Code::NODE_CONFLICT) {
-        let advice = "nothing while the node boots; if it stays so, read the console of the host: did it get its network and join?";
+        let advice = "nothing while the node boots; if it lasts, read the console of the host: did it get its network and join?";
         return Summary::new(stands, Actor::Nobody, [Advice::say(advice)]);
     }
     let look =
-        Advice::run("look at the Nodes of the workload cluster", "kubectl get nodes -o wide".to_owned());
+        Advice::run("inspect the Nodes of the workload cluster", "kubectl get nodes -o wide".to_owned());
     let delete = Advice::say(
         "if an earlier machine has left one of them there, delete that Node: its provider ID cannot be changed",
     );

@@ -62,8 +62,8 @@ fn wait_for(returning: &[(&str, String)]) -> Option<Advice> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let (is, its) = if returning.len() == 1 { ("is", "its") } else { ("are", "their") };
-    let text = format!("wait for {}{more}, which {is} on {its} way back", named.join(", "));
+    let is = if returning.len() == 1 { "is" } else { "are" };
+    let text = format!("wait until {}{more} {is} available again", named.join(", "));
     (!returning.is_empty()).then(|| Advice::say(text))
 }
 
@@ -130,7 +130,9 @@ impl Way {
                 "wait for {hosts}, which the Baremetal Operator works on: a host that becomes available is taken"
             )),
             Self::Unpause => Advice::run(format!("unpause {hosts}"), unset(annotation::HOST_PAUSED)),
-            Self::Heal(key) => Advice::run(format!("if {hosts} {is} healthy again, say so"), unset(key)),
+            Self::Heal(key) => {
+                Advice::run(format!("if {hosts} {is} healthy again, remove the annotation"), unset(key))
+            }
             Self::Repair => Advice::run(
                 format!("repair {hosts}"),
                 format!("kubectl describe baremetalhost {named} -n {namespace}"),
@@ -142,7 +144,7 @@ impl Way {
                 "make {hosts} match spec.hostSelector of the Metal3Machine: a label alone does not do it"
             )),
             Self::Clear => Advice::say(format!(
-                "take spec.image and spec.customDeploy off {hosts}, if nobody needs what is on the disk"
+                "remove spec.image and spec.customDeploy of {hosts}, if nobody needs the data on the disk"
             )),
             Self::Replace => Advice::say(format!("add hosts in place of {hosts}")),
             Self::Free => {
@@ -191,7 +193,7 @@ fn relabel(verdicts: &[&HostVerdict], hosts: &str, labels: &str, namespace: &str
         1 => hosts.to_owned(),
         _ => format!("one of {hosts}"),
     };
-    let text = format!("label {which} as spec.hostSelector asks ({labels}), which is all that it lacks");
+    let text = format!("label {which} as spec.hostSelector asks ({labels}); nothing else is missing");
     let host = verdicts.first().map(|verdict| verdict.host.as_str()).unwrap_or_default();
     Advice::run(text, format!("kubectl label baremetalhost {host} -n {namespace} {labels} --overwrite"))
 }
@@ -249,14 +251,14 @@ mod tests {
                 Actor::PlatformEngineer,
                 vec![
                     "unpause c kubectl annotate baremetalhost c -n n baremetalhost.metal3.io/paused-",
-                    "if b is healthy again, say so kubectl annotate baremetalhost b -n n capm3.metal3.io/unhealthy-",
+                    "if b is healthy again, remove the annotation kubectl annotate baremetalhost b -n n capm3.metal3.io/unhealthy-",
                 ],
             ),
             (
                 vec![verdict("d", mismatch()), verdict("e", mismatch())],
                 Actor::PlatformEngineer,
                 vec![
-                    "label one of d and e as spec.hostSelector asks (size=l), which is all that it lacks \
+                    "label one of d and e as spec.hostSelector asks (size=l); nothing else is missing \
                      kubectl label baremetalhost d -n n size=l --overwrite",
                 ],
             ),
@@ -328,7 +330,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "wait for b (deprovisioning for m), which is on its way back",
+                "wait until b (deprovisioning for m) is available again",
                 "add hosts, or ask for fewer machines: a is in use"
             ]
         );

@@ -32,8 +32,8 @@ pub(super) fn way_out(known: &Known<'_>, host: &BareMetalHost) -> (Actor, Advice
     let text = match host.metadata.annotation(key).unwrap_or_default() {
         annotation::HOST_PAUSED_BY_US if ends_by_itself(known, host) => {
             let text = format!(
-                "nothing: this provider paused host {name} together with its Cluster, and takes annotation {key} off now; if it \
-                 stays so, look whether the provider runs"
+                "nothing: this provider paused host {name} together with its Cluster, and removes annotation {key} now; if it \
+                 lasts, check whether the provider runs"
             );
             return (Actor::Nobody, Advice::say(text));
         }
@@ -43,8 +43,8 @@ pub(super) fn way_out(known: &Known<'_>, host: &BareMetalHost) -> (Actor, Advice
             label::CLUSTER_NAME
         ),
         "" => format!(
-            "unpause host {name}, so that the Baremetal Operator works on it; who paused it is not said, for annotation {key} has \
-             no value: it was not this provider"
+            "unpause host {name}, so that the Baremetal Operator works on it; annotation {key} has no \
+             value, so who paused it is unknown; it was not this provider"
         ),
         value => format!(
             "unpause host {name}, so that the Baremetal Operator works on it, if whoever paused it agrees: annotation {key} has \

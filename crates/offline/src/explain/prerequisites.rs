@@ -15,7 +15,7 @@ use super::{
 
 pub(super) fn owner(known: &Known<'_>) -> Summary {
     let text = match &known.snapshot().owner {
-        Some(name) => format!("the owner reference names Machine {name}, which is not there"),
+        Some(name) => format!("the owner reference names Machine {name}, which does not exist"),
         None => {
             "a Machine must name this Metal3Machine in spec.infrastructureRef; Cluster API then makes it the owner".to_owned()
         }
@@ -49,7 +49,11 @@ pub(super) fn pause(known: &Known<'_>) -> Summary {
     }
     if causes.is_empty() {
         let text = format!("correct annotation {} of the Metal3Machine", annotation::HOST);
-        return Summary::new("has a host that cannot be told", Actor::PlatformEngineer, [Advice::say(text)]);
+        return Summary::new(
+            "has a host that cannot be determined",
+            Actor::PlatformEngineer,
+            [Advice::say(text)],
+        );
     }
     let stands = if machine.is_deleting() { "is to be deleted, but is paused" } else { "is paused" };
     Summary { why: Some(causes.join(", and ")), ..Summary::new(stands, Actor::PlatformEngineer, advice) }
@@ -68,12 +72,12 @@ pub(super) fn infrastructure(known: &Known<'_>) -> Summary {
     };
     let ready = find(&metal3_cluster.status.conditions, condition::READY);
     let said = ready.filter(|ready| ready.status != "True" && !ready.message.is_empty());
-    let said = said.map(|ready| format!(", which says: {}", ready.message)).unwrap_or_default();
+    let said = said.map(|ready| format!(", which reports: {}", ready.message)).unwrap_or_default();
     let look = known.kubectl("describe", &format!("metal3cluster {name}"));
     Summary::new(
         stands,
         Actor::ClusterApi,
-        [Advice::run(format!("look at Metal3Cluster {name}{said}"), look)],
+        [Advice::run(format!("inspect Metal3Cluster {name}{said}"), look)],
     )
 }
 
@@ -95,11 +99,11 @@ pub(super) fn bootstrap(known: &Known<'_>) -> Summary {
             .is_some_and(|m| m.metadata.label(label::CONTROL_PLANE).is_some());
     let cluster = known.snapshot().cluster.as_deref();
     let rest = match (cluster.is_some_and(control_plane_runs), is_of_control_plane) {
-        (true, _) => "; its conditions tell why it has not",
+        (true, _) => "; its conditions show why it has not",
         (false, true) => {
-            "; until the control plane runs, only its first machine gets one: look at that machine first"
+            "; until the control plane runs, only its first machine gets one: check that machine first"
         }
-        (false, false) => "; workers get one when the control plane runs: look at its machines first",
+        (false, false) => "; workers get one when the control plane runs: check its machines first",
     };
     let text = format!("{kind} {name} must make the Secret{rest}");
     let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));

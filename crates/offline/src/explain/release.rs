@@ -67,7 +67,7 @@ pub fn releasable(site: &Site, key: &ObjectKey) -> Option<Releasable> {
     let host = snapshot.host.as_ref();
     Some(match (&snapshot.orphan, consumer_machine(host)) {
         (Some(orphan @ Orphan::Unreadable { .. }), _) => {
-            Releasable::Unknown(format!("{orphan}; whether the machine is gone cannot be known"))
+            Releasable::Unknown(format!("{orphan}; cannot check whether the machine is gone"))
         }
         _ if host.metadata.is_deleting() => {
             no("the host is being deleted: its operator deprovisions it by itself", [])
@@ -103,7 +103,7 @@ fn without_machine(snapshot: &HostSnapshot) -> Releasable {
         }
         let patch = "'{\"spec\":{\"image\":null,\"customDeploy\":null}}'";
         let text =
-            "take its image off, if nobody needs what is on the disk: its operator deprovisions it then";
+            "remove its image, if nobody needs the data on the disk: its operator then deprovisions it";
         let command = format!("kubectl patch baremetalhost {name} -n {namespace} --type=merge -p {patch}");
         let why = "the host has no consumer, but an image that no machine put there";
         return no(why, [Advice::run(text, command)]);
@@ -140,7 +140,7 @@ fn in_use(site: &Site, snapshot: &HostSnapshot, machine: &ObjectKey) -> Option<R
     let other = known_to_another(&site.objects, host)?;
     let why =
         format!("Metal3Machine {machine} is not found, but Metal3Machine {other} knows the host as its own");
-    let text = "look at that machine: it corrects the host, or says why it cannot";
+    let text = "check that machine: it corrects the host, or reports why it cannot";
     Some(no(why, [Advice::run(text, explain(&other))]))
 }
 
@@ -163,7 +163,7 @@ pub(super) fn delete_machine(machine: &Metal3Machine) -> Advice {
         Some(owner) => ("its Machine", "machine", owner.name.as_str()),
         None => ("the Metal3Machine", "metal3machine", machine.metadata.name_str()),
     };
-    let text = format!("to release the host, delete {its}: what is on the disk of the host is lost then");
+    let text = format!("to release the host, delete {its}: the data on the disk of the host is then lost");
     Advice::run(text, format!("kubectl delete {kind} {name} -n {namespace}"))
 }
 
@@ -214,7 +214,7 @@ fn steps(site: &Site, host: &BareMetalHost, machine: &ObjectKey) -> Vec<String> 
         });
     }
     if site.objects.get::<Metal3DataClaim>(machine).is_some() {
-        steps.push(format!("Metal3DataClaim {machine} goes: its index and addresses are free again"));
+        steps.push(format!("Metal3DataClaim {machine} is deleted: its index and addresses are free again"));
     }
     steps.push("the host is free for any machine".to_owned());
     steps

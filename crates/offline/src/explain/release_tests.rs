@@ -138,7 +138,7 @@ fn where_machines_cannot_be_read_nothing_may_be_released() {
     assert_eq!(
         why,
         "Metal3Machine ns/m, which consumes this host, cannot be read: the kind is not served; \
-         whether the machine is gone cannot be known"
+         cannot check whether the machine is gone"
     );
 }
 

@@ -94,7 +94,7 @@ pub(super) fn while_deprovisioned(host: &BareMetalHost, is_hindered: bool) -> (A
     let (who, text) = match is_hindered {
         true => (
             Actor::PlatformEngineer,
-            "remove what keeps the Baremetal Operator from the host; it goes on by itself then",
+            "remove what blocks the Baremetal Operator on the host; it then continues by itself",
         ),
         false => (Actor::HostOperator, "nothing: the Baremetal Operator deprovisions the host"),
     };
@@ -110,7 +110,7 @@ impl ReleaseLine {
             Progress::Wait => while_deprovisioned(host, self.blocker.is_some()),
             Progress::Paused => (Actor::PlatformEngineer, unpause(host)),
             _ => {
-                let text = "nothing; if it stays so for two minutes, look whether `capm3 manager` runs";
+                let text = "nothing; if it lasts for two minutes, check whether `capm3 manager` runs";
                 (Actor::Nobody, Advice::say(text))
             }
         };

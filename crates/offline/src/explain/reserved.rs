@@ -45,17 +45,19 @@ pub(super) fn of_reserved(site: &Site, snapshot: &HostSnapshot) -> Option<HostSu
     Some(match &snapshot.absent {
         Some(absent) => match not_known(site, absent) {
             Some(why) => summary
-                .because(format!("{why}; whether {absent} is gone cannot be known, so the reservation stands"))
-                .by(Actor::Nobody, nothing("nothing; it is judged by the manager, which asks the server")),
+                .because(format!("{why}; cannot check whether {absent} is gone, so the reservation remains"))
+                .by(Actor::Nobody, nothing("nothing; the manager checks it on the API server")),
             None => summary
-                .because(format!("{absent} is not found; the reservation ends once the manager has proven it"))
-                .by(Actor::Nobody, nothing("nothing; after ten minutes look whether `capm3 manager` runs")),
+                .because(format!(
+                    "{absent} is not found; the reservation ends once the manager has proven it"
+                ))
+                .by(Actor::Nobody, nothing("nothing; after ten minutes, check whether `capm3 manager` runs")),
         },
         None if snapshot.reservation_is_over => summary
             .because(
-                "its owner is being deleted, or is not that of the Cluster any more: the reservation ends now",
+                "its owner is being deleted, or is no longer that of the Cluster: the reservation ends now",
             )
-            .by(Actor::Nobody, nothing("nothing; if it stays so, look whether `capm3 manager` runs")),
+            .by(Actor::Nobody, nothing("nothing; if it lasts, check whether `capm3 manager` runs")),
         None => summary.by(
             Actor::Nobody,
             nothing("nothing: it goes to the next machine, or is free once the owner is gone"),
@@ -69,7 +71,7 @@ fn not_known(site: &Site, absent: &Absent) -> Option<String> {
         Absent::Cluster(_) => "Cluster",
         Absent::Deployment(_) => "MachineDeployment",
         Absent::ControlPlane(owner) if !owner.is_watched() => {
-            return Some(format!("{} is not looked at here", owner.kind));
+            return Some(format!("{} is not checked here", owner.kind));
         }
         Absent::ControlPlane(_) => "KubeadmControlPlane",
     };

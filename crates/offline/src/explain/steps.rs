@@ -70,7 +70,7 @@ pub(super) fn steps(
     let line = |(step, name, fact): (Stage, &'static str, Option<String>)| match missing {
         Some(secret) if step == Stage::Bootstrap => {
             let state = if arrow.cause == step { StepState::Here } else { StepState::Later };
-            StepLine { name, state, fact: Some(format!("Secret {secret} is not there")) }
+            StepLine { name, state, fact: Some(format!("Secret {secret} does not exist")) }
         }
         _ => plain(arrow, step, name, fact),
     };

@@ -38,10 +38,10 @@ enum TargetKind {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// Something else is named.
-    #[error("{0:?} is no kind that can be explained; say machine/NAME, metal3machine/NAME or host/NAME")]
+    #[error("{0:?} is not a kind that explain supports; use machine/NAME, metal3machine/NAME or host/NAME")]
     Kind(String),
     /// No name is left.
-    #[error("{0:?} has no name; say machine/NAME or host/NAME")]
+    #[error("expected exactly one name in {0:?}; use machine/NAME or host/NAME")]
     NoName(String),
 }
 
@@ -69,7 +69,7 @@ pub enum FindError {
     /// The Machine names a Metal3Machine that is not there.
     #[error("Machine {machine} {}: spec.infrastructureRef names Metal3Machine {name}, which is {}",
         if *.is_lost { "has lost its Metal3Machine" } else { "has no Metal3Machine" },
-        if *.is_lost { "gone; delete the Machine, so that its owner makes another one" } else { "not there" })]
+        if *.is_lost { "gone; delete the Machine, so that its owner makes another one" } else { "not found" })]
     NotThere {
         /// The Machine.
         machine: ObjectKey,
@@ -79,7 +79,7 @@ pub enum FindError {
         is_lost: bool,
     },
     /// Several namespaces have one.
-    #[error("{name} is in several namespaces: {}; say which with -n", .namespaces.join(", "))]
+    #[error("{name} is in several namespaces: {}; choose one with -n", .namespaces.join(", "))]
     Ambiguous {
         /// Name that was looked for.
         name: String,
@@ -213,10 +213,13 @@ fn missing(target: &Target, namespace: Option<&str>, ours: &[ObjectKey], owners:
     let guess = nearest(&target.name, known.iter().map(|key| key.name.as_str()));
     let hint = match (guess, known.is_empty()) {
         (Some(name), _) => format!("; did you mean {name}?"),
-        (None, true) if target.is_host() => {
-            ", which has no hosts at all; -n names another namespace".to_owned()
+        (None, true) => {
+            let objects = if target.is_host() { "hosts" } else { "machines" };
+            match namespace {
+                Some(_) => format!("; this namespace has no {objects}, choose another one with -n"),
+                None => format!("; the files have no {objects}"),
+            }
         }
-        (None, true) => ", which has no machines at all; -n names another namespace".to_owned(),
         (None, false) => String::new(),
     };
     let place = namespace.map_or("the files".to_owned(), |namespace| format!("namespace {namespace}"));

@@ -125,7 +125,7 @@ impl<'d> Pools<'d> {
             known.map_or_else(|| AddressRequest::new(ClaimKind::IpClaim, &claim.name), AddressRequest::from);
         let has = known.is_some_and(|known| known.status.address.is_some()) || is_rendered;
         if has && book.address_of(&request.claim).is_none() {
-            return Err(format!("the IPAddress that IPClaim {claim} has is not in the files; add it"));
+            return Err(format!("the IPAddress of IPClaim {claim} is not in the files; add it"));
         }
         // Without a claim there is no uid to draw with; its name stands for it.
         let uid = known.map(|known| known.metadata.uid_str()).filter(|uid| !uid.is_empty());

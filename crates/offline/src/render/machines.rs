@@ -120,7 +120,7 @@ fn pattern<'d>(site: &'d Site<'d>, template: Option<&str>) -> Result<Pattern<'d>
         (None, None) => {
             let keys = site.machine_templates.keys().chain(site.data_templates.keys());
             let names: Vec<&str> = keys.map(|key| key.name.as_str()).collect();
-            Err(format!("no template {name} in the files; there are: {}", names.join(", ")))
+            Err(format!("no template {name} in the files; available: {}", names.join(", ")))
         }
     }
 }

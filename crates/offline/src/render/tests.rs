@@ -146,8 +146,7 @@ fn what_a_machine_has_is_never_replaced_by_something_else() {
     let rendering = run(&[&used, DATA, TEMPLATE, POOL]);
     let problems = said(&rendering);
     assert!(
-        problems[0]
-            .ends_with("machine a: the IPAddress that IPClaim ns/t-7-pool has is not in the files; add it"),
+        problems[0].ends_with("machine a: the IPAddress of IPClaim ns/t-7-pool is not in the files; add it"),
         "{problems:?}"
     );
 }
@@ -299,7 +298,7 @@ fn machines_are_made_up_on_demand() {
     let unknown = Options { template: Some("x".into()), ..options };
     assert_eq!(
         said(&run_with(&unknown, &[TEMPLATE])),
-        ["--machines: no template x in the files; there are: t"]
+        ["--machines: no template x in the files; available: t"]
     );
 }
 
@@ -351,7 +350,10 @@ fn missing_objects_are_told_at_the_line_that_names_them() {
         ]
     );
     let twice = said(&run(&[&a, &a, TEMPLATE, POOL]));
-    assert_eq!(twice, ["a.yaml:7: Metal3Machine ns/a: is there twice: also at a.yaml:2; remove one of them"]);
+    assert_eq!(
+        twice,
+        ["a.yaml:7: Metal3Machine ns/a: is defined twice, also at a.yaml:2; remove one of them"]
+    );
 }
 
 const NETWORKS: &str = "
