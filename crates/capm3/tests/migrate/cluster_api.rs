@@ -15,21 +15,21 @@ fn s13_the_printed_cluster_passes_as_it_is() {
 fn s28_the_cluster_of_a_machine_is_taken_from_its_label() {
     manifest("s28", "000-05", 0)
         .gives(&["clusterName: cluster"])
-        .reports(&["spec.clusterName: missing -> cluster (the label of the cluster says it)"]);
+        .reports(&["spec.clusterName: missing -> cluster (taken from the cluster label)"]);
 }
 
 /// Given a Machine that names no cluster and has no label, the user is asked.
 #[test]
 fn s28_a_machine_without_cluster_and_label_is_an_error() {
     let machine = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Machine\nmetadata: {name: m}\nspec:\n  bootstrap: {dataSecretName: s}\n";
-    text("s28-no-label", machine, 1).reports(&["clusterName is missing and no label says it"]);
+    text("s28-no-label", machine, 1).reports(&["clusterName is missing and there is no cluster label"]);
 }
 
 /// Given the printed MachineDeployment, its template gets the cluster of the deployment.
 #[test]
 fn s31_the_cluster_of_a_machine_template_is_that_of_its_deployment() {
     manifest("s31", "000-11", 0)
-        .reports(&["spec.template.spec.clusterName: missing -> cluster (spec.clusterName says it)"]);
+        .reports(&["spec.template.spec.clusterName: missing -> cluster (taken from spec.clusterName)"]);
 }
 
 /// Given the control plane in the form of v1beta1 without a version, its form says which it is, and it is converted.

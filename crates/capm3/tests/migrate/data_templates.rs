@@ -8,7 +8,7 @@ use crate::{manifest, text};
 fn s80_the_printed_data_template_with_pools_is_corrected() {
     manifest("s80", "000-14", 0)
         .gives(&["ipAddressFromIPPool: pool6-1", "prefix: 0"])
-        .reports(&["XX:XX:XX:XX:XX:XX is no MAC address", "key ip is in ipAddressesFromPool too"]);
+        .reports(&["XX:XX:XX:XX:XX:XX is not a MAC address", "key ip is in ipAddressesFromPool too"]);
 }
 
 /// Given the data template of the first design, with inline ranges, it becomes v1beta2 with inline ranges.
@@ -27,7 +27,7 @@ fn s81_the_data_template_with_inline_ranges_keeps_them() {
 fn s82_the_data_template_with_a_shared_key_keeps_it() {
     manifest("s82", "003-04", 0)
         .gives(&["templateReference: SharedRef", "clusterName: cluster-1"])
-        .reports(&["SharedRef is no legal name of an object"]);
+        .reports(&["SharedRef is not a valid object name"]);
 }
 
 /// Given `kind: Template`, as a heading calls it, the right kind is proposed.

@@ -76,5 +76,5 @@ fn an_annotation_of_cluster_api_is_told_where_it_holds_more() {
         )),
         1,
     )
-    .reports(&["holds what the document does not say and is not brought back: spec.availabilityGates"]);
+    .reports(&["holds fields that the document lacks and that are not restored: spec.availabilityGates"]);
 }

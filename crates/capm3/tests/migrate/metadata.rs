@@ -17,9 +17,9 @@ fn metadata_has_known_members_and_text_in_them() {
     let told = text("metadata", &input, 1);
     told.reports(&[
         "stdin:5: Metal3DataTemplate a: metadata.namespace: is false for YAML where text is expected; write: quotes around it",
-        "stdin:6: Metal3DataTemplate a: metadata.foo: unknown member; write: ",
+        "stdin:6: Metal3DataTemplate a: metadata.foo: unknown field; write: ",
         "stdin:7: Metal3DataTemplate a: metadata.labels.x: is 1 for YAML where text is expected; write: quotes around it",
-        "stdin:7: Metal3DataTemplate a: metadata.labels.y: says nothing where text is expected",
+        "stdin:7: Metal3DataTemplate a: metadata.labels.y: is empty where text is expected",
         "stdin:8: Metal3DataTemplate a: metadata.annotations.z: is true for YAML",
     ]);
     let pruned = is_expected("metadata-pruned", run(&["-f", "-", "--prune"], &input));

@@ -24,7 +24,7 @@ fn every_manifest_of_the_designs_goes_through() {
 fn unknown_members_are_errors_unless_pruned() {
     let input = machine("dataTempalte: {name: x}\nzzz: 1");
     let found = text("unknown", &input, 1);
-    found.reports(&["spec.dataTempalte: unknown member; write: dataTemplate", "spec.zzz: unknown member"]);
+    found.reports(&["spec.dataTempalte: unknown field; write: dataTemplate", "spec.zzz: unknown field"]);
     let pruned = is_expected("pruned", run(&["-f", "-", "--prune"], &input));
     assert_eq!(pruned.code, 0);
     assert!(!pruned.documents.contains("zzz"), "{}", pruned.documents);
@@ -50,8 +50,8 @@ fn wrong_usage_ends_with_2() {
 fn what_an_api_server_would_refuse_is_told() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t}\nspec:\n  metaData:\n    fromHostInterfaces:\n    - key: mac\n  networkData:\n    networks:\n      ipv4:\n      - id: net\n        link: e\n";
     text("refused", template, 1).reports(&[
-        "stdin:7: Metal3DataTemplate t: spec.metaData.fromHostInterfaces[0]: an API server will refuse it: ",
-        "stdin:11: Metal3DataTemplate t: spec.networkData.networks.ipv4[0]: an API server will refuse it: ",
+        "stdin:7: Metal3DataTemplate t: spec.metaData.fromHostInterfaces[0]: an API server refuses it: ",
+        "stdin:11: Metal3DataTemplate t: spec.networkData.networks.ipv4[0]: an API server refuses it: ",
     ]);
 }
 

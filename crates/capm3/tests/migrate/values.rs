@@ -39,5 +39,5 @@ fn a_truth_value_in_quotes_is_a_truth_value() {
     };
     text("truth-quoted", &cluster("\"true\""), 0).gives(&["cloudProviderEnabled: true\n"]);
     text("truth-word", &cluster("\"enabled\""), 1)
-        .reports(&["stdin:6: ", "where a truth value is expected; write: true or false"]);
+        .reports(&["stdin:6: ", "where a boolean is expected; write: true or false"]);
 }

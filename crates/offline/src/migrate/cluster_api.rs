@@ -74,11 +74,15 @@ fn fill_cluster_name(draft: &mut Draft<'_>, kind: &str) {
     let from_member =
         sources.iter().map(|source| draft.text(source).to_owned()).find(|name| !name.is_empty());
     let (name, why) = match (from_member, label("metadata"), label("spec.template.metadata")) {
-        (Some(name), ..) => (name, "spec.clusterName says it"),
-        (None, Some(name), _) | (None, None, Some(name)) => (name, "the label of the cluster says it"),
+        (Some(name), ..) => (name, "taken from spec.clusterName"),
+        (None, Some(name), _) | (None, None, Some(name)) => (name, "taken from the cluster label"),
         (None, None, None) => {
             let proposal = format!("{}: NAME-OF-THE-CLUSTER", path.rsplit('.').next().unwrap_or(path));
-            draft.error(&Path::of(path), "clusterName is missing and no label says it", Some(proposal));
+            draft.error(
+                &Path::of(path),
+                "clusterName is missing and there is no cluster label",
+                Some(proposal),
+            );
             return;
         }
     };
@@ -95,7 +99,7 @@ fn strategy_type(draft: &mut Draft<'_>) {
         draft.add(
             &strategy.key("type"),
             Value::String("RollingUpdate".to_owned()),
-            "the default of v1beta1, asked for in v1beta2",
+            "the default of v1beta1, required in v1beta2",
         );
     }
 }

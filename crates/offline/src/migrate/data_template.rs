@@ -20,7 +20,7 @@ pub(super) fn check(draft: &mut Draft<'_>) {
 /// A key that is no legal name cannot be a part of the names of data.
 pub(super) fn check_key(draft: &mut Draft<'_>, key: &str) {
     if !key.is_empty() && !is_legal(key) {
-        let message = format!("{key} is no legal name of an object, so data is named after its template");
+        let message = format!("{key} is not a valid object name, so data is named after its template");
         draft.warn(
             &Path::of("spec.templateReference"),
             message,
@@ -40,7 +40,7 @@ fn check_macs(draft: &mut Draft<'_>) {
                 continue;
             };
             if !is_mac(&mac) {
-                draft.warn(&at, format!("{mac} is no MAC address: rendering will refuse it"), None);
+                draft.warn(&at, format!("{mac} is not a MAC address: rendering refuses it"), None);
             }
         }
     }

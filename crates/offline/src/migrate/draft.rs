@@ -155,7 +155,7 @@ impl<'a> Draft<'a> {
                 false
             }
             None if !self.has_room(to) => {
-                self.error(from, format!("cannot be moved to {to}: what stands there is no object"), None);
+                self.error(from, format!("cannot be moved to {to}: the value there is not an object"), None);
                 false
             }
             None => {

@@ -51,7 +51,11 @@ const OLDER: [&str; 5] = ["v1alpha3", "v1alpha4", "v1alpha5", "v1alpha6", "v1bet
 /// Finds out what a document is and writes that into it.
 pub(super) fn establish(draft: &mut Draft<'_>, shapes: &Shapes) -> Family {
     if !draft.value.is_object() {
-        draft.error(&Path::default(), "is no object", Some("apiVersion, kind, metadata and spec".to_owned()));
+        draft.error(
+            &Path::default(),
+            "is not an object",
+            Some("apiVersion, kind, metadata and spec".to_owned()),
+        );
         return Family::Foreign;
     }
     top_level_case(draft);
@@ -85,7 +89,7 @@ fn top_level_case(draft: &mut Draft<'_>) {
         draft.value.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default();
     for known in ["apiVersion", "kind", "metadata", "spec", "status"] {
         for key in keys.iter().filter(|key| *key != known && key.eq_ignore_ascii_case(known)) {
-            draft.relocate(&Path::default().key(key), &Path::of(known), "upper and lower case matter");
+            draft.relocate(&Path::default().key(key), &Path::of(known), "names are case-sensitive");
         }
     }
 }
@@ -97,8 +101,8 @@ fn kind(draft: &mut Draft<'_>, shapes: &Shapes) -> bool {
     match draft.get("kind").cloned() {
         None | Some(Value::Null) => match by_form {
             Some(kind) => {
-                draft.remove(&path, "says nothing");
-                draft.add(&path, json!(kind), "the members below spec are those of this kind");
+                draft.remove(&path, "is empty");
+                draft.add(&path, json!(kind), "the fields below spec are those of this kind");
                 true
             }
             None => {
@@ -109,7 +113,7 @@ fn kind(draft: &mut Draft<'_>, shapes: &Shapes) -> bool {
         Some(Value::String(kind)) => {
             let mut known = shapes.kinds().chain(NEIGHBOURS.iter().map(|(kind, ..)| *kind));
             if let Some(known) = known.find(|known| *known != kind && known.eq_ignore_ascii_case(&kind)) {
-                draft.replace(&path, json!(known), "upper and lower case matter");
+                draft.replace(&path, json!(known), "names are case-sensitive");
             }
             true
         }
@@ -177,7 +181,7 @@ fn api_version(draft: &mut Draft<'_>, group: &str, version: &str, is_own: bool) 
     let (said_group, said_version) = said.split_once('/').unwrap_or(("", &said));
     match (said_group, said_version) {
         ("", "") => {
-            draft.remove(&path, "says nothing");
+            draft.remove(&path, "is empty");
             draft.add(&path, json!(wanted), "the version of this kind that has this form");
             true
         }

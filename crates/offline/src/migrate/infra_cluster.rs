@@ -26,7 +26,7 @@ pub(super) fn cloud_provider(draft: &mut Draft<'_>) {
                     &old,
                     format!("noCloudProvider: {without}"),
                     format!("cloudProviderEnabled: {}", !without),
-                    "says the opposite in v1beta2",
+                    "inverted in v1beta2",
                 );
                 draft.shift(&old, &new);
                 if let Some(value) = new.find_mut(&mut draft.value) {

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::{draft::Draft, path::Path};
 
-const KEPT: &str = "the annotation of the conversion kept it, for v1beta1 cannot show it";
-const READ: &str = "read: nothing that it holds is missing, and in v1beta2 nobody reads it";
+const KEPT: &str = "restored from the conversion annotation, because v1beta1 lacks it";
+const READ: &str = "read: nothing that it holds is missing, and v1beta2 does not use it";
 const WAY_OUT: &str =
     "read the object from its server as v1beta2, or remove the annotation and what it holds";
 
@@ -67,7 +67,7 @@ pub(super) fn compare(draft: &mut Draft<'_>) {
         return forget(draft, &at);
     }
     let message =
-        format!("holds what the document does not say and is not brought back: {}", missing.join(", "));
+        format!("holds fields that the document lacks and that are not restored: {}", missing.join(", "));
     draft.error(&at, message, Some(WAY_OUT.to_owned()));
 }
 

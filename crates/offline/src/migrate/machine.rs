@@ -28,7 +28,7 @@ pub(super) fn lift_provider_spec(draft: &mut Draft<'_>) {
 pub(super) fn check(draft: &mut Draft<'_>, base: &str, is_fragment: bool) {
     let has = |member: &str| draft.get(&format!("{base}.{member}")).is_some();
     if !has("image") && !has("customDeploy.method") && !is_fragment {
-        let message = "neither image nor customDeploy says what to write to the host";
+        let message = "neither image nor customDeploy is set, so nothing can be written to the host";
         let proposal = "image with url and checksum, or customDeploy with method";
         draft.error(&Path::of(base), message, Some(proposal.to_owned()));
     }

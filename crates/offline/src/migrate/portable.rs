@@ -58,7 +58,7 @@ fn drop_key(draft: &mut Draft<'_>, documents: &[Document]) {
         return;
     }
     draft.warn(&path, "templates cannot share indexes in the reference implementation", None);
-    draft.remove(&Path::of("spec.templateReference"), "the reference implementation does not know it");
+    draft.remove(&Path::of("spec.templateReference"), "the reference implementation does not support it");
 }
 
 /// The key of a template or of data, and where it is said: in the field or, where CRDs have none, in the annotation.
@@ -97,7 +97,7 @@ fn pools(draft: &mut Draft<'_>) -> Vec<Value> {
     made.into_iter().map(|pool| pool.document(namespace.as_ref(), cluster.as_ref())).collect()
 }
 
-const INLINE: &str = "the reference implementation knows no inline ranges";
+const INLINE: &str = "the reference implementation does not support inline ranges";
 
 /// The list of inline addresses becomes a list of addresses from pools.
 fn meta_data(draft: &mut Draft<'_>, made: &mut Vec<Pool>, template: &str) {

@@ -34,7 +34,7 @@ fn one(draft: &mut Draft<'_>, error: &FieldError) {
 }
 
 fn say(draft: &mut Draft<'_>, at: &Path, rule: Rule, refusal: &str) {
-    let message = format!("an API server will refuse it: {refusal} ({})", rule.code());
+    let message = format!("an API server refuses it: {refusal} ({})", rule.code());
     if is_left_open(draft) { draft.warn(at, message, None) } else { draft.error(at, message, None) }
 }
 

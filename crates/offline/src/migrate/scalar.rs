@@ -88,9 +88,9 @@ fn truth(value: &Value) -> Outcome {
     match value {
         Value::Bool(_) => Fits,
         Value::String(text) if text == "true" || text == "false" => {
-            Means(json!(text == "true"), "a truth value, which needs no quotes")
+            Means(json!(text == "true"), "a boolean, which needs no quotes")
         }
-        other => Wrong(format!("is {other} where a truth value is expected"), "true or false"),
+        other => Wrong(format!("is {other} where a boolean is expected"), "true or false"),
     }
 }
 

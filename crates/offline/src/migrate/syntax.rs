@@ -21,7 +21,7 @@ pub(super) fn explain(text: &str, unread: &Unread) -> Problem {
             severity: Severity::Error,
             place: place(repair.line),
             message: format!(
-                "{}: {:?} begins in column {}, which fits no line before it",
+                "{}: {:?} begins in column {}, which matches no line before it",
                 unread.message,
                 repair.content,
                 repair.was + 1

@@ -62,7 +62,7 @@ fn members(draft: &mut Draft<'_>, path: &Path, schema: Schema<'_>, prune: bool) 
             && below.find(&draft.value).is_some_and(Value::is_null)
         {
             // A label that is dropped selects, or is selected by, more than one that is empty.
-            draft.error(&below, "says nothing where text is expected", Some("\"\", or remove it".to_owned()));
+            draft.error(&below, "is empty where text is expected", Some("\"\", or remove it".to_owned()));
             continue;
         }
         walk(draft, &below, member, prune);
@@ -98,16 +98,16 @@ fn rename(draft: &mut Draft<'_>, path: &Path, key: &str, schema: Schema<'_>, pru
     } else if schema.is_open() {
         // Any name will do.
     } else if let Some(member) = schema.members().find(|member| same(member)) {
-        draft.relocate(&below, &path.key(member), "upper and lower case matter");
+        draft.relocate(&below, &path.key(member), "names are case-sensitive");
     } else if draft.is_disputed(&below) {
         // Said already, in better words.
     } else if prune {
-        draft.remove(&below, "unknown member, removed as --prune asks");
+        draft.remove(&below, "unknown field, removed because of --prune");
     } else {
         let meant = nearest(key, schema.members());
         let proposal = meant
             .map_or_else(|| "remove it, or use --prune".to_owned(), |meant| format!("{meant}, or remove it"));
-        draft.error(&below, "unknown member", Some(proposal));
+        draft.error(&below, "unknown field", Some(proposal));
     }
 }
 

@@ -57,8 +57,9 @@ fn within_namespace(draft: &mut Draft<'_>, path: &Path) {
     let own = draft.text("metadata.namespace").to_owned();
     match at.find(&draft.value).and_then(Value::as_str).map(ToOwned::to_owned) {
         Some(other) if !own.is_empty() && other != own => {
-            let message =
-                format!("refers to namespace {other}, but the object is in {own}; v1beta2 cannot say that");
+            let message = format!(
+                "refers to namespace {other}, but the object is in {own}; v1beta2 does not support that"
+            );
             draft.error(
                 &at,
                 message,

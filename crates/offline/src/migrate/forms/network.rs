@@ -12,12 +12,8 @@ use super::super::{
 /// `802.1ad` is the name of stacked VLANs and was never a bond mode; the documents that have it mean `802.3ad`.
 pub(super) fn bond_mode(draft: &mut Draft<'_>, path: &Path) {
     if path.find(&draft.value).is_some_and(|mode| mode == "802.1ad") {
-        draft.replace(path, json!("802.3ad"), "802.1ad stacks VLANs and is no bond mode");
-        draft.warn(
-            path,
-            "802.1ad was read as 802.3ad (LACP); see that this is the mode that the switch has",
-            None,
-        );
+        draft.replace(path, json!("802.3ad"), "802.1ad stacks VLANs and is not a bond mode");
+        draft.warn(path, "802.1ad was read as 802.3ad (LACP); check that the switch uses this mode", None);
     }
 }
 

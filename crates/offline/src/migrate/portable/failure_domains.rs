@@ -21,13 +21,13 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
     if others.is_empty() {
         draft.remove(
             &path,
-            "the reference implementation does not know it; all domains have one data template",
+            "the reference implementation does not support it; all domains have one data template",
         );
         return;
     }
     let instead = if default.is_empty() { "none".to_owned() } else { default };
     let message = format!(
-        "the reference implementation does not know it: machines of {} would get data template {instead}",
+        "the reference implementation does not support it: machines of {} would get data template {instead}",
         others.join(", ")
     );
     let proposal = "a Metal3MachineTemplate with its own dataTemplate for each failure domain, and a \
