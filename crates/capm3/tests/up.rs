@@ -118,7 +118,7 @@ fn without_enough_hosts_it_ends_with_one_and_an_explanation() {
         "rack1-host-1: consumed by Metal3Machine metal3/my-cluster-cp-",
         "rack3-host-2: does not match hostSelector: cluster-role=control-plane, but the value is \"worker\"",
         "what to do: ",
-        "waits: no host is available: 11 hosts:",
+        "is not ready yet: no host is available: 11 hosts:",
     ] {
         assert!(explanation.contains(part), "{part} is not in:\n{explanation}");
     }

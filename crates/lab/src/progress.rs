@@ -81,11 +81,7 @@ fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Ve
     if let Some(wait) =
         wait(new).filter(|wait| old.and_then(self::wait).is_none_or(|before| before.reason != wait.reason))
     {
-        let text = match wait.message.strip_prefix("waiting for ") {
-            Some(what) => format!("waits for {what}"),
-            None => format!("waits: {}", wait.message),
-        };
-        steps.push(step(new, text));
+        steps.push(step(new, format!("is not ready yet: {}", wait.message)));
     }
     steps
 }
