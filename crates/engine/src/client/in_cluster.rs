@@ -43,7 +43,7 @@ pub enum InClusterError {
     },
     /// A file of the service account cannot be read.
     #[error(
-        "{}: {source}; let the pod mount its service account (automountServiceAccountToken: true), or name a kubeconfig",
+        "{}: {source}; let the pod mount its service account (automountServiceAccountToken: true), or set a kubeconfig",
         path.display()
     )]
     Unreadable {
@@ -53,7 +53,7 @@ pub enum InClusterError {
         source: io::Error,
     },
     /// A file of the service account is there, but of no use.
-    #[error("{}: {problem}; the service account of the pod must be mounted whole, or name a kubeconfig", path.display())]
+    #[error("{}: {problem}; the service account of the pod must be mounted whole, or set a kubeconfig", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
@@ -168,7 +168,7 @@ mod tests {
         for (host, port) in [("", "443"), ("10.96.0.1", "")] {
             let said = server(host, port).unwrap_err().to_string();
             assert!(
-                said.contains(HOST) && said.contains(PORT) && said.contains("name a kubeconfig"),
+                said.contains(HOST) && said.contains(PORT) && said.contains("set a kubeconfig"),
                 "{said}"
             );
         }
@@ -180,7 +180,7 @@ mod tests {
         let account = ServiceAccount::at(folder.path());
         let check = |error: InClusterError, expected: &str| {
             let said = format!("{error} {error:?}");
-            assert!(said.contains(expected) && said.contains("name a kubeconfig"), "{said}");
+            assert!(said.contains(expected) && said.contains("set a kubeconfig"), "{said}");
             assert!(!said.contains("print-me"), "{said}");
         };
         let connect = || account.connect("https://10.96.0.1:443".parse().unwrap(), "test").map(drop);

@@ -187,7 +187,7 @@ fn the_steps_say_what_happens_with_this_very_host() {
     let claim = json!({"apiVersion": OURS, "kind": "Metal3DataClaim", "metadata": {"name": "m", "namespace": "ns"},
         "spec": {"template": {"name": "t"}}});
     let text = steps(&odd, &[claim]).join("\n");
-    for part in ["stays powered on", "not cleaned", "Metal3DataClaim ns/m goes"] {
+    for part in ["stays powered on", "not cleaned", "Metal3DataClaim ns/m is deleted"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
