@@ -6,7 +6,6 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Response, header, request::Parts};
 
 use crate::{
-    about,
     call::{Call, Subresource},
     cluster::Cluster,
     event,
@@ -14,6 +13,7 @@ use crate::{
     request::{Query, Route, Target, route},
     resource::{ResourceKey, Special},
     response::{self, ResponseBody},
+    server_info,
     status::{ApiError, ApiResult},
     write::{Origin, Place},
 };
@@ -38,7 +38,7 @@ pub(crate) fn handle(
             (verb, key.as_str().to_owned(), subresource, answer)
         }
         other => {
-            let answer = about::answer(cluster, other, &parts.method, accept);
+            let answer = server_info::answer(cluster, other, &parts.method, accept);
             ("get", path.to_owned(), String::new(), answer)
         }
     };

@@ -9,7 +9,6 @@
 //! `negotiate` (what is asked) -> `handler` (which verb, or `about` for questions about the server itself) -> `call`
 //! (runs it and shapes the answer) -> `read`, `watch` or `write` (the rules) -> `store`.
 
-mod about;
 mod admission;
 mod builtin;
 mod call;
@@ -49,6 +48,7 @@ mod scale;
 mod schema;
 mod selector;
 mod server;
+mod server_info;
 mod side_effects;
 mod status;
 mod store;

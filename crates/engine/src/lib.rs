@@ -20,7 +20,7 @@ pub mod lease;
 pub mod manifests;
 mod memory;
 mod object;
-mod part;
+mod object_diff;
 mod patch;
 mod plan;
 pub mod queue;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Object, ObjectKey, ResourceKind, merge_diff,
-    part::{Part, members, text},
+    object_diff::{Part, members, text},
 };
 
 /// A wait that only prints.

@@ -127,7 +127,7 @@ impl Machines {
         self.ready.get(root).copied().unwrap_or_default()
     }
 
-    /// Both wanted_documents must say so: the Machine, and the Metal3Machine that it names.
+    /// Both must say so: the Machine, and the Metal3Machine that it names.
     fn is_ready(&self, machine: &Value) -> bool {
         says_ready(machine) && self.infrastructure.contains(&infrastructure_of(machine))
     }

@@ -211,7 +211,7 @@ async fn s183_one_half_may_be_the_users_own() {
     }
 }
 
-/// Both wanted_documents given beside a template: nothing is rendered and no address is claimed.
+/// Both documents given beside a template: nothing is rendered and no address is claimed.
 #[tokio::test(start_paused = true)]
 async fn s184_with_both_secrets_nothing_is_rendered() {
     let mut manifests = with_secrets(both(), &both_given(), true);

@@ -208,7 +208,7 @@ impl Workloads {
         self.tell(cluster);
     }
 
-    /// Tombstones the connection to a cluster that is gone; another of that name is connected to anew.
+    /// Ends the connection to a cluster that is gone; another of that name is connected to anew.
     pub fn forget(&self, cluster: &ObjectKey) {
         let forgotten = self.known.lock().remove(cluster);
         drop(forgotten);

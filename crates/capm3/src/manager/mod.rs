@@ -3,7 +3,7 @@
 mod cluster;
 mod election;
 mod flags;
-mod health;
+mod probes;
 
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
@@ -144,7 +144,7 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
         biased;
         signal = stop => Ended::Stopped(signal),
         lost = lead(elector.as_mut()) => Ended::Lost(lost),
-        () = health::serve(listener, Arc::new(move || unready(&probed))) => return Ok(()),
+        () = probes::serve(listener, Arc::new(move || unready(&probed))) => return Ok(()),
     };
     end(ended, elector, &gate).await
 }

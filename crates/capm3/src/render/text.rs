@@ -10,9 +10,9 @@ pub fn documents(rendering: &Rendering) -> String {
     let mut text = String::new();
     for machine in &rendering.machines {
         let whose = whose(machine);
-        let wanted_documents = [("metaData", &machine.meta_data), ("networkData", &machine.network_data)];
+        let documents = [("metaData", &machine.meta_data), ("networkData", &machine.network_data)];
         for (name, document) in
-            wanted_documents.iter().filter_map(|(name, document)| Some((name, document.as_ref()?)))
+            documents.iter().filter_map(|(name, document)| Some((name, document.as_ref()?)))
         {
             writeln!(text, "# {whose}: {name}\n---").expect("text takes every line");
             text.push_str(document);
@@ -20,7 +20,7 @@ pub fn documents(rendering: &Rendering) -> String {
                 text.push('\n');
             }
         }
-        if wanted_documents.iter().all(|(_, document)| document.is_none()) {
+        if documents.iter().all(|(_, document)| document.is_none()) {
             writeln!(text, "# {whose}: nothing to render").expect("text takes every line");
         }
     }

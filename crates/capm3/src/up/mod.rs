@@ -3,7 +3,7 @@
 mod example;
 mod explain;
 mod feed;
-mod invite;
+mod hints;
 mod kubeconfig;
 mod live;
 mod naming;

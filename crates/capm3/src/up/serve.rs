@@ -11,7 +11,7 @@ use capm3_lab::{
 };
 
 use super::{
-    UpArgs, explain, invite,
+    UpArgs, explain, hints,
     kubeconfig::{self, KubeconfigFile},
     live::Live,
     print, put, start,
@@ -64,7 +64,7 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
         print(args.output, &report)?;
         // What is stuck may be put right with kubectl, so this is no reason to end.
         let is_stuck = explain::judge(&lab, &report, &stuck, settled == Settled::Quiet).is_err();
-        exit::say(invite::invitation(&lab.server().objects(None), &export, is_stuck));
+        exit::say(hints::invitation(&lab.server().objects(None), &export, is_stuck));
         stop.await;
     }
     listener.stop().await;

@@ -89,7 +89,7 @@ fn mismatch(request: &HostRequest<'_>, host: &BareMetalHost) -> Option<Rejection
     })
 }
 
-/// Whether somebody else has or books the host. A reservation comes with the Cluster as consumer; any other consumer
+/// Whether somebody else has or reserves the host. A reservation comes with the Cluster as consumer; any other consumer
 /// keeps what it has, whatever the label says.
 fn claimed(request: &HostRequest<'_>, host: &BareMetalHost) -> Option<Rejection> {
     if let Some(owner) = request.other_owner(host.metadata.name_str()) {

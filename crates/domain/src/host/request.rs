@@ -88,7 +88,7 @@ impl<'a> HostRequest<'a> {
 
 /// Label value under which hosts are reserved for the next machine of the same owner: `cp-<control plane>`, or
 /// `md-<MachineDeployment>` by way of the Machine's MachineSet. None if there is no such owner. A name too long for a
-/// label is shortened with a hash, alike when reservation and when matching.
+/// label is shortened with a hash, alike for reserving and for matching.
 ///
 /// ```
 /// use capm3_domain::host::reuse_label;

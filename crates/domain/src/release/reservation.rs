@@ -1,4 +1,4 @@
-//! Reservation a released host for the next machine of the same owner.
+//! Reserves a released host for the next machine of the same owner.
 
 use capm3_api::{
     metadata::{MetadataExt, group_of},

@@ -1,6 +1,6 @@
 //! Metal3DataTemplate: what it renders is fixed when it is created, because machines are made from it over time.
 
-use super::{FieldError, Rule, data, findings::Findings, inline_range, network, node::Node, slips};
+use super::{FieldError, Rule, data, findings::Findings, inline_range, network, node::Node, warnings};
 
 const CLUSTER_NAME: &str = "spec.clusterName is deprecated and will be removed in a future release. It is no longer \
                             used by the controllers.";
@@ -18,7 +18,7 @@ pub(super) fn check_new(object: &Node<'_>, findings: &mut Findings) {
         inline_range::check(&range, None, findings);
     }
     network::check(&spec.at("networkData").at("networks"), findings);
-    findings.warnings.extend(slips::find(&spec));
+    findings.warnings.extend(warnings::find(&spec));
     warn_of_cluster_name(&spec, findings);
 }
 

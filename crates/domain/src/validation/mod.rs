@@ -26,11 +26,11 @@ mod reference;
 mod remediation;
 mod rule;
 mod selector;
-mod slips;
 #[cfg(test)]
 mod tests;
 mod url;
 pub mod v1beta1;
+mod warnings;
 
 use serde_json::Value;
 

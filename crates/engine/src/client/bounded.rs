@@ -79,7 +79,7 @@ async fn read_items(
     Ok(ReadPage { metadata, bytes })
 }
 
-/// Tombstones what takes longer than the limit.
+/// Ends what takes longer than the limit.
 pub(crate) async fn in_time<T>(
     what: &'static str,
     limit: Duration,

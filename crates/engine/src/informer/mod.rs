@@ -2,11 +2,11 @@
 
 mod aggregate;
 mod health;
+mod known_gone;
 mod quota;
 mod secondary_index;
 mod slots;
 mod store;
-mod tombstones;
 mod watchdog;
 
 use std::{
@@ -113,7 +113,7 @@ impl<K: Object> Informer<K> {
         }
     }
 
-    /// Tombstones only with an error.
+    /// Ends only with an error.
     async fn list_and_watch(&self, pause: &mut Duration) -> ApiError {
         let kind = ResourceKind::of::<K>();
         let listed = self.list(&kind).await;

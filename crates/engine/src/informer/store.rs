@@ -14,9 +14,9 @@ use tokio::sync::watch;
 
 use super::{
     aggregate::{Aggregate, Aggregates},
+    known_gone::KnownGone,
     secondary_index::Groups,
     slots::{Slot, Slots},
-    tombstones::Tombstones,
 };
 use crate::{Object, ObjectKey};
 
@@ -102,7 +102,7 @@ struct Inner<K> {
     /// Version up to which the watch had observed everything at the last bookmark.
     observed: u64,
     /// Objects that are known to have ended.
-    ends: Tombstones,
+    known_gone: KnownGone,
 }
 
 impl<K: Object> Store<K> {
@@ -116,7 +116,7 @@ impl<K: Object> Store<K> {
                 deleted: BTreeMap::new(),
                 deletions: 0,
                 observed: 0,
-                ends: Tombstones::default(),
+                known_gone: KnownGone::default(),
             }),
             indexes: indexes.to_vec(),
             subscribers: Mutex::new(Vec::new()),
@@ -220,7 +220,7 @@ impl<K: Object> Store<K> {
         self.take(object, 0, u64::MAX, false)
     }
 
-    /// The same for an object of a watch. A watch tells in order: an object that it shows after it observed of the end of that
+    /// The same for an object of a watch. A watch reports in order: an object that it shows after the end of that
     /// very version is there all the same.
     pub fn apply_watched(&self, object: K) -> bool {
         self.take(object, 0, u64::MAX, true)
@@ -231,8 +231,8 @@ impl<K: Object> Store<K> {
     fn take(&self, object: K, horizon: u64, deletions: u64, is_watched: bool) -> bool {
         if object.is_gone() {
             let mut inner = self.inner.write();
-            inner.ends.saw_end(uid(&object));
-            inner.ends.proved_absent(&object.key());
+            inner.known_gone.saw_end(uid(&object));
+            inner.known_gone.proved_absent(&object.key());
             drop(inner);
             return self.remove(&object.key(), object.version().max(horizon));
         }
@@ -251,7 +251,7 @@ impl<K: Object> Store<K> {
                 return false;
             }
             inner.deleted.remove(&key);
-            inner.ends.saw_alive(&key, uid(&object));
+            inner.known_gone.saw_alive(&key, uid(&object));
             let new = Arc::new(object);
             match slot {
                 Some(slot) => self.exchange(&mut inner, slot, &new),
@@ -267,25 +267,25 @@ impl<K: Object> Store<K> {
     /// server that went wrong may tell the same of live objects.
     pub fn saw_deleted(&self, object: &K) {
         if object.meta().deletion_timestamp.is_some() {
-            self.inner.write().ends.saw_end(uid(object));
+            self.inner.write().known_gone.saw_end(uid(object));
         }
         self.remove(&object.key(), object.version());
     }
 
     /// Takes note that the object with that uid has ended.
     pub fn saw_end(&self, uid: &str) {
-        self.inner.write().ends.saw_end(uid);
+        self.inner.write().known_gone.saw_end(uid);
     }
 
     /// Takes note that there is proof of the absence of an object.
     pub fn proved_absent(&self, key: &ObjectKey) {
-        self.inner.write().ends.proved_absent(key);
+        self.inner.write().known_gone.proved_absent(key);
     }
 
     /// Whether it is known, not only not seen, that an object is gone: the end of the one with that uid was seen, or there
     /// is proof that there is none of this name.
     pub fn is_known_gone(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
-        self.inner.read().ends.is_known_gone(key, uid)
+        self.inner.read().known_gone.is_known_gone(key, uid)
     }
 
     /// Takes an object out that was deleted at `version`, unless a newer one of that key is known.
@@ -344,7 +344,7 @@ impl<K: Object> Store<K> {
         self.synced.send_replace(true);
     }
 
-    /// The watch has observed everything up to `version`. DeletionTracker that were observed before the last such moment are
+    /// The watch has observed everything up to `version`. Deletions that were observed before the last such moment are
     /// forgotten: no answer to a write is under way that long.
     pub fn settle(&self, version: u64) {
         let mut inner = self.inner.write();

@@ -12,7 +12,7 @@ mod end_state;
 mod kept;
 mod racks;
 mod scenario;
-mod telling;
+mod scenario_run;
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use capm3_engine::rng::Rng;
 pub use absence::{AbsencePoint, Moment, points, sample};
 pub use end_state::{EndState, Mask};
 pub use scenario::{Scenario, ScenarioError};
-use telling::Trouble;
+use scenario_run::Trouble;
 
 use crate::{
     Lab,

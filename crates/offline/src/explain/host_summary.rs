@@ -15,8 +15,8 @@ use capm3_provider::metal3machine::Stage;
 use super::{
     Actor,
     advice::Advice,
+    host_advice::{Ways, no_host},
     machine_summary::{Known, Summary, absent, missing_bootstrap_secret},
-    no_host::{Ways, no_host},
     paused,
     prerequisites::bootstrap_object,
     relabel::{Relabelled, relabel},

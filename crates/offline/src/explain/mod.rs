@@ -9,12 +9,12 @@ mod advice;
 mod data_summary;
 mod events;
 mod host;
+mod host_advice;
 mod host_facts;
 mod host_summary;
 mod host_use;
-mod hosts;
+mod host_verdicts;
 mod machine_summary;
-mod no_host;
 mod objects;
 mod paused;
 mod placement;
@@ -41,7 +41,7 @@ pub use self::{
     events::{HostEvent, event_kind, events_about},
     host::{HostExplanation, HostStanding, explain_host, is_orphaned},
     host_facts::HostFacts,
-    hosts::{HostLine, Taken},
+    host_verdicts::{HostLine, Taken},
     objects::{Site, has_a_say, wanted, wanted_for_host},
     placement::Placement,
     pools::{PoolLine, Stock},
@@ -97,7 +97,7 @@ pub struct Explanation {
 /// Explains a Metal3Machine; `None` if it is not there.
 pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
     let preview = metal3machine::preview(&site.objects, key, &site.host_lacks, site.knows_secrets)?;
-    let hosts = hosts::hosts(site, &preview);
+    let hosts = host_verdicts::hosts(site, &preview);
     let data =
         preview.snapshot.data.as_ref().map(|data| ObjectKey::new(&key.namespace, data.metadata.name_str()));
     let pools = data.map(|data| pools::pools(site, &data)).unwrap_or_default();

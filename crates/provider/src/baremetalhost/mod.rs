@@ -8,10 +8,10 @@
 
 mod decide;
 mod observe;
+mod orphan_release;
 mod orphans;
 mod owner;
 mod reconcile;
-mod release;
 #[cfg(test)]
 mod tests;
 

@@ -11,8 +11,8 @@ use tracing::info;
 use super::{
     Absent, decide, observe,
     observe::cluster_that_paused,
+    orphan_release,
     owner::{self, Owner},
-    release,
 };
 use crate::{context::Context, plan::Plan};
 
@@ -29,7 +29,7 @@ pub(super) async fn reconcile(context: &Context, missing: &Missing, key: &Object
         return Outcome::Settled;
     };
     if let Some(orphan) = &snapshot.orphan {
-        return release::reconcile(context, &snapshot, orphan).await;
+        return orphan_release::reconcile(context, &snapshot, orphan).await;
     }
     context.orphans.forget(key);
     match &snapshot.absent {

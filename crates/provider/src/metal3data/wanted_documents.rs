@@ -3,7 +3,7 @@
 use capm3_api::v1beta2::{Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine};
 use capm3_domain::render::{Content, Inputs, RenderError, render_meta_data, render_network_data};
 
-/// The template without the wanted_documents for which the machine names a Secret of the user: those are neither rendered nor do
+/// The template without the documents for which the machine names a Secret of the user: those are neither rendered nor do
 /// they cost addresses.
 pub fn wanted_spec(template: &Metal3DataTemplate, machine: Option<&Metal3Machine>) -> Metal3DataTemplateSpec {
     let mut spec = template.spec.clone();
@@ -23,7 +23,7 @@ pub fn wanted_spec(template: &Metal3DataTemplate, machine: Option<&Metal3Machine
     spec
 }
 
-/// The wanted_documents of a template, metadata first.
+/// The documents that a template asks for, metadata first.
 pub fn wanted_documents(spec: &Metal3DataTemplateSpec) -> Vec<Content> {
     let meta_data = spec.meta_data.as_ref().map(|_| Content::MetaData);
     let network_data = spec.network_data.as_ref().map(|_| Content::NetworkData);

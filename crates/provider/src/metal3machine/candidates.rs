@@ -10,7 +10,7 @@ use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal
 use capm3_domain::host::could_be_taken;
 use capm3_engine::{ObjectKey, Reader};
 
-use super::reservation_queue;
+use super::reserved_waiters;
 use crate::{
     belonging::of_another,
     indexes::{HOSTS_BY_NAMESPACE, RESERVED_HOSTS_BY_LABEL, USABLE_HOSTS},
@@ -49,7 +49,7 @@ impl<'r> Candidates<'r> {
         self.0.all()
     }
 
-    /// HostWaiters the hosts that are usable by themselves, of a failure domain or of the namespace.
+    /// Offers the hosts that are usable by themselves, of a failure domain or of the namespace.
     pub(super) fn each_usable(
         &self,
         failure_domain: Option<&str>,
@@ -108,7 +108,7 @@ impl<R: Reader> Hosts for FromReader<'_, R> {
     }
 
     fn waiters_ahead(&self, label: &str) -> usize {
-        reservation_queue::ahead_of(self.reader, &self.key, label)
+        reserved_waiters::ahead_of(self.reader, &self.key, label)
     }
 
     fn is_of_another(&self, host: &BareMetalHost) -> bool {

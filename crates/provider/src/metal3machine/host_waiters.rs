@@ -24,7 +24,7 @@ use capm3_domain::host::{Eligibility, HostRequest, could_be_taken, eligibility, 
 use capm3_engine::{Object, ObjectKey, Queue, Reader};
 use parking_lot::Mutex;
 
-use super::{decide::Awaits, reservation_queue};
+use super::{decide::Awaits, reserved_waiters};
 
 /// How many waiting machines are reconciled after another one has taken a host. Their conditions may have to change; a thousand
 /// of them must not be written at once.
@@ -148,7 +148,7 @@ impl HostWaiters {
             return (Vec::new(), Vec::new());
         }
         let rightly: BTreeSet<ObjectKey> =
-            reservation_queue::who_waits(reader, namespace, reservation).into_iter().collect();
+            reserved_waiters::who_waits(reader, namespace, reservation).into_iter().collect();
         waiting.into_iter().partition(|machine| !rightly.contains(machine))
     }
 

@@ -21,7 +21,7 @@ mod pause;
 mod preview;
 mod reconcile;
 mod refusal;
-mod reservation_queue;
+mod reserved_waiters;
 mod stage;
 mod status;
 mod status_throttle;

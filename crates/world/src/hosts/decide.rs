@@ -16,12 +16,13 @@ use capm3_api::{
 use capm3_engine::{End, Plan};
 
 use super::{
-    FINALIZER, hardware,
-    status::{Kept, details_are_used, first, without},
-    wish::{
+    FINALIZER,
+    desired::{
         DELETING, INSPECTING, POWERING_OFF, PREPARING, REBOOT, REGISTERING, UNMANAGED, is_cancelled,
         is_external, is_stable, wants_deploy, wants_power,
     },
+    hardware,
+    status::{Kept, details_are_used, first, without},
 };
 use crate::{
     kinds::{BareMetalHost, HostStatus},

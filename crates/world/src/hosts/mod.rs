@@ -5,10 +5,10 @@
 //! that its config drive needs.
 
 mod decide;
+mod desired;
 mod drive;
 mod hardware;
 mod status;
-mod wish;
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,8 +16,8 @@ use capm3_api::vocabulary::host_state::{PROVISIONED, PROVISIONING};
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Reader};
 
 use self::decide::{Drive, Snapshot, decide};
+use self::desired::{needs_drive, phase};
 pub(crate) use self::drive::{Problem, read};
-use self::wish::{needs_drive, phase};
 use crate::{
     context::{self, Context},
     kinds::BareMetalHost,

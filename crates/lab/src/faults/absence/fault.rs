@@ -75,7 +75,7 @@ impl AnswerFault {
         }
     }
 
-    /// Whether the fault can apply_fault a kind: built-in kinds have no definition that could change.
+    /// Whether the fault applies to a kind: built-in kinds have no definition that could change.
     pub fn applies_to(self, kind: &ResourceKind) -> bool {
         !matches!(self, Self::NotServed | Self::CrdGone) || !kind.group.is_empty()
     }

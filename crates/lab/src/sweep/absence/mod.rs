@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 pub use points::{AbsencePoint, Moment, points, sample};
 
-use super::{Outcome, Sweep, SweepError, telling::Trouble};
+use super::{Outcome, Sweep, SweepError, scenario_run::Trouble};
 use crate::{
     Lab,
     faults::{Absence, AnswerFault, Faults},

@@ -92,7 +92,7 @@ fn unhealthy() -> Value {
 fn look(reader: &TestReader, waiters: &HostWaiters, n: usize) -> (Awaits, Vec<ObjectKey>, Vec<ObjectKey>) {
     let key = key(&format!("m{n}"));
     waiters.begin_reconcile(&key);
-    let ahead = crate::metal3machine::reservation_queue::ahead_of(reader, &key, "cp-kcp");
+    let ahead = crate::metal3machine::reserved_waiters::ahead_of(reader, &key, "cp-kcp");
     let hosts: Vec<Arc<BareMetalHost>> =
         reader.by_index(&crate::indexes::HOSTS_BY_NAMESPACE, "metal3").into_iter().collect();
     let snapshot = with_machine(

@@ -20,7 +20,7 @@ const PROOF_HOLDS: Duration = Duration::from_secs(60);
 
 /// What is known of objects that are gone.
 #[derive(Debug, Default)]
-pub(super) struct Tombstones {
+pub(super) struct KnownGone {
     /// Uids of objects whose end was seen, and the order in which they ended.
     uids: BTreeSet<String>,
     order: VecDeque<String>,
@@ -28,7 +28,7 @@ pub(super) struct Tombstones {
     absent: BTreeMap<ObjectKey, Instant>,
 }
 
-impl Tombstones {
+impl KnownGone {
     /// The end of the object with that uid was seen.
     pub(super) fn saw_end(&mut self, uid: &str) {
         if uid.is_empty() || !self.uids.insert(uid.to_owned()) {
@@ -69,34 +69,34 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_end_is_known_by_uid_and_a_proof_by_key() {
-        let (key, mut ends) = (ObjectKey::new("ns", "m"), Tombstones::default());
-        assert!(!ends.is_known_gone(&key, Some("u")), "not seen is not gone");
-        ends.saw_end("u");
-        assert!(ends.is_known_gone(&key, Some("u")));
-        assert!(!ends.is_known_gone(&key, Some("other")) && !ends.is_known_gone(&key, None));
-        ends.proved_absent(&key);
-        assert!(ends.is_known_gone(&key, Some("other")) && ends.is_known_gone(&key, None));
+        let (key, mut known_gone) = (ObjectKey::new("ns", "m"), KnownGone::default());
+        assert!(!known_gone.is_known_gone(&key, Some("u")), "not seen is not gone");
+        known_gone.saw_end("u");
+        assert!(known_gone.is_known_gone(&key, Some("u")));
+        assert!(!known_gone.is_known_gone(&key, Some("other")) && !known_gone.is_known_gone(&key, None));
+        known_gone.proved_absent(&key);
+        assert!(known_gone.is_known_gone(&key, Some("other")) && known_gone.is_known_gone(&key, None));
         tokio::time::advance(PROOF_HOLDS).await;
-        assert!(!ends.is_known_gone(&key, None), "one may have come since");
-        ends.proved_absent(&key);
-        ends.saw_alive(&key, "new");
-        assert!(!ends.is_known_gone(&key, None), "there is one of this name again");
-        assert!(ends.is_known_gone(&key, Some("u")), "and the former one is gone all the same");
-        ends.saw_alive(&key, "u");
-        assert!(!ends.is_known_gone(&key, Some("u")), "a backup brought it again");
-        ends.saw_end("");
-        assert!(!ends.is_known_gone(&key, Some("")), "no uid is no identity");
+        assert!(!known_gone.is_known_gone(&key, None), "one may have come since");
+        known_gone.proved_absent(&key);
+        known_gone.saw_alive(&key, "new");
+        assert!(!known_gone.is_known_gone(&key, None), "there is one of this name again");
+        assert!(known_gone.is_known_gone(&key, Some("u")), "and the former one is gone all the same");
+        known_gone.saw_alive(&key, "u");
+        assert!(!known_gone.is_known_gone(&key, Some("u")), "a backup brought it again");
+        known_gone.saw_end("");
+        assert!(!known_gone.is_known_gone(&key, Some("")), "no uid is no identity");
     }
 
     #[test]
     fn the_oldest_ends_are_forgotten() {
-        let mut ends = Tombstones::default();
+        let mut known_gone = KnownGone::default();
         for number in 0..=REMEMBERED {
-            ends.saw_end(&format!("u{number}"));
+            known_gone.saw_end(&format!("u{number}"));
         }
         let key = ObjectKey::new("ns", "m");
-        assert!(!ends.is_known_gone(&key, Some("u0")));
-        assert!(ends.is_known_gone(&key, Some("u1")));
-        assert!(ends.is_known_gone(&key, Some(&format!("u{REMEMBERED}"))));
+        assert!(!known_gone.is_known_gone(&key, Some("u0")));
+        assert!(known_gone.is_known_gone(&key, Some("u1")));
+        assert!(known_gone.is_known_gone(&key, Some(&format!("u{REMEMBERED}"))));
     }
 }
