@@ -65,7 +65,7 @@ impl Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotSynced(_) => "its kind has been watched without interruption for less than a minute",
+            Self::NotSynced(_) => "the watch of its kind has been stable for less than a minute",
             Self::NotServed => "the API server does not serve its kind under this version",
             Self::NoDefinition => "the CustomResourceDefinition of its kind is not installed",
             Self::DefinitionDeleting => "the CustomResourceDefinition of its kind is being deleted",

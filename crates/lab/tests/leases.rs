@@ -198,7 +198,7 @@ async fn a_frozen_leader_never_writes_again() {
     // The writer is polled all the time, which is worse than a process that does not run at all.
     sleep(seconds(60)).await;
     let lost = keep.await;
-    let expected = "Lease capm3-system/controller-leader-election-capm3 could not be renewed for 10s: this process did not run";
+    let expected = "Lease capm3-system/controller-leader-election-capm3 could not be renewed for 10s: this process was paused or had no CPU time";
     assert_eq!(lost.to_string(), expected);
     assert!(!gate.is_open());
     sleep(seconds(60)).await;

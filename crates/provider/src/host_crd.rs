@@ -67,7 +67,10 @@ async fn read(client: &ApiClient) -> Result<Vec<&'static str>, ApiError> {
     };
     let lacks = crd.as_ref().map(lacking).unwrap_or_default();
     for field in &lacks {
-        warn!(crd = NAME, "hosts have no field spec.{field}: machines that need it cannot be provisioned");
+        warn!(
+            crd = NAME,
+            "the installed BareMetalHost CRD has no field spec.{field}: machines that need it cannot be provisioned; install a newer host operator"
+        );
     }
     Ok(lacks)
 }

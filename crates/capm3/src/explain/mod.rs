@@ -52,7 +52,7 @@ const HELP: &str = "Shows the state of a machine, since when, what it waits for,
 Then it lists each step of the machine, and each host of its namespace with the reason why it is used or not. \
 For a host it shows which machine uses it, whether it is free, reserved or orphaned (its machine is not found, \
 or has no record of it), how far its release is, who must act and what to do.\n\n\
-It makes the decisions of the controllers from the same objects. It writes nothing, and reads only the names of \
+It computes what the controllers would decide from the same objects. It writes nothing, and reads only the names of \
 Secrets. Manifests are validated as an API server with the provider's rules does: if one is refused, the errors \
 are printed and nothing is explained. For objects that come from a cluster, the same errors are warnings.\n\n\
 Exit codes: 0 explained, whatever the state; 1 no such machine or host, or a manifest is refused; 2 wrong usage; \

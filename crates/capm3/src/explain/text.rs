@@ -73,7 +73,7 @@ pub fn facts(of: &Facts<'_>) -> Vec<Line> {
     let plain = |text: &str| Line::of(Paint::Plain, one_line(text));
     facts.extend(of.why.map(|why| ("Why:", plain(why))));
     facts.extend(of.code.map(|code| ("Code:", plain(code.as_str()))));
-    let sooner = of.or_who.map(|who| format!("; or sooner {who}")).unwrap_or_default();
+    let sooner = of.or_who.map(|who| format!("; {who} can act to speed it up")).unwrap_or_default();
     facts.push(("Who must act:", plain(&format!("{}{sooner}", of.who))));
     for (number, advice) in of.what_to_do.iter().enumerate() {
         facts.push((if number == 0 { "What to do:" } else { "or:" }, plain(&advice.text)));

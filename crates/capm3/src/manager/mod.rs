@@ -53,7 +53,7 @@ pub struct ManagerArgs {
     #[arg(long)]
     enable_bmh_name_based_preallocation: bool,
 
-    /// Release a host this long after its Metal3Machine is gone, such as 24h; without it only `capm3 release` does
+    /// Release an orphaned host automatically after this time, such as 24h: its disk is deprovisioned. If not set, only `capm3 release` releases such hosts
     ///
     /// Takes a number with a unit: s, m or h. The machine must be proven to be gone: its kind is served, the API server
     /// says NotFound for the machine, a fresh list lacks it, and the watch was healthy for a minute.

@@ -35,7 +35,7 @@ pub async fn follow(
 ) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
     let known = refusals(client, host).await.into_iter().map(|event| event.name).collect();
-    exit::print(&format!("requested: the manager proves that Metal3Machine {machine} is gone\n"))?;
+    exit::print(&format!("requested: the manager now checks that Metal3Machine {machine} is gone\n"))?;
     let deadline = Instant::now() + timeout;
     let steps = Steps { client, host, machine, known };
     tokio::select! {

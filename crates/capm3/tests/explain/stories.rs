@@ -218,7 +218,7 @@ fn the_story_follows_the_order_of_waiting() {
             no_hosts(),
             "worker-0",
             &[
-                "no host is available: no hosts",
+                "no host is available: the namespace has no BareMetalHost",
                 "add BareMetalHosts to namespace metal3",
                 "no BareMetalHosts in namespace metal3",
             ],

@@ -200,7 +200,7 @@ impl HostCounts {
 impl fmt::Display for HostCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.total() {
-            0 => return f.write_str("no hosts"),
+            0 => return f.write_str("the namespace has no BareMetalHost"),
             1 => f.write_str("1 host: ")?,
             total => write!(f, "{total} hosts: ")?,
         }
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn few_hosts_are_counted_in_words_that_fit() {
-        assert_eq!(HostCounts::default().to_string(), "no hosts");
+        assert_eq!(HostCounts::default().to_string(), "the namespace has no BareMetalHost");
         let one: HostCounts = [&Rejection::Detached].into_iter().collect();
         assert_eq!(one.to_string(), "1 host: 1 detached");
     }

@@ -25,9 +25,9 @@ impl fmt::Display for Overlap {
         let Self { other, address } = self;
         write!(
             f,
-            "inline ranges of Metal3DataTemplate {other} overlap: both give {address}, so two machines may get the same \
-             address; use ranges that have no address in common, or the same spec.templateReference if machines of one \
-             follow those of the other"
+            "inline ranges of this template and of Metal3DataTemplate {other} overlap: both contain {address}, so two machines \
+             may get the same address; use ranges without common addresses or, if one template replaces the other, the same \
+             spec.templateReference"
         )
     }
 }

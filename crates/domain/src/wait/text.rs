@@ -111,14 +111,14 @@ impl Wait {
             Self::HostRecord(error) => error.fmt(f),
             Self::UnrecordedHost { namespace, host } => write!(
                 f,
-                "host {host} names this machine and is in use, but this machine has no record of it; the host is \
-                 not changed. To keep it, set annotation metal3.io/BareMetalHost of this Metal3Machine to \
-                 {namespace}/{host}; to release it, delete the Machine"
+                "spec.consumerRef of host {host} is this machine and the host is in use, but this machine has no record of it; \
+                 the host is not changed. To keep what runs on it, set annotation metal3.io/BareMetalHost of this Metal3Machine \
+                 to {namespace}/{host}; to release it, delete the Machine"
             ),
             Self::LostHost { claim } => write!(
                 f,
-                "Metal3DataClaim {claim} shows that this machine had a host, but no host names the machine; the machine \
-                 waits for its host. To take another host, delete the Machine"
+                "this machine had a host, as Metal3DataClaim {claim} shows, but no host has a spec.consumerRef to it. Restore the \
+                 host with its spec.consumerRef; or delete the Machine, so that its replacement takes another host"
             ),
             Self::HostConsumed { host, consumer } => {
                 write!(f, "host {host} is consumed by {consumer}; this machine does not take it over")
@@ -243,7 +243,7 @@ impl Wait {
 
 fn reserved(f: &mut fmt::Formatter<'_>, hosts: impl Iterator<Item = String>) -> fmt::Result {
     let hosts: Vec<String> = hosts.collect();
-    write!(f, "waiting for a host reserved for this owner: {}", hosts.join(", "))
+    write!(f, "waiting for a host that is reserved for the owner of this machine: {}", hosts.join(", "))
 }
 
 fn or_new(state: &str) -> &str {

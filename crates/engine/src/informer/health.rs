@@ -81,7 +81,7 @@ impl fmt::Display for KindState {
             Self::Synced => f.write_str("is synced"),
             Self::NotInstalled => f.write_str("is not installed"),
             Self::NotServed(cause) => write!(f, "is not served ({cause})"),
-            Self::Forbidden(cause) => write!(f, "may not be read ({cause})"),
+            Self::Forbidden(cause) => write!(f, "is forbidden to read ({cause})"),
             Self::Failing(cause) => write!(f, "cannot be read ({cause})"),
         }
     }

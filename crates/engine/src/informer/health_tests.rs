@@ -163,8 +163,8 @@ fn a_line_reads_well_whatever_the_server_answers() {
     let table = [
         (not_served(), "is not served (404 page not found)"),
         (ApiError::NotServed { message: String::new() }, "is not served (404 without a message)"),
-        (refused(403), "may not be read (403 R: m)"),
-        (bare(403), "may not be read (403)"),
+        (refused(403), "is forbidden to read (403 R: m)"),
+        (bare(403), "is forbidden to read (403)"),
         (bare(503), "cannot be read (503)"),
         (ApiError::transport(layered), "cannot be read (no answer from the API server: connection refused)"),
     ];

@@ -207,7 +207,7 @@ impl<K: Object> Informer<K> {
         };
         let at = version.parse().unwrap_or(0);
         if went_back(at, heard.version) {
-            warn!(kind = %kind, known = heard.version, now = at, "the server went back to an earlier state; replaces the cache with its list");
+            warn!(kind = %kind, known = heard.version, now = at, "the API server is at an older resourceVersion than before, as after a restore; the cache is rebuilt from a new list");
         }
         self.store.replace(objects, &unreadable, at, heard);
         self.recount();

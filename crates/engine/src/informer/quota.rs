@@ -164,7 +164,7 @@ impl<K: Object> Quota<K> {
     fn leave_out(&self, error: &serde_json::Error, kind: &ResourceKind) -> Result<(), ApiError> {
         let number = self.unreadable.fetch_add(1, Ordering::Relaxed) + 1;
         if number <= TOLD {
-            warn!(kind = %kind, %error, "an object could not be read and is left out");
+            warn!(kind = %kind, %error, "an object cannot be parsed and is ignored");
         }
         Ok(count_within("objects that cannot be read", number, self.guard.limits.unreadable)?)
     }

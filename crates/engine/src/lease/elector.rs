@@ -137,7 +137,7 @@ impl Elector {
     /// `patience`. With a write still in flight the Lease is kept until it expires. Whether nobody holds it through us.
     pub async fn release(&mut self, patience: Duration) -> bool {
         if !self.gate.finish(patience).await {
-            warn!(lease = %self.candidate.lease, writes = self.gate.in_flight(), "not released: writes are in flight");
+            warn!(lease = %self.candidate.lease, writes = self.gate.in_flight(), "the Lease is not released: writes are in flight");
             return false;
         }
         match timeout(patience, self.give_back()).await {
@@ -153,7 +153,7 @@ impl Elector {
                 false
             }
             Err(_) => {
-                warn!(lease = %self.candidate.lease, "not released: no answer in time");
+                warn!(lease = %self.candidate.lease, "the Lease is not released: the API server did not answer in time");
                 false
             }
         }
@@ -218,7 +218,11 @@ impl Elector {
     }
 
     fn not_renewed(&self) -> LeadershipLost {
-        let cause = if self.failure.is_empty() { "this process did not run" } else { &self.failure };
+        let cause = if self.failure.is_empty() {
+            "this process was paused or had no CPU time"
+        } else {
+            &self.failure
+        };
         LeadershipLost::NotRenewed {
             lease: self.candidate.lease.clone(),
             deadline: self.candidate.timing.renew_deadline(),

@@ -242,7 +242,7 @@ async fn machines_from_a_backup_older_than_their_claim_wait_until_somebody_tells
         assert_eq!(text(machine, HOST), "");
         let said = machine.pointer("/status/conditions").unwrap().to_string();
         assert!(
-            said.contains("names this machine and is in use, but this machine has no record of it"),
+            said.contains("is this machine and the host is in use, but this machine has no record of it"),
             "{said}"
         );
         let record = get(&origin, "Metal3Machine", &name(machine))["metadata"]["annotations"]
@@ -296,6 +296,6 @@ async fn machines_without_a_record_whose_data_is_there_take_no_free_host() {
     }
     for machine in lab.objects("Metal3Machine") {
         let said = machine.pointer("/status/conditions").unwrap().to_string();
-        assert!(said.contains("shows that this machine had a host, but no host names the machine"), "{said}");
+        assert!(said.contains("shows, but no host has a spec.consumerRef to it"), "{said}");
     }
 }

@@ -159,7 +159,10 @@ async fn a_machine_made_anew_under_the_same_name_neither_takes_nor_clears_the_us
     let new = get(&lab, "Metal3Machine", &machine);
     assert_eq!(text(&new, HOST), "", "it has no host");
     let said = new.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains(&format!("host {host} names this machine and is in use")), "{said}");
+    assert!(
+        said.contains(&format!("spec.consumerRef of host {host} is this machine and the host is in use")),
+        "{said}"
+    );
     let reported = events(&lab, "HostOrphaned");
     assert!(reported.iter().any(|e| e.contains("has no record of it")), "{reported:?}");
     assert!(lab.object("Metal3DataClaim", &machine).is_some(), "the host uses its addresses");

@@ -218,7 +218,12 @@ async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost()
         assert_eq!(waits.len(), 1, "one waits, and the other takes a free host");
         let said = get(&lab, "Metal3Machine", &waits[0]);
         let said = said.pointer("/status/conditions").unwrap().to_string();
-        assert!(said.contains(&format!("waiting for a host reserved for this owner: {kept}\"")), "{said}");
+        assert!(
+            said.contains(&format!(
+                "waiting for a host that is reserved for the owner of this machine: {kept}\""
+            )),
+            "{said}"
+        );
         assert_eq!(events(&lab, "HostRefused"), Vec::<String>::new(), "an ordinary wait is no warning");
         patch_host(&lab, &kept, loss.clone()).await;
         rest(&lab).await;

@@ -104,7 +104,12 @@ async fn a_machine_whose_host_is_deleted_is_not_ready_and_says_why() {
     assert_eq!(ready(&lost), "False");
     assert_eq!(condition(&lost, "BareMetalHostProvisioned"), ("False".into(), "HostMissing".into()));
     let warned = events(&lab, "HostLost");
-    assert_eq!(warned, [format!("{name}: host {host} is being deleted; the node of this machine ran on it")]);
+    assert_eq!(
+        warned,
+        [format!(
+            "{name}: host {host} is being deleted; the node of this machine was provisioned on that host and may be lost"
+        )]
+    );
 }
 
 /// Records of the host that are taken off by hand: repaired, and no host is left behind by a deletion.

@@ -36,8 +36,9 @@ pub(super) fn tell(known: &Known<'_>) -> Summary {
     } else if data.status.error_message.is_some() {
         let template = template.map(|template| template.name_str()).unwrap_or_default();
         by_author(format!(
-            "correct the object that the message names; Metal3DataTemplate {template} itself is never changed: make another one with \
-             the same spec.templateReference, and roll out machines that name it"
+            "correct the host or pool that the message names. If the template is wrong: a Metal3DataTemplate is immutable, so create a \
+             new one, set its spec.templateReference to that of {template}, or to \"{template}\" if it has none, and roll out \
+             machines that use the new one"
         ))
     } else {
         let advice = Advice::say("nothing; if it lasts, check whether provider and address manager run");

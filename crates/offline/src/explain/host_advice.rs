@@ -146,7 +146,7 @@ impl Way {
             Self::Clear => Advice::say(format!(
                 "remove spec.image and spec.customDeploy of {hosts}, if nobody needs the data on the disk"
             )),
-            Self::Replace => Advice::say(format!("add hosts in place of {hosts}")),
+            Self::Replace => Advice::say(format!("add other hosts: {hosts} cannot be used")),
             Self::Free => {
                 Advice::say(format!("add hosts, or ask for fewer machines: {}", occupied(verdicts)))
             }

@@ -135,7 +135,7 @@ fn judged(preview: &Preview<'_>, host: &BareMetalHost) -> Judgement {
             let why = if snapshot.metal3_machine.metadata.is_deleting() {
                 "this machine is being deleted"
             } else if snapshot.host.is_some() {
-                "this machine has its host"
+                "this machine already has a host"
             } else {
                 "this machine has recorded another one"
             };

@@ -187,11 +187,7 @@ fn api_version(draft: &mut Draft<'_>, group: &str, version: &str, is_own: bool) 
         }
         _ if said == wanted => true,
         (said_group, old) if said_group == group && OLDER.contains(&old) => {
-            draft.replace(
-                &path,
-                json!(wanted),
-                "the version that is stored; the form of the document follows it",
-            );
+            draft.replace(&path, json!(wanted), "the document is converted to the stored version");
             true
         }
         (said_group, other) if said_group == group => {

@@ -246,7 +246,10 @@ fn request<'a>(case: &'a Case<'_>) -> HostRequest<'a> {
 fn chosen(choice: &HostChoice) -> Result<String, String> {
     match &choice.outcome {
         HostOutcome::Chosen(chosen) => Ok(chosen.host.clone()),
-        HostOutcome::None => Err(format!("no host is available: {}; add hosts that fit", choice.counts())),
+        HostOutcome::None => Err(format!(
+            "no host is available: {}; make one of these hosts available, or add hosts",
+            choice.counts()
+        )),
         HostOutcome::Wait(reserved) => {
             let reserved: Vec<&str> = reserved.iter().map(|(host, _)| host.as_str()).collect();
             Err(format!("it waits for a host reserved for its owner: {}", reserved.join(", ")))

@@ -207,7 +207,7 @@ fn a_machine_without_uid_takes_the_first_host_of_its_domain_and_then_any() {
     assert_eq!(
         said(&rendering),
         [
-            "a.yaml:12: Metal3Machine ns/c: machine c: no host is available: 2 hosts: 2 consumed; add hosts that fit"
+            "a.yaml:12: Metal3Machine ns/c: machine c: no host is available: 2 hosts: 2 consumed; make one of these hosts available, or add hosts"
         ]
     );
 }

@@ -89,7 +89,8 @@ fn why_refused(host: &BareMetalHost, requested: &str) -> String {
     match consumer_machine(host) {
         Some(machine) if machine.to_string() == requested => {
             format!(
-                "Metal3Machine {machine} exists, or another machine uses the host; delete its Machine instead"
+                "the host may be in use: Metal3Machine {machine} exists, or another machine has recorded the host; to \
+                 release the host, delete the Machine that uses it"
             )
         }
         Some(machine) => {
@@ -112,8 +113,9 @@ pub(super) fn refuse_release(host: &BareMetalHost, why: &str) -> Plan {
 /// Asks for the release of a host whose machine is proven to be gone.
 pub(super) fn request_release(host: &BareMetalHost, machine: &ObjectKey) -> Plan {
     let mut plan = annotated(host, annotation::RELEASE_HOST, machine.to_string().into());
-    let message =
-        format!("Metal3Machine {machine} is gone; the host is released by --release-orphaned-hosts-after");
+    let message = format!(
+        "Metal3Machine {machine} is gone; the release of the host starts, because --release-orphaned-hosts-after is set"
+    );
     plan.event(EventNote::warning(host, event::RELEASE_REQUESTED, message));
     plan
 }

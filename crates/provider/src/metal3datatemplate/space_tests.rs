@@ -214,7 +214,7 @@ fn s145_overlapping_ranges_of_two_templates_are_warned_of_once() {
     memory.put_whole::<Metal3DataTemplate>(template("c", &ranged("10.0.1.0/24")));
     let warned = told(&memory, "b");
     assert_eq!(warned.len(), 1, "{warned:?}");
-    let start = "RangesOverlap inline ranges of Metal3DataTemplate a overlap: both give 10.0.0.129";
+    let start = "RangesOverlap inline ranges of this template and of Metal3DataTemplate a overlap: both contain 10.0.0.129";
     assert!(warned[0].starts_with(start), "{warned:?}");
     assert_eq!(told(&memory, "c"), [""; 0]);
     pass(&mut memory, "b");

@@ -259,7 +259,11 @@ pub(super) fn provision_host(pass: &mut Pass<'_>) -> Step {
 fn host_lost(pass: &mut Pass<'_>, wait: Wait) -> End {
     let ran = is_true(&pass.snapshot.metal3_machine.status.conditions, condition::HOST_PROVISIONED);
     if ran && pass.is_provisioned() {
-        pass.event_with_status(true, event::HOST_LOST, format!("{wait}; the node of this machine ran on it"));
+        pass.event_with_status(
+            true,
+            event::HOST_LOST,
+            format!("{wait}; the node of this machine was provisioned on that host and may be lost"),
+        );
     }
     pass.wait(wait)
 }

@@ -217,8 +217,8 @@ fn why_it_stays(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> Option<
     let name = host.metadata.name_str();
     has_user_data_of(&with_user_data(snapshot), host).then(|| {
         format!(
-            "host {name} is consumed by {consumer} and cannot be released; the machine is deleted without \
-             releasing it, and what this machine deployed keeps running on the host until the host is wiped"
+            "the node of this machine keeps running on host {name} until the host is wiped: the host is consumed by {consumer}, so \
+             this machine is deleted without releasing it"
         )
     })
 }
