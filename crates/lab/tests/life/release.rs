@@ -229,9 +229,11 @@ async fn a_machine_that_goes_without_its_host_says_so() {
     assert!(lab.object("Metal3Machine", &name).is_none());
     let lost = events(&lab, "HostLost");
     assert_eq!(lost.len(), 1, "{lost:?}");
-    assert!(
-        lost[0].starts_with(&format!("{name}: host {host} is consumed by Metal3Machine elsewhere/{name}"))
+    let why = format!(
+        "{name}: the node of this machine keeps running on host {host} until the host is wiped: the host is consumed by \
+         Metal3Machine elsewhere/{name}"
     );
+    assert!(lost[0].starts_with(&why), "{lost:?}");
     let left = get(&lab, "BareMetalHost", &host);
     assert!(!text(&left, "/spec/image/url").is_empty(), "never taken away");
     assert_eq!(left.pointer("/metadata/annotations/clusterctl.cluster.x-k8s.io~1block-move"), None);

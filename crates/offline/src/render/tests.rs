@@ -440,7 +440,9 @@ spec: {{metaData: {{ipAddresses: [{{key: ip, subnet: {subnet}}}]}}}}
     let said = warned("10.0.0.64/26");
     assert_eq!((said.len(), said[0].line), (1, 10), "{said:?}");
     assert!(
-        said[0].message.contains("Metal3DataTemplate ns/u: spec: inline ranges of Metal3DataTemplate t"),
+        said[0].message.contains(
+            "Metal3DataTemplate ns/u: spec: inline ranges of this template and of Metal3DataTemplate t"
+        ),
         "{said:?}"
     );
     assert_eq!(warned("10.0.1.0/24"), []);
