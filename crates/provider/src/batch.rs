@@ -81,7 +81,7 @@ impl Iterator for Claims<'_> {
 }
 
 /// Looks and carries out the whole batch of an owner, which is named by its controller and its key. When the server
-/// refuses a write, the claims are served one by one, so that nobody waits behind a bad one, and the refused claims are told.
+/// refuses a write, the claims are served one by one, so that no claim waits behind a bad one, and the refusals are reported.
 pub(crate) async fn serve<P: Pass>(
     context: &Context,
     (controller, key): (&'static str, &ObjectKey),

@@ -121,7 +121,7 @@ fn slow() -> Options {
     Options { profile: Profile::Demo, ..Options::default() }
 }
 
-/// The machine has taken its host and is told what to put on it only after `change`.
+/// The machine has taken its host; `change` is made before its image and data are written to the host.
 async fn blocked(change: Value) -> Lab {
     let lab = unrendered().await;
     patch(&lab, "BareMetalHost", "h", change).await;

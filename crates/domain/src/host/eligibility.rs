@@ -23,7 +23,7 @@ pub enum Eligibility {
     Rejected(Rejection),
 }
 
-/// Judges one host. What lasts (labels, reservations) is told before what passes (errors, state), so that people read
+/// Judges one host. What lasts (labels, reservations) is reported before what passes (errors, state), so that people read
 /// the reason which would still hold after the others are gone.
 ///
 /// ```

@@ -3,7 +3,7 @@
 //! Takes documents, of files or of a cluster, and a time; gives the memory as it is then, what each object waits for, and the
 //! machines whose host cannot be known. It decides nothing itself. Claims are served in the order in which a provider serves
 //! them that has just started and whose writes take less time than it gathers claims. Nobody else acts: hosts are not
-//! provisioned, so it ends where data is rendered and hosts are told what to run.
+//! provisioned, so it ends where data is rendered and images are written to hosts.
 
 mod operator;
 mod site;
