@@ -14,7 +14,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use crate::{
-    Aggregate, Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks,
+    Aggregate, Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks, Visit,
     client::{ApiClient, Detail},
     informer::{KindHealth, watch_for_silence},
 };
@@ -302,9 +302,9 @@ impl Reader for Caches {
         self.store::<K>().map_or(0, |store| store.count(index, value))
     }
 
-    fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
+    fn each<K: Object>(&self, index: &Index<K>, value: &str, visit: &mut Visit<'_, K>) {
         if let Some(store) = self.store::<K>() {
-            store.each(index, value, look);
+            store.each(index, value, visit);
         }
     }
 }

@@ -43,7 +43,7 @@ pub use object::{Object, ObjectKey, ResourceKind};
 pub use patch::{merge, merge_diff};
 pub use plan::{End, EventNote, Note, Plan, Write};
 pub use queue::Queue;
-pub use reader::Reader;
+pub use reader::{Reader, Visit};
 pub use reconcile::{Next, Passes, Reconciler, drive, reconcile};
 pub use tasks::Tasks;
 pub use workload_writer::WorkloadWriter;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::{
-    Aggregate, Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Write, patch::merge,
+    Aggregate, Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Visit, Write, patch::merge,
 };
 
 /// How often [`Memory::drive`] looks at one key before it gives up.
@@ -279,8 +279,8 @@ impl Reader for Memory {
         self.caches.count(index, value)
     }
 
-    fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
-        self.caches.each(index, value, look);
+    fn each<K: Object>(&self, index: &Index<K>, value: &str, visit: &mut Visit<'_, K>) {
+        self.caches.each(index, value, visit);
     }
 }
 

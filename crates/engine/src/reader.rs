@@ -1,8 +1,11 @@
 //! How deciding code looks at the world: the cache of a running controller, or files.
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use crate::{Aggregate, Index, Object, ObjectKey};
+
+/// Is shown objects one after the other until it breaks.
+pub type Visit<'v, K> = dyn FnMut(&Arc<K>) -> ControlFlow<()> + 'v;
 
 /// Gets objects by key and by index. What cannot be read is simply not there.
 pub trait Reader: Sync {
@@ -31,9 +34,9 @@ pub trait Reader: Sync {
         self.by_index(index, value).len()
     }
 
-    /// Shows the objects with that value in an index, by key, without making a list of them. `look` must
-    /// not come back to the reader.
-    fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
-        self.by_index(index, value).iter().for_each(look);
+    /// Shows the objects with that value in an index, by key, until `visit` breaks, without making a list of them. `visit` must
+    /// not use the reader.
+    fn each<K: Object>(&self, index: &Index<K>, value: &str, visit: &mut Visit<'_, K>) {
+        let _all_or_broken = self.by_index(index, value).iter().try_for_each(visit);
     }
 }

@@ -13,7 +13,7 @@ use capm3_api::{
     v1beta2::{Metal3Cluster, Metal3Data, Metal3DataTemplate},
 };
 use capm3_domain::wait::{AddressWait, Text, Wait};
-use capm3_engine::{Aggregate, Index, Object, ObjectKey, Reader};
+use capm3_engine::{Aggregate, Index, Object, ObjectKey, Reader, Visit};
 
 use crate::{
     ippool, metal3cluster,
@@ -125,7 +125,7 @@ impl<R: Reader> Reader for Final<'_, R> {
         self.0.count(index, value)
     }
 
-    fn each<K: Object>(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
-        self.0.each(index, value, look);
+    fn each<K: Object>(&self, index: &Index<K>, value: &str, visit: &mut Visit<'_, K>) {
+        self.0.each(index, value, visit);
     }
 }

@@ -3,6 +3,7 @@
 //! A site is brought up to some moment: machines without hosts beside machines that run, or a provider that died in the
 //! middle of its work. The planner is asked what will happen, then the provider works to rest, and host, data template,
 //! index, addresses and both documents of every machine are compared. Where every machine has a uid all of it is decided.
+//! `render` must say the same of machines that come to their documents; it also renders those that wait for something else.
 //! Then the planner is asked the same of machines that have no uid yet: it names the hosts among which the uid decides, and
 //! the host of the machine is one of them. Each controller has one worker, and a write takes no time.
 //! `CAPM3_PROPERTY_CASES` says how many sites, `CAPM3_FORECAST_SITE` which one alone.
@@ -22,7 +23,10 @@ use capm3_lab::{
     faults::{Cut, Side},
     manifests::Manifest,
 };
-use capm3_offline::planner::Planner;
+use capm3_offline::{
+    planner::Planner,
+    render::{Options as RenderOptions, Rendered, render},
+};
 use facts::{Facts, facts};
 use serde_json::{Value, json};
 use site::Site;
@@ -72,6 +76,9 @@ struct Forecast {
     facts: Facts,
     /// Machines whose host is not decided, and the hosts that they may take.
     undecided: BTreeMap<String, PossibleHosts>,
+    /// What `render` says of the same objects. None where a claim that is made next may have the age of one that is there:
+    /// ages are in seconds, and files do not tell the time.
+    rendered: Option<Vec<Rendered>>,
 }
 
 fn play(seed: u64) -> Played {
@@ -105,6 +112,8 @@ fn play_site(seed: u64, site: &Site) -> Played {
         tokio::time::sleep(site.pause).await;
         let before = now(&lab);
         let [forecast, without_uids] = [true, false].map(|has_uids| forecast(&lab, seed, has_uids));
+        let is_later = site.dies_at.is_none() || site.pause >= Duration::from_secs(1);
+        let forecast = Forecast { rendered: forecast.rendered.filter(|_| is_later), ..forecast };
         lab.start_provider();
         rest(&lab).await;
         Played { parts: site.parts(), before, forecast, without_uids, fact: now(&lab) }
@@ -162,11 +171,18 @@ fn forecast(lab: &Lab, seed: u64, has_uids: bool) -> Forecast {
         }
         Document::made("lab", object)
     });
-    let (mut planner, problems) = Planner::read(&objects.collect::<Vec<_>>());
+    let objects: Vec<Document> = objects.collect();
+    let (mut planner, problems) = Planner::read(&objects);
     assert!(problems.is_empty(), "site {seed}: {problems:?}");
     assert!(planner.run(lab.now()), "site {seed}: the planner comes to rest");
     let undecided = planner.undecided().iter().map(|(key, hosts)| (key.to_string(), hosts.clone()));
-    Forecast { facts: facts(|kind| planner.list(kind)), undecided: undecided.collect() }
+    let rendered =
+        render(&objects, &RenderOptions { machines: Some(0), ..RenderOptions::default() }).machines;
+    Forecast {
+        facts: facts(|kind| planner.list(kind)),
+        undecided: undecided.collect(),
+        rendered: Some(rendered),
+    }
 }
 
 /// An annotation.

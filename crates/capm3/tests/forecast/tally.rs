@@ -1,6 +1,11 @@
 //! Compares forecasts with facts and counts what was compared.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use capm3_offline::render::Rendered;
 
 use crate::{Forecast, Played, facts::Fact, site::PARTS};
 
@@ -21,6 +26,8 @@ pub struct Tally {
     without_uid: usize,
     /// Those among them whose host is not decided.
     open: usize,
+    /// Machines that `render` was compared for.
+    rendered: usize,
     /// How many sites have each part.
     parts: BTreeMap<&'static str, usize>,
     wrong: Vec<String>,
@@ -56,6 +63,35 @@ impl Tally {
             }
         }
         assert_eq!(forecast.facts.len(), fact.len(), "site {seed}");
+        self.compare_rendered(seed, forecast);
+    }
+
+    /// `render` gives every machine a host and data. In a namespace where all of them come to that, it says the same.
+    fn compare_rendered(&mut self, seed: u64, forecast: &Forecast) {
+        let Some(rendered) = &forecast.rendered else { return };
+        let home = |key: &str| key.split('/').next().unwrap_or_default().to_owned();
+        let waits = |fact: &Fact| fact.host.is_none() || fact.data.is_none() || fact.network_data.is_none();
+        let open: BTreeSet<String> =
+            forecast.facts.iter().filter(|(_, fact)| waits(fact)).map(|(key, _)| home(key)).collect();
+        for (key, fact) in forecast.facts.iter().filter(|(key, _)| !open.contains(&home(key))) {
+            self.rendered += 1;
+            let is_it = |machine: &&Rendered| {
+                machine.meta_data_secret.namespace == home(key)
+                    && key.ends_with(&format!("/{}", machine.name))
+            };
+            let machine = rendered.iter().find(is_it);
+            let said = machine.map(|machine| Fact {
+                host: machine.host.as_ref().map(|host| format!("{}/{host}", home(key))),
+                data_template: machine.data_template.clone(),
+                index: machine.index.map(i64::from),
+                meta_data: machine.meta_data.clone(),
+                network_data: machine.network_data.clone(),
+                ..fact.clone()
+            });
+            if said.as_ref() != Some(fact) {
+                self.wrong.push(format!("site {seed}, {key}:\n rendered {said:?}\n forecast {fact:?}\n"));
+            }
+        }
     }
 
     /// Every case is among the sites.
@@ -63,6 +99,7 @@ impl Tally {
         assert!(self.with_data > 0 && self.with_host < self.machines, "{self}");
         assert!(self.half > 0 && self.half < self.ahead, "{self}");
         assert!(self.open > 0 && self.open < self.without_uid, "{self}");
+        assert!(self.rendered > 0 && self.rendered < self.machines, "{self}");
         for part in PARTS {
             assert!(self.parts.contains_key(part), "a site has {part}: {self}");
         }
@@ -96,13 +133,13 @@ fn is_foreseen(forecast: &Forecast, key: &str, is: &Fact) -> bool {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sites, machines, ahead, half, with_host, with_data, undecided, without_uid, open, .. } =
-            self;
+        let Self { sites, machines, ahead, half, with_host, with_data, undecided, .. } = self;
+        let Self { without_uid, open, rendered, .. } = self;
         write!(
             f,
             "{sites} sites, {machines} machines: {ahead} had something ahead of them, {half} of these half provisioned; \
              {with_host} end with a host, {with_data} with network data; {undecided} undecided; of {without_uid} without \
-             uid {open} undecided; sites with"
+             uid {open} undecided; {rendered} compared with render; sites with"
         )?;
         self.parts.iter().try_for_each(|(part, sites)| write!(f, " {part}: {sites};"))
     }

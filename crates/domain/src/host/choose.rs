@@ -1,5 +1,7 @@
 //! Which host a machine takes.
 
+use std::ops::ControlFlow;
+
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::BareMetalHost,
@@ -105,7 +107,7 @@ pub fn choose<'h>(request: &HostRequest<'_>, hosts: impl Iterator<Item = &'h Bar
 /// among thousands is true of about ten.
 ///
 /// Equals are usable by themselves, none is reserved for the machine's owner, and all or none of them stand in the
-/// failure domain asked for.
+/// failure domain asked for. They are offered by name.
 #[derive(Debug)]
 pub struct QuickChoice<'r, H> {
     request: &'r HostRequest<'r>,
@@ -116,19 +118,24 @@ pub struct QuickChoice<'r, H> {
 impl<'r, H: AsRef<BareMetalHost> + Clone> QuickChoice<'r, H> {
     /// A choice among nothing yet.
     pub fn new(request: &'r HostRequest<'r>) -> Self {
-        Self { request, ranking: Ranking::of(request.identity()), best: None }
+        Self { request, ranking: Ranking::of(request.machine.metadata.uid_str()), best: None }
     }
 
-    /// Takes one more host into account.
-    pub fn offer(&mut self, name: &str, host: &H) {
-        let rank = self.ranking.rank(name);
-        let is_better = self.best.as_ref().is_none_or(|(best, other)| {
-            rank > *best || (rank == *best && name > other.as_ref().metadata.name_str())
+    /// Takes one more host into account. Breaks when no host with a higher name can be better.
+    pub fn offer(&mut self, host: &H) -> ControlFlow<()> {
+        let rank = self.ranking.rank(host.as_ref().metadata.name_str());
+        let is_better = self.best.as_ref().is_none_or(|(number, best)| {
+            let of_best = || self.ranking.rank(best.as_ref().metadata.name_str());
+            rank.number() > *number || (rank.number() == *number && rank > of_best())
         });
         if is_better
             && matches!(eligibility(self.request, host.as_ref()), Eligibility::Free | Eligibility::Reserved)
         {
-            self.best = Some((rank, host.clone()));
+            self.best = Some((rank.number(), host.clone()));
+        }
+        match (self.ranking, &self.best) {
+            (Ranking::ByName, Some(_)) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
         }
     }
 
@@ -194,11 +201,9 @@ fn pick(
 ) -> HostOutcome {
     let wanted = request.failure_domain();
     let in_domain = |host: &BareMetalHost| wanted.is_some() && domain_of(host) == wanted;
-    let ranking = Ranking::of(request.identity());
-    let ranked = hosts.iter().copied().map(|host| {
-        let name = host.metadata.name_str();
-        ((in_domain(host), ranking.rank(name), name), host)
-    });
+    let ranking = Ranking::of(request.machine.metadata.uid_str());
+    let ranked =
+        hosts.iter().copied().map(|host| ((in_domain(host), ranking.rank(host.metadata.name_str())), host));
     let Some((_, best)) = ranked.max_by_key(|(order, _)| *order) else {
         return HostOutcome::None;
     };

@@ -78,7 +78,7 @@ fn levels<'h>(
     request: &HostRequest<'_>,
     hosts: impl Iterator<Item = &'h BareMetalHost>,
 ) -> impl Iterator<Item = Level<'h>> {
-    let ranking = (!request.machine.metadata.uid_str().is_empty()).then(|| Ranking::of(request.identity()));
+    let ranking = Ranking::of(request.machine.metadata.uid_str());
     let wanted = request.failure_domain();
     let mut levels: BTreeMap<_, Level<'h>> = BTreeMap::new();
     for host in hosts {
@@ -90,7 +90,8 @@ fn levels<'h>(
         };
         let name = host.metadata.name_str();
         let is_elsewhere = wanted.is_none() || domain_of(host) != wanted;
-        let rank = ranking.filter(|_| is_ready).map(|ranking| (Reverse(ranking.rank(name)), Reverse(name)));
+        let is_drawn = is_ready && matches!(ranking, Ranking::Drawn(_));
+        let rank = is_drawn.then(|| Reverse(ranking.rank(name)));
         let level = levels.entry((kind, is_ready && is_elsewhere, rank));
         level.or_insert_with(|| Level { hosts: BTreeSet::new(), is_ready }).hosts.insert(name);
     }

@@ -1,21 +1,54 @@
 //! Choice among equals: each machine ranks all hosts in an order of its own.
 //!
 //! The rank of a host comes from machine and host alone, so a retry or another replica takes the same host, a host
-//! that vanishes moves only the machine that wanted it, and the machines spread evenly.
+//! that vanishes moves only the machine that wanted it, and the machines spread evenly. A machine without uid exists only in
+//! files. What it will draw cannot be known, so it takes the first host by name.
+
+use std::cmp::Reverse;
 
 /// The order of one machine.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ranking(u64);
+pub(super) enum Ranking {
+    /// By a number that machine and host give together.
+    Drawn(u64),
+    /// By the names of the hosts.
+    ByName,
+}
+
+/// Rank of a host for one machine; the highest wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank<'h> {
+    /// The number, then the name.
+    Drawn(u64, &'h str),
+    /// The lowest name wins.
+    ByName(Reverse<&'h str>),
+}
+
+impl Rank<'_> {
+    /// What decides before names do.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::Drawn(number, _) => number,
+            Self::ByName(_) => 0,
+        }
+    }
+}
 
 impl Ranking {
-    /// The order of the machine of that identity.
-    pub(super) fn of(machine: &str) -> Self {
-        Self(fnv(fnv(0xcbf2_9ce4_8422_2325, machine.as_bytes()), &[0]))
+    /// The order of the machine with that uid.
+    pub(super) fn of(uid: &str) -> Self {
+        match uid {
+            "" => Self::ByName,
+            uid => Self::Drawn(fnv(fnv(0xcbf2_9ce4_8422_2325, uid.as_bytes()), &[0])),
+        }
     }
 
-    /// Rank of a host in the eyes of the machine; the highest wins.
-    pub(super) fn rank(self, host: &str) -> u64 {
-        mix(fnv(self.0, host.as_bytes()))
+    /// Rank of a host.
+    pub(super) fn rank(self, host: &str) -> Rank<'_> {
+        match self {
+            Self::Drawn(seed) => Rank::Drawn(mix(fnv(seed, host.as_bytes())), host),
+            Self::ByName => Rank::ByName(Reverse(host)),
+        }
     }
 }
 
@@ -38,7 +71,7 @@ mod tests {
     use super::*;
 
     fn rank(machine: &str, host: &str) -> u64 {
-        Ranking::of(machine).rank(host)
+        Ranking::of(machine).rank(host).number()
     }
 
     fn favourite(machine: &str, hosts: &[String]) -> String {
@@ -73,7 +106,13 @@ mod tests {
     fn ranks_stay_the_same_for_ever() {
         // Replicas of different releases must agree, so these numbers may never change.
         assert_eq!(rank("uid-1", "host-1"), 0x07b3_b451_1089_ee25);
-        assert_eq!(rank("", ""), 0xb903_4ad3_7056_f5fb);
         assert_ne!(rank("ab", "c"), rank("a", "bc"));
+    }
+
+    #[test]
+    fn a_machine_without_uid_takes_the_first_host_by_name() {
+        let ranking = Ranking::of("");
+        assert!(ranking.rank("host-1") > ranking.rank("host-10"));
+        assert!(ranking.rank("host-10") > ranking.rank("host-2"));
     }
 }

@@ -76,14 +76,6 @@ impl<'a> HostRequest<'a> {
         let domain = self.machine.spec.failure_domain.as_deref();
         domain.filter(|domain| !domain.is_empty())
     }
-
-    /// What stands for the machine in the choice among equals: the uid, or the name where there is none offline.
-    pub(super) fn identity(&self) -> &'a str {
-        match self.machine.metadata.uid_str() {
-            "" => self.machine.metadata.name_str(),
-            uid => uid,
-        }
-    }
 }
 
 /// Label value under which hosts are reserved for the next machine of the same owner: `cp-<control plane>`, or

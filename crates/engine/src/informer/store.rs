@@ -18,7 +18,7 @@ use super::{
     secondary_index::Groups,
     slots::{Slot, Slots},
 };
-use crate::{Object, ObjectKey};
+use crate::{Object, ObjectKey, Visit};
 
 /// A secondary index: under which values an object is found.
 pub struct Index<K: 'static> {
@@ -175,15 +175,15 @@ impl<K: Object> Store<K> {
     }
 
     /// Shows the objects with that value in an index, by key. `look` must not come back to the store.
-    pub fn each(&self, index: &Index<K>, value: &str, look: &mut dyn FnMut(&Arc<K>)) {
+    pub fn each(&self, index: &Index<K>, value: &str, visit: &mut Visit<'_, K>) {
         let inner = self.inner.read();
-        match self.slots(&inner, index, value) {
-            Some(slots) => slots.iter().filter_map(|slot| inner.objects.get(*slot)).for_each(look),
+        let _all_or_broken = match self.slots(&inner, index, value) {
+            Some(slots) => slots.iter().filter_map(|slot| inner.objects.get(*slot)).try_for_each(visit),
             None => {
                 drop(inner);
-                self.by_index(index, value).iter().for_each(look);
+                self.by_index(index, value).iter().try_for_each(visit)
             }
-        }
+        };
     }
 
     /// How many objects have that value in an index, without touching them.

@@ -1,5 +1,7 @@
 //! Copies that come in any order, and lists that know better.
 
+use std::ops::ControlFlow;
+
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
@@ -89,7 +91,10 @@ fn an_index_follows_an_object_that_stays_in_its_place_and_one_that_moves() {
     let store = Store::new(&[BY_APP]);
     let seen = |app: &str| {
         let mut seen = Vec::new();
-        store.each(&BY_APP, app, &mut |object| seen.push((object.key().name, object.version())));
+        store.each(&BY_APP, app, &mut |object| {
+            seen.push((object.key().name, object.version()));
+            ControlFlow::Continue(())
+        });
         assert_eq!(seen.len(), store.by_index(&BY_APP, app).len());
         seen
     };

@@ -21,8 +21,8 @@ use capm3_engine::{
 pub use capm3_provider::dry_run::{Controller, Settings};
 use capm3_provider::plan::End;
 use jiff::Timestamp;
-pub(crate) use operator::inspected;
 use serde_json::Value;
+pub(crate) use site::Loader;
 
 /// After which time every wait is said and every grace is over.
 const LATER: Duration = Duration::from_secs(3600);

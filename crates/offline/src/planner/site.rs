@@ -13,24 +13,46 @@ use serde_json::Value;
 use super::operator::inspected;
 use crate::stored;
 
+/// Puts documents into memory.
+pub(crate) struct Loader(Memory);
+
+impl Default for Loader {
+    fn default() -> Self {
+        Self(kinds::memory())
+    }
+}
+
+impl Loader {
+    /// Loads a document; `None` if it is of a kind that the controllers do not read.
+    pub(crate) fn load(&mut self, document: &Document) -> Option<Result<(), Problem>> {
+        let mut put = Put { memory: &mut self.0, document, taken: None };
+        kinds::visit(&mut put);
+        put.taken
+    }
+
+    /// The objects. A host that no operator has seen counts as available, with the hardware of its annotation.
+    pub(crate) fn finish(self) -> Memory {
+        let Self(mut memory) = self;
+        let hosts = memory.caches().store::<BareMetalHost>().map(|store| store.all()).unwrap_or_default();
+        for host in hosts.iter().filter(|host| host.state().is_empty() || host.status.hardware.is_none()) {
+            memory.put(inspected(host.as_ref().clone()));
+        }
+        memory
+    }
+}
+
 /// Reads documents; what cannot be read is told and left out.
 pub(super) fn read<'d>(documents: impl IntoIterator<Item = &'d Document>) -> (Memory, Vec<Problem>) {
-    let (mut memory, mut problems) = (kinds::memory(), Vec::new());
+    let (mut loader, mut problems) = (Loader::default(), Vec::new());
     let mut seen: BTreeMap<(String, String, ObjectKey), &Document> = BTreeMap::new();
     for document in documents {
-        let mut put = Put { memory: &mut memory, document, taken: None };
-        kinds::visit(&mut put);
-        let Some(taken) = put.taken else { continue };
+        let Some(loaded) = loader.load(document) else { continue };
         let kind = document.resource();
         let first = seen.entry((kind.group, kind.kind, document.key())).or_insert(document);
         let is_first = std::ptr::eq(*first, document) || first.value == document.value;
-        problems.extend(if is_first { taken.err() } else { Some(stored::twice(document, first)) });
+        problems.extend(if is_first { loaded.err() } else { Some(stored::twice(document, first)) });
     }
-    let hosts = memory.caches().store::<BareMetalHost>().map(|store| store.all()).unwrap_or_default();
-    for host in hosts.iter().filter(|host| host.state().is_empty()) {
-        memory.put(inspected(host.as_ref().clone()));
-    }
-    (memory, problems)
+    (loader.finish(), problems)
 }
 
 /// Every object of the kinds of that name.

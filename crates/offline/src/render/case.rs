@@ -24,12 +24,12 @@ pub(super) struct Case<'d> {
     pub machine: Metal3Machine,
     /// The Machine that owns it.
     pub owner: Machine,
-    /// The reservation of hosts that the machine may use.
-    pub reservation: Option<String>,
+    /// How many objects are made before its own, as the order of creation decides among claims.
+    pub number: usize,
     /// The host, as the machine's.
     pub host: Option<BareMetalHost>,
     /// The data template that applies.
-    pub template: Option<&'d Located<'d, Metal3DataTemplate>>,
+    pub template: Option<Located<'d, Metal3DataTemplate>>,
     /// The data with the index.
     pub data: Option<Metal3Data>,
     /// What each pool gives.
@@ -45,7 +45,7 @@ impl<'d> Case<'d> {
             origin,
             machine,
             owner,
-            reservation: None,
+            number: 0,
             host: None,
             template: None,
             data: None,

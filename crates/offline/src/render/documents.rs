@@ -9,7 +9,7 @@ use super::{Rendered, case::Case};
 /// Renders what the machine's template asks for.
 pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
     let (mut meta_data, mut network_data) = (None, None);
-    if let (None, Some(template), Some(data)) = (&case.problem, case.template, &case.data) {
+    if let (None, Some(template), Some(data)) = (&case.problem, &case.template, &case.data) {
         let spec = wanted_spec(&template.object, Some(&case.machine));
         let inputs = Inputs { data, objects: case.objects(), addresses: &case.addresses };
         for content in wanted_documents(&spec) {
@@ -27,7 +27,7 @@ pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
         namespace: Some(case.key().namespace),
         name: case.name().to_owned(),
         host: case.host_name().map(str::to_owned),
-        data_template: case.template.map(|template| template.document.key().name),
+        data_template: case.template.as_ref().map(|template| template.document.key().name),
         index: data.spec.index,
         meta_data,
         network_data,
@@ -39,7 +39,7 @@ pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
 
 /// A render error at its place in the template, with the machine and the way out.
 pub(super) fn render_problem(case: &Case<'_>, error: &RenderError) -> Problem {
-    let document = case.template.map_or(case.origin, |template| template.document);
+    let document = case.template.as_ref().map_or(case.origin, |template| template.document);
     let host = case.host_name().map(|host| format!(" on host {host}")).unwrap_or_default();
     let (item, found) = (error.item(), error.found());
     let item = if item.is_empty() { String::new() } else { format!(", {item}") };

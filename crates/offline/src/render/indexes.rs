@@ -1,45 +1,59 @@
-//! The data template and the index of each machine: what its data says, else the lowest free index.
+//! The data template and the index of each machine, as the controllers of machines and templates give them.
+//!
+//! Takes the machines and the memory; puts the claims that the machines would make into it, lets each template serve its claims,
+//! and puts the data there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_api::{
     metadata::MetadataExt,
     reference::ObjectRef,
-    v1beta2::{Metal3Data, Metal3DataSpec, Metal3DataTemplate},
+    v1beta2::{GROUP, Metal3Data, Metal3DataClaim, Metal3MachineTemplate},
 };
-use capm3_domain::{
-    data_template::{correction, machine_template_name},
-    index::{FreeIndexes, Index, data_name, name_prefix, space_of_data, space_of_template},
+use capm3_domain::data_template::{correction, machine_template_name};
+use capm3_engine::{Memory, Object, ObjectKey, Reader, manifests::Problem};
+use capm3_provider::{
+    indexes::DATA_BY_CLAIM,
+    metal3datatemplate::{allocated, observe},
+    metal3machine::new_claim,
 };
-use capm3_engine::{ObjectKey, manifests::Problem};
 
 use super::{
     case::Case,
-    site::{Located, Site},
+    made::{made_time, made_uid},
+    site::Site,
 };
 
+/// What a template gives to a claim.
+type Outcome = Result<Option<Metal3Data>, String>;
+
 /// Gives each machine its data template, and its data with an index.
-pub(super) fn give<'d>(site: &'d Site<'d>, cases: &mut [Case<'d>]) {
-    let mut books = Books::of(site);
-    // What is given out already is entered before anything new is.
+pub(super) fn allocate<'d>(site: &Site<'d>, memory: &mut Memory, cases: &mut [Case<'d>]) {
     for case in cases.iter_mut().filter(|case| case.problem.is_none()) {
-        choose_template(site, case);
+        choose_template(site, memory, case);
     }
+    for case in cases.iter().filter(|case| case.problem.is_none() && case.template.is_some()) {
+        put_claim(memory, case);
+    }
+    let mut outcomes = serve(memory, cases);
     for case in cases.iter_mut().filter(|case| case.problem.is_none()) {
-        if let Some(template) = case.template {
-            books.give(site, template, case);
+        if let Some(template) = case.template.clone() {
+            let outcome = outcomes.remove(&case.key()).unwrap_or(Ok(None));
+            take(memory, case, &template.document.key(), outcome);
         }
     }
 }
 
 /// The template by claim or rack, as the controllers set it.
-fn choose_template<'d>(site: &'d Site<'d>, case: &mut Case<'d>) {
+fn choose_template<'d>(site: &Site<'d>, memory: &mut Memory, case: &mut Case<'d>) {
     let template = machine_template_name(&case.machine).map(|name| case.here(name));
-    let template = template.and_then(|key| site.machine_templates.get(&key)).map(|found| &found.object);
-    let claim = site.claims.get(&case.key()).map(|found| &found.object);
-    if let Some(correction) = correction(&case.machine, case.host.as_ref(), template, claim) {
+    let template = template.and_then(|key| memory.get::<Metal3MachineTemplate>(&key));
+    let claim = memory.get::<Metal3DataClaim>(&case.key());
+    let correction = correction(&case.machine, case.host.as_ref(), template.as_deref(), claim.as_deref());
+    if let Some(correction) = correction {
         case.machine.spec.data_template = correction.to;
     }
+    memory.put(case.machine.clone());
     let Some(reference) = case.machine.spec.data_template.clone() else { return };
     let home = case.machine.metadata.namespace_str();
     let namespace = reference.namespace.as_deref().filter(|namespace| !namespace.is_empty());
@@ -48,17 +62,17 @@ fn choose_template<'d>(site: &'d Site<'d>, case: &mut Case<'d>) {
         return case.fail("spec.dataTemplate.namespace", message);
     }
     let key = case.here(reference.name_str());
-    match site.data_templates.get(&key) {
+    match site.get(memory, &key) {
         Some(template) => case.template = Some(template),
-        None => case.problem = Some(missing_template(site, case, &key)),
+        None => case.problem = Some(missing_template(site, memory, case, &key)),
     }
 }
 
 /// At the line that names the template: in the machine of the files, else in the template that the machine is made from.
-fn missing_template(site: &Site<'_>, case: &Case<'_>, key: &ObjectKey) -> Problem {
+fn missing_template(site: &Site<'_>, memory: &Memory, case: &Case<'_>, key: &ObjectKey) -> Problem {
     let message = format!("machine {}: Metal3DataTemplate {key} is not in the files; add it", case.name());
     let made_from = machine_template_name(&case.machine).map(|name| case.here(name));
-    let made_from = made_from.and_then(|key| site.machine_templates.get(&key));
+    let made_from = made_from.and_then(|key| site.get::<Metal3MachineTemplate>(memory, &key));
     let Some(found) = made_from else { return case.origin.problem("spec.dataTemplate", message) };
     let rows = found.object.spec.failure_domain_data_templates.iter();
     let row = rows.enumerate().find(|(_, row)| row.data_template.name_str() == key.name);
@@ -71,92 +85,69 @@ fn missing_template(site: &Site<'_>, case: &Case<'_>, key: &ObjectKey) -> Proble
     }
 }
 
-/// Which indexes are given out, and to whom.
-struct Books<'d> {
-    by_claim: BTreeMap<ObjectKey, Vec<&'d Metal3Data>>,
-    free: BTreeMap<ObjectKey, FreeIndexes>,
-}
-
-impl<'d> Books<'d> {
-    fn of(site: &'d Site<'d>) -> Self {
-        let mut books = Self { by_claim: BTreeMap::new(), free: BTreeMap::new() };
-        for (key, found) in &site.datas {
-            let data = &found.object;
-            let here = |name: &str| ObjectKey::new(&key.namespace, name);
-            if let Some(claim) = &data.spec.claim {
-                books.by_claim.entry(here(claim.name_str())).or_default().push(data);
-            }
-            let Some(index) = data.spec.index.and_then(Index::new) else { continue };
-            // It counts in the space of its own key and in that of the template that it names.
-            let template = data.spec.template.as_ref().map(|template| here(template.name_str()));
-            let template = template.and_then(|key| site.data_templates.get(&key));
-            let spaces = [space_of_data(data), template.map(|found| space_of_template(&found.object))];
-            for space in spaces.into_iter().flatten() {
-                books.free.entry(here(space)).or_default().take(index);
-            }
-        }
-        books
-    }
-
-    fn give(&mut self, site: &Site<'_>, template: &Located<'_, Metal3DataTemplate>, case: &mut Case<'_>) {
-        let key = template.document.key();
-        let claimed = self.by_claim.get(&case.key()).into_iter().flatten();
-        let is_of = |data: &&&Metal3Data| {
-            let of = data.spec.template.as_ref().map(|template| template.name_str());
-            of == Some(key.name.as_str()) && !data.metadata.is_deleting()
-        };
-        if let Some(data) = claimed.into_iter().find(is_of) {
-            case.data = Some((*data).clone());
-            return;
-        }
-        let claim = site.claims.get(&case.key()).map(|found| &found.object);
-        let of_machine = case.machine.status.rendered_data.as_ref();
-        let named = of_machine.or_else(|| claim.and_then(|claim| claim.status.rendered_data.as_ref()));
-        if let Some(named) = named.map(|named| case.here(named.name_str())) {
-            match site.datas.get(&named) {
-                Some(found) => case.data = Some(found.object.clone()),
-                None => {
-                    case.fail("", format!("Metal3Data {named}, which it uses, is not in the files; add it"))
-                }
-            }
-            return;
-        }
-        match self.next(site, &template.object) {
-            Some(index) => case.data = Some(data_of(&template.object, case, index)),
-            None => case.fail("", format!("every index of Metal3DataTemplate {key} is in use")),
-        }
-    }
-
-    /// The lowest free index whose name nobody else has.
-    fn next(&mut self, site: &Site<'_>, template: &Metal3DataTemplate) -> Option<Index> {
-        let namespace = template.metadata.namespace_str();
-        let free = self.free.entry(ObjectKey::new(namespace, space_of_template(template))).or_default();
-        loop {
-            let index = free.take_lowest()?;
-            let name = data_name(prefix_of(template), index);
-            if !site.datas.contains_key(&ObjectKey::new(namespace, name)) {
-                return Some(index);
-            }
-        }
-    }
-}
-
-fn prefix_of(template: &Metal3DataTemplate) -> &str {
-    name_prefix(space_of_template(template), template.metadata.name_str())
-}
-
-fn data_of(template: &Metal3DataTemplate, case: &Case<'_>, index: Index) -> Metal3Data {
-    let namespace = template.metadata.namespace_str();
-    let mut data = Metal3Data {
-        spec: Metal3DataSpec {
-            index: Some(index.get()),
-            template: Some(ObjectRef::new(namespace, template.metadata.name_str())),
-            claim: Some(ObjectRef::new(namespace, case.name())),
-            ..Metal3DataSpec::default()
-        },
-        ..Metal3Data::default()
+/// Puts the claim of a machine into the memory, if the files have none. Data that names the claim knows the uid that it had.
+fn put_claim(memory: &mut Memory, case: &Case<'_>) {
+    let (key, machine) = (case.key(), &case.machine);
+    let Some(template) = machine.spec.data_template.clone().filter(|_| !is_claimed(memory, &key)) else {
+        return;
     };
-    data.metadata.name = Some(data_name(prefix_of(template), index));
-    data.metadata.namespace = Some(namespace.to_owned());
-    data
+    let mut claim = new_claim(machine, template, false);
+    claim.metadata.creation_timestamp = made_time(case.number);
+    let datas = memory.by_index(&DATA_BY_CLAIM, &key.to_string());
+    let owner = datas.iter().find_map(|data| data.metadata.owner(GROUP, Metal3DataClaim::API.kind));
+    claim.metadata.uid = Some(owner.map_or_else(|| made_uid(&key), |owner| owner.uid.clone()));
+    claim.status.rendered_data.clone_from(&machine.status.rendered_data);
+    memory.put(claim);
+}
+
+fn is_claimed(memory: &Memory, machine: &ObjectKey) -> bool {
+    memory.get::<Metal3DataClaim>(machine).is_some()
+}
+
+/// Lets each template serve its claims, by name. A pause changes nothing about what is rendered.
+fn serve(memory: &mut Memory, cases: &[Case<'_>]) -> BTreeMap<ObjectKey, Outcome> {
+    let templates = cases.iter().filter_map(|case| Some(case.template.as_ref()?.document.key()));
+    let templates: BTreeSet<ObjectKey> = templates.collect();
+    let mut outcomes = BTreeMap::new();
+    for template in templates {
+        let served = observe(memory, &template).map(|mut snapshot| {
+            snapshot.paused_clusters.clear();
+            allocated(&snapshot)
+        });
+        for (claim, mut outcome) in served.into_iter().flatten() {
+            if let Ok(Some(data)) = &mut outcome {
+                if data.metadata.uid_str().is_empty() {
+                    data.metadata.uid = Some(made_uid(&data.key()));
+                }
+                memory.put(data.clone());
+            }
+            outcomes.insert(claim, outcome);
+        }
+    }
+    outcomes
+}
+
+/// Takes what the template gives, or what the claim uses already.
+fn take(memory: &Memory, case: &mut Case<'_>, template: &ObjectKey, outcome: Outcome) {
+    match outcome {
+        Ok(Some(data)) => case.data = Some(data),
+        Ok(None) => {
+            let claim = memory.get::<Metal3DataClaim>(&case.key());
+            let used = case.machine.status.rendered_data.clone();
+            let used = used.or_else(|| claim.as_ref().and_then(|claim| claim.status.rendered_data.clone()));
+            take_used(memory, case, template, used.as_ref());
+        }
+        Err(message) => case.fail("", format!("Metal3DataTemplate {template}: {message}")),
+    }
+}
+
+fn take_used(memory: &Memory, case: &mut Case<'_>, template: &ObjectKey, used: Option<&ObjectRef>) {
+    let Some(used) = used.map(|used| case.here(used.name_str())) else {
+        let held = "the claim is paused or being deleted; the template gives it no index";
+        return case.fail("", format!("Metal3DataTemplate {template}: {held}"));
+    };
+    match memory.get::<Metal3Data>(&used) {
+        Some(data) => case.data = Some(data.as_ref().clone()),
+        None => case.fail("", format!("Metal3Data {used}, which it uses, is not in the files; add it")),
+    }
 }

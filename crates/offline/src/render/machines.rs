@@ -7,9 +7,8 @@ use capm3_api::{
     v1beta2::{Metal3DataTemplate, Metal3Machine, Metal3MachineTemplate},
     vocabulary::{MACHINE_TEMPLATE_GROUP_KIND, annotation, label},
 };
-use capm3_domain::host::reuse_label;
 use capm3_engine::{
-    ObjectKey,
+    Memory, Object, ObjectKey, Reader,
     manifests::{Document, Problem},
 };
 use capm3_provider::metal3machine::is_provisioned;
@@ -22,33 +21,36 @@ use super::{
 };
 
 /// Every machine, those of the files first, by name; then those to be made, by number.
-pub(super) fn cases<'d>(site: &'d Site<'d>, options: &Options, problems: &mut Vec<Problem>) -> Vec<Case<'d>> {
-    let given = site.machines.values().filter(|found| !found.object.metadata.is_deleting());
-    let mut cases: Vec<Case<'d>> = given.map(|found| case_of(site, found)).collect();
-    match options.machines {
-        Some(count) => cases.extend(made_up(site, count, options.template.as_deref(), problems)),
-        None => cases.extend(owners::missing(site, problems)),
-    }
+pub(super) fn cases<'d>(
+    site: &Site<'d>,
+    memory: &Memory,
+    options: &Options,
+    problems: &mut Vec<Problem>,
+) -> Vec<Case<'d>> {
+    let mut given: Vec<Located<'d, Metal3Machine>> = site.all(memory);
+    given.retain(|found| !found.object.metadata.is_deleting());
+    let mut cases: Vec<Case<'d>> = given.iter().map(|found| case_of(memory, found)).collect();
+    let made = match options.machines {
+        Some(count) => made_up(site, memory, count, options.template.as_deref(), problems),
+        None => owners::missing(site, memory, problems),
+    };
+    cases.extend(made.into_iter().enumerate().map(|(number, case)| Case { number: number + 1, ..case }));
     cases
 }
 
 /// A machine of the files. Where its owner is not there, one of the same name is assumed, as Cluster API makes them.
-fn case_of<'d>(site: &'d Site<'d>, found: &'d Located<'d, Metal3Machine>) -> Case<'d> {
-    let mut machine = found.object.clone();
-    let key = found.document.key();
+fn case_of<'d>(memory: &Memory, found: &Located<'d, Metal3Machine>) -> Case<'d> {
+    let mut machine = found.object.as_ref().clone();
+    let key = machine.key();
     let owner = machine.metadata.owner(CAPI_GROUP, "Machine").map(|owner| owner.name.clone());
     let owner = owner.unwrap_or_else(|| key.name.clone());
-    let owner = site.owners.get(&ObjectKey::new(&key.namespace, owner));
-    let owner = owner.map_or_else(|| owner_for(&machine), |owner| owner.object.clone());
+    let owner = memory.get::<Machine>(&ObjectKey::new(&key.namespace, owner));
+    let owner = owner.map_or_else(|| owner_for(&machine), |owner| owner.as_ref().clone());
     // From a machine that is provisioned Cluster API copies the domain the other way.
     if !is_provisioned(&machine) {
         machine.spec.failure_domain.clone_from(&owner.spec.failure_domain);
     }
-    let set =
-        owner.metadata.owner(CAPI_GROUP, "MachineSet").map(|set| ObjectKey::new(&key.namespace, &set.name));
-    let set = set.and_then(|key| site.machine_sets.get(&key)).map(|found| &found.object);
-    let reservation = reuse_label(&owner, set);
-    Case { reservation, ..Case::new(found.document, machine, owner) }
+    Case::new(found.document, machine, owner)
 }
 
 /// The Machine that Cluster API would have made for a Metal3Machine.
@@ -85,19 +87,20 @@ pub(super) fn clone_of(
 
 /// What made-up machines are made from.
 enum Pattern<'d> {
-    Machine(&'d Located<'d, Metal3MachineTemplate>),
-    Data(&'d Located<'d, Metal3DataTemplate>),
+    Machine(Located<'d, Metal3MachineTemplate>),
+    Data(Located<'d, Metal3DataTemplate>),
 }
 
 fn made_up<'d>(
-    site: &'d Site<'d>,
+    site: &Site<'d>,
+    memory: &Memory,
     count: usize,
     template: Option<&str>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Case<'d>> {
-    match pattern(site, template) {
+    match pattern(site, memory, template) {
         Ok(pattern) => {
-            let is_new = |case: &Case<'_>| !site.machines.contains_key(&case.key());
+            let is_new = |case: &Case<'_>| memory.get::<Metal3Machine>(&case.key()).is_none();
             (0..).map(|number| made_from(&pattern, number)).filter(is_new).take(count).collect()
         }
         Err(message) => {
@@ -107,22 +110,20 @@ fn made_up<'d>(
     }
 }
 
-fn pattern<'d>(site: &'d Site<'d>, template: Option<&str>) -> Result<Pattern<'d>, String> {
+fn pattern<'d>(site: &Site<'d>, memory: &Memory, template: Option<&str>) -> Result<Pattern<'d>, String> {
+    let machine: Vec<Located<'d, Metal3MachineTemplate>> = site.all(memory);
+    let data: Vec<Located<'d, Metal3DataTemplate>> = site.all(memory);
     let Some(name) = template else {
-        let first = site.data_templates.values().min_by_key(|found| place(found.document));
+        let first = data.into_iter().min_by_key(|found| place(found.document));
         return first.map(Pattern::Data).ok_or_else(|| "the files have no Metal3DataTemplate".to_owned());
     };
-    let machine = site.machine_templates.iter().find(|(key, _)| key.name == name);
-    let data = site.data_templates.iter().find(|(key, _)| key.name == name);
-    match (machine, data) {
-        (Some((_, machine)), _) => Ok(Pattern::Machine(machine)),
-        (None, Some((_, data))) => Ok(Pattern::Data(data)),
-        (None, None) => {
-            let keys = site.machine_templates.keys().chain(site.data_templates.keys());
-            let names: Vec<&str> = keys.map(|key| key.name.as_str()).collect();
-            Err(format!("no template {name} in the files; available: {}", names.join(", ")))
-        }
-    }
+    let of_machines = machine.iter().map(|found| found.object.metadata.name_str());
+    let names: Vec<&str> =
+        of_machines.chain(data.iter().map(|found| found.object.metadata.name_str())).collect();
+    let unknown = format!("no template {name} in the files; available: {}", names.join(", "));
+    let machine = machine.into_iter().find(|found| found.object.metadata.name_str() == name);
+    let data = data.into_iter().find(|found| found.object.metadata.name_str() == name);
+    machine.map(Pattern::Machine).or_else(|| data.map(Pattern::Data)).ok_or(unknown)
 }
 
 fn place(document: &Document) -> (&str, usize) {

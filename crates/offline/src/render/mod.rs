@@ -1,10 +1,12 @@
 //! What the controllers would write into the Secrets of each machine, from files alone.
 //!
 //! Takes documents; gives for each machine its host, data template, index and the two documents, byte for byte as the
-//! controllers render them: choosing, counting and rendering are the functions of `domain` and `provider`. What is
-//! given out already (hosts with a consumer, Metal3Data, IPAddress) is kept; the rest is given out to the machines in
-//! order of their names. What is wrong with one machine is told with its place and costs no other machine; an object that
-//! cannot be read might have a host, an index or an address that another machine would get, so nothing is rendered then.
+//! controllers render them. Which host a machine takes, which index and which addresses it gets, the controllers' own
+//! decisions tell, over the same memory as in the planner. The writes in between are left out: finalizers, conditions and
+//! statuses change no document, and thousands of machines must be rendered in a second. What is allocated already (hosts with
+//! a consumer, Metal3Data, IPAddress) is kept. What is wrong with one machine is told with its place and costs no other
+//! machine; an object that cannot be read might have a host, an index or an address that another machine would get, so nothing
+//! is rendered then.
 
 mod addresses;
 mod case;
@@ -13,6 +15,7 @@ mod documents;
 mod hosts;
 mod indexes;
 mod machines;
+mod made;
 mod overlaps;
 mod owners;
 mod site;
@@ -107,17 +110,17 @@ pub fn render(documents: &[Document], options: &Options) -> Rendering {
         None => true,
     };
     let mut rendering = Rendering::default();
-    let site = Site::read(documents.iter().filter(inside), &mut rendering.problems);
+    let (site, mut memory) = Site::read(documents.iter().filter(inside), &mut rendering.problems);
     if !rendering.problems.is_empty() {
         return rendering;
     }
-    rendering.warnings = overlaps::find(&site);
-    let mut cases = machines::cases(&site, options, &mut rendering.problems);
+    rendering.warnings = overlaps::find(&site, &memory);
+    let mut cases = machines::cases(&site, &memory, options, &mut rendering.problems);
     rendering.count = cases.len();
     let namespaces: BTreeSet<String> = cases.iter().map(|case| case.key().namespace).collect();
-    hosts::place(&site, &mut cases);
-    indexes::give(&site, &mut cases);
-    addresses::give(&site, &mut cases);
+    hosts::choose(&mut memory, &mut cases);
+    indexes::allocate(&site, &mut memory, &mut cases);
+    addresses::allocate(&site, &mut memory, &mut cases);
     for case in cases.into_iter().filter(|case| is_wanted(case, options)) {
         match documents::render(case) {
             Ok(rendered) if namespaces.len() > 1 => rendering.machines.push(rendered),

@@ -1,95 +1,77 @@
-//! The objects of the files by kind and key, each with the document that it came from.
+//! The objects of the files in memory, and the document that each came from.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capm3_api::{
-    ipam::{self, IpAddress, IpClaim, IpPool},
+    ipam,
     metadata::group_of,
-    neighbours::{
-        BareMetalHost, CAPI_GROUP, CAPI_IPAM_GROUP, CONTROL_PLANE_GROUP, CapiIpAddress, Cluster,
-        METAL3_GROUP, Machine, MachineSet,
-    },
-    v1beta2::{
-        self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
-        Metal3MachineTemplate,
-    },
+    neighbours::{CAPI_GROUP, CAPI_IPAM_GROUP, CONTROL_PLANE_GROUP, METAL3_GROUP},
+    v1beta2,
 };
 use capm3_engine::{
-    Object, ObjectKey,
+    Memory, Object, ObjectKey, Reader,
     manifests::{Document, Problem},
 };
 
-use crate::stored;
+use crate::{planner, stored};
 
 /// An object and where it stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Located<'d, K> {
-    pub object: K,
+    pub object: Arc<K>,
     pub document: &'d Document,
 }
 
-/// Objects of one kind.
-pub(super) type Kind<'d, K> = BTreeMap<ObjectKey, Located<'d, K>>;
-
-/// Everything that rendering looks at.
+/// Where objects stand.
 #[derive(Debug, Default)]
 pub(super) struct Site<'d> {
-    pub machines: Kind<'d, Metal3Machine>,
-    pub machine_templates: Kind<'d, Metal3MachineTemplate>,
-    pub data_templates: Kind<'d, Metal3DataTemplate>,
-    pub claims: Kind<'d, Metal3DataClaim>,
-    pub datas: Kind<'d, Metal3Data>,
-    pub metal3_clusters: Kind<'d, Metal3Cluster>,
-    pub clusters: Kind<'d, Cluster>,
-    pub owners: Kind<'d, Machine>,
-    pub machine_sets: Kind<'d, MachineSet>,
-    pub hosts: Kind<'d, BareMetalHost>,
-    pub pools: Kind<'d, IpPool>,
-    pub ip_claims: Kind<'d, IpClaim>,
-    pub ip_addresses: Kind<'d, IpAddress>,
-    pub capi_addresses: Kind<'d, CapiIpAddress>,
+    documents: BTreeMap<(&'d str, &'d str, ObjectKey), &'d Document>,
     /// Control planes, MachineDeployments and MachineSets, in the order of the files.
     pub scalable: Vec<&'d Document>,
 }
 
 impl<'d> Site<'d> {
-    /// Sorts documents out. Kinds that have no say in rendering are passed over.
-    pub fn read(documents: impl Iterator<Item = &'d Document>, problems: &mut Vec<Problem>) -> Self {
-        let mut site = Self::default();
+    /// Reads documents into memory. Kinds that the controllers do not read are passed over.
+    pub fn read(
+        documents: impl Iterator<Item = &'d Document>,
+        problems: &mut Vec<Problem>,
+    ) -> (Self, Memory) {
+        let (mut site, mut loader) = (Self::default(), planner::Loader::default());
         for document in documents {
-            if let Err(problem) = site.take(document) {
-                problems.push(problem);
+            let group = group_of(document.api_version());
+            if matches!((group, document.kind()), (CAPI_GROUP, "MachineDeployment" | "MachineSet"))
+                || group == CONTROL_PLANE_GROUP
+            {
+                site.scalable.push(document);
             }
+            let Some(read) = loader.load(document) else { continue };
+            let place = (group, document.kind(), document.key());
+            let first = *site.documents.entry(place).or_insert(document);
+            let is_first = std::ptr::eq(first, document);
+            problems.extend(if is_first { read.err() } else { Some(stored::twice(document, first)) });
         }
-        site
+        (site, loader.finish())
     }
 
-    fn take(&mut self, document: &'d Document) -> Result<(), Problem> {
-        let group = group_of(document.api_version());
-        match (group, document.kind()) {
-            (v1beta2::GROUP, "Metal3Machine") => put(&mut self.machines, document),
-            (v1beta2::GROUP, "Metal3MachineTemplate") => put(&mut self.machine_templates, document),
-            (v1beta2::GROUP, "Metal3DataTemplate") => put(&mut self.data_templates, document),
-            (v1beta2::GROUP, "Metal3DataClaim") => put(&mut self.claims, document),
-            (v1beta2::GROUP, "Metal3Data") => put(&mut self.datas, document),
-            (v1beta2::GROUP, "Metal3Cluster") => put(&mut self.metal3_clusters, document),
-            (METAL3_GROUP, "BareMetalHost") => put(&mut self.hosts, document),
-            (ipam::GROUP, "IPPool") => put(&mut self.pools, document),
-            (ipam::GROUP, "IPClaim") => put(&mut self.ip_claims, document),
-            (ipam::GROUP, "IPAddress") => put(&mut self.ip_addresses, document),
-            (CAPI_IPAM_GROUP, "IPAddress") => put(&mut self.capi_addresses, document),
-            (CAPI_GROUP, "Cluster") => put(&mut self.clusters, document),
-            (CAPI_GROUP, "Machine") => put(&mut self.owners, document),
-            (CAPI_GROUP, "MachineSet") => {
-                self.scalable.push(document);
-                put(&mut self.machine_sets, document)
-            }
-            (CAPI_GROUP, "MachineDeployment") | (CONTROL_PLANE_GROUP, _) => {
-                self.scalable.push(document);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+    /// The document of an object.
+    pub fn document<K: Object>(&self, key: &ObjectKey) -> Option<&'d Document> {
+        let (group, kind) = (K::group(&()), K::kind(&()));
+        self.documents.get(&(group.as_ref(), kind.as_ref(), key.clone())).copied()
+    }
+
+    /// An object of the files.
+    pub fn get<K: Object>(&self, memory: &Memory, key: &ObjectKey) -> Option<Located<'d, K>> {
+        Some(Located { object: memory.get(key)?, document: self.document::<K>(key)? })
+    }
+
+    /// Every object of a kind, by namespace and name.
+    pub fn all<K: Object>(&self, memory: &Memory) -> Vec<Located<'d, K>> {
+        let all = memory.caches().store::<K>().map(|store| store.all()).unwrap_or_default();
+        let located = all.into_iter().filter_map(|object| {
+            let document = self.document::<K>(&object.key())?;
+            Some(Located { object, document })
+        });
+        located.collect()
     }
 }
 
@@ -99,13 +81,4 @@ pub(super) fn reads(document: &Document) -> bool {
     let groups =
         [v1beta2::GROUP, METAL3_GROUP, ipam::GROUP, CAPI_IPAM_GROUP, CAPI_GROUP, CONTROL_PLANE_GROUP];
     groups.contains(&group)
-}
-
-fn put<'d, K: Object>(kind: &mut Kind<'d, K>, document: &'d Document) -> Result<(), Problem> {
-    let (key, object) = (document.key(), stored::object(document)?);
-    if let Some(first) = kind.get(&key) {
-        return Err(stored::twice(document, first.document));
-    }
-    kind.insert(key, Located { object, document });
-    Ok(())
 }

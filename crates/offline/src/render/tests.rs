@@ -244,27 +244,25 @@ fn a_host_keeps_its_machine_and_is_never_given_to_another() {
     let taken = host("h1", "r")
         + "spec: {consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, \
         kind: Metal3Machine, namespace: ns, name: b}}\n";
-    let recorded = machine("c", ", annotations: {metal3.io/BareMetalHost: ns/h1}");
     let gone = machine("d", ", annotations: {metal3.io/BareMetalHost: ns/h9}");
-    let rendering = run(&[
-        &machine("a", ""),
-        &machine("b", ""),
-        &recorded,
-        &gone,
-        &taken,
-        &host("h2", "r"),
-        TEMPLATE,
-        POOL,
-    ]);
+    let (a, b, free) = (machine("a", ""), machine("b", ""), host("h2", "r"));
+    let rendering = run(&[&a, &b, &gone, &taken, &free, TEMPLATE, POOL]);
     let hosts: Vec<_> =
         rendering.machines.iter().map(|m| (m.name.as_str(), m.host.as_deref().unwrap_or("-"))).collect();
     assert_eq!(hosts, [("a", "h2"), ("b", "h1")]);
     let problems = said(&rendering);
-    assert!(problems[0].ends_with("machine c: host h1 is consumed by Metal3Machine ns/b"), "{problems:?}");
     assert!(
-        problems[1].contains("BareMetalHost ns/h9, which it has recorded, is not in the files"),
+        problems.len() == 1
+            && problems[0].contains("BareMetalHost ns/h9, which it has recorded, is not in the files"),
         "{problems:?}"
     );
+    // A host that one machine has recorded and that names another is given to neither, as on a cluster.
+    let recorded = machine("c", ", annotations: {metal3.io/BareMetalHost: ns/h1}");
+    let rendering = run(&[&machine("b", ""), &recorded, &taken, TEMPLATE, POOL]);
+    assert_eq!(rendering.machines, []);
+    let problems = said(&rendering);
+    assert!(problems[0].contains("machine b: no host is available"), "{problems:?}");
+    assert!(problems[1].ends_with("machine c: host h1 is consumed by Metal3Machine ns/b"), "{problems:?}");
 }
 
 #[test]

@@ -295,7 +295,7 @@ impl<'a> Pass<'a> {
 }
 
 /// The random number of a claim: always the same, so that a second look chooses alike. FNV-1a of the uid.
-pub fn draw(uid: &str) -> u128 {
+fn draw(uid: &str) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     uid.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))

@@ -8,7 +8,7 @@ use capm3_api::{
     reference::WideRef,
     vocabulary::{condition, event, finalizer, reason},
 };
-use capm3_domain::address::Allocation;
+use capm3_domain::address::{AddressAllocator, Allocation, object_name};
 use capm3_engine::{EventNote, Object};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -104,12 +104,33 @@ impl Answer for IpClaim {
     }
 
     fn create_address(&self, plan: &mut Plan, pool: &IpPool, allocation: &Allocation, name: &str) {
-        let owners = vec![owned_by(pool), owned_by(self)];
-        plan.create(&IpAddress {
-            metadata: metadata(pool, &self.metadata, owners, finalizer::IP_ADDRESS, name),
-            spec: metal3_spec(pool, &self.metadata, allocation),
-        });
+        plan.create(&new_address(pool, self, allocation, name));
     }
+}
+
+/// The address object of an IPClaim.
+pub(super) fn new_address(pool: &IpPool, claim: &IpClaim, allocation: &Allocation, name: &str) -> IpAddress {
+    let owners = vec![owned_by(pool), owned_by(claim)];
+    IpAddress {
+        metadata: metadata(pool, &claim.metadata, owners, finalizer::IP_ADDRESS, name),
+        spec: metal3_spec(pool, &claim.metadata, allocation),
+    }
+}
+
+/// The addresses that the status of a pool shows, as objects: what is known of them where the objects themselves are not
+/// given.
+pub fn addresses_in_status(pool: &IpPool) -> Vec<IpAddress> {
+    let allocator = AddressAllocator::new(&pool.spec, Vec::new());
+    let shown = pool.status.indexes.iter().filter_map(|(claim, address)| {
+        let allocation = allocator.allocation(address.parse().ok()?);
+        let claim = ObjectMeta { name: Some(claim.clone()), ..ObjectMeta::default() };
+        let name = object_name(&pool.spec.name_prefix, allocation.address);
+        Some(IpAddress {
+            metadata: metadata(pool, &claim, vec![owned_by(pool)], finalizer::IP_ADDRESS, &name),
+            spec: metal3_spec(pool, &claim, &allocation),
+        })
+    });
+    shown.collect()
 }
 
 fn metal3_spec(pool: &IpPool, claim: &ObjectMeta, allocation: &Allocation) -> IpAddressSpec {

@@ -4,7 +4,7 @@ use crate::plan::{End, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_api::{
-    ipam::IpPool,
+    ipam::{IpAddress, IpPool},
     metadata::{MetadataExt, group_of},
     neighbours::{CAPI_GROUP, Cluster},
     vocabulary::{IPAM_PROVIDER, annotation, finalizer, label},
@@ -13,6 +13,7 @@ use capm3_domain::{
     address::{Address, ClaimKey},
     wait::{Pause, Wait},
 };
+use capm3_engine::{Object, ObjectKey};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
@@ -37,6 +38,24 @@ pub fn decide(snapshot: &PoolSnapshot<'_>, now: &str) -> Plan {
 /// The same part by part: what the pool itself needs, each claim by itself, the pool's status.
 pub fn decide_in_parts<'a>(snapshot: &'a PoolSnapshot<'_>, now: &'a str) -> impl Iterator<Item = Plan> + 'a {
     snapshot.batch(now).into_parts()
+}
+
+/// What each IPClaim that needs something gets, without the writes: its address, nothing for now, or why it gets none.
+pub fn allocated(snapshot: &PoolSnapshot<'_>) -> Vec<(ObjectKey, Result<Option<IpAddress>, String>)> {
+    let steps = allocate(snapshot).steps.into_iter();
+    let outcomes = steps.filter_map(|(claim, step)| {
+        let Claim::Metal3(claim) = claim else { return None };
+        let outcome = match step {
+            Step::Link(Given::Metal3(address)) => Ok(Some(address.as_ref().clone())),
+            Step::Hold | Step::Release(_) | Step::Link(_) => Ok(None),
+            Step::Create(allocation, name) | Step::Complete(allocation, name) => {
+                Ok(Some(claim::new_address(&snapshot.pool, claim, &allocation, &name)))
+            }
+            Step::Report(refusal) => Err(refusal.advice()),
+        };
+        Some((claim.key(), outcome))
+    });
+    outcomes.collect()
 }
 
 impl Pass for PoolSnapshot<'_> {

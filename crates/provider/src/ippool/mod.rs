@@ -15,15 +15,15 @@ mod watches;
 
 use std::sync::Arc;
 
-pub use allocate::draw;
 use capm3_api::{
     ipam::{IpAddress, IpClaim, IpPool},
     neighbours::{CapiIpAddress, IpAddressClaim},
 };
 use capm3_domain::address::ClaimKind;
 use capm3_engine::{ActError, Controller, ObjectKey, Outcome, Queue, Reader};
+pub use claim::addresses_in_status;
 pub(crate) use decide::is_at_work;
-pub use decide::{decide, decide_in_parts};
+pub use decide::{allocated, decide, decide_in_parts};
 pub use kinds::{Claim, Given};
 use observe::Unproven;
 pub use observe::{PoolSnapshot, observe};

@@ -136,34 +136,46 @@ fn without_finalizer<K: Object>(plan: &mut Plan, claim: &K) {
 /// Adds the creation of the claim on a pool, under a name that may be that of its host. If an address manager holds the pool, its finalizer is there from the
 /// start: it would put it there first thing, so this saves a write.
 pub(super) fn ask(plan: &mut Plan, snapshot: &DataSnapshot, pool: &PoolRef) {
-    let (data, held) = (snapshot.data.as_ref(), snapshot.pools.get(&pool.name).map(AsRef::as_ref));
+    let held = snapshot.pools.get(&pool.name).filter(|_| pool.is_metal3());
     let held = held.filter(|p| p.metadata.has_finalizer(finalizer::IP_POOL) && !p.metadata.is_deleting());
-    let manager = held.filter(|_| pool.is_metal3()).map(|_| finalizer::IP_CLAIM);
-    let finalizers = [finalizer::DATA].into_iter().chain(manager).map(str::to_owned);
-    let namespace = data.metadata.namespace_str();
-    let name = snapshot.claim_name(pool);
-    let mut labels = data.metadata.labels.clone();
-    if name != claim_name(data, &pool.name) {
-        // The name no longer tells them.
-        labels.get_or_insert_default().extend([
-            (label::DATA_NAME.to_owned(), data.metadata.name_str().to_owned()),
-            (label::POOL_NAME.to_owned(), pool.name.clone()),
-        ]);
+    let mut metadata = claim_metadata(&snapshot.data, snapshot.claim_name(pool), &pool.name);
+    if held.is_some() {
+        metadata.finalizers.get_or_insert_default().push(finalizer::IP_CLAIM.to_owned());
     }
-    let metadata = ObjectMeta {
-        name: Some(name),
-        namespace: Some(namespace.to_owned()),
-        labels,
-        finalizers: Some(finalizers.collect()),
-        owner_references: Some(vec![controlled_by(data)]),
-        ..ObjectMeta::default()
-    };
     if pool.is_metal3() {
-        let spec = IpClaimSpec { pool: WideRef::new(namespace, pool.name.as_str()) };
-        plan.create(&IpClaim { metadata, spec, ..IpClaim::default() });
+        plan.create(&ip_claim(metadata, &pool.name));
     } else {
         let spec = IpAddressClaimSpec { pool_ref: typed(pool), ..IpAddressClaimSpec::default() };
         plan.create(&IpAddressClaim { metadata, spec, ..IpAddressClaim::default() });
+    }
+}
+
+/// The claim of a data object on an IPPool that no address manager holds yet.
+pub fn new_ip_claim(data: &Metal3Data, pool: &str) -> IpClaim {
+    ip_claim(claim_metadata(data, claim_name(data, pool), pool), pool)
+}
+
+fn ip_claim(metadata: ObjectMeta, pool: &str) -> IpClaim {
+    let pool = WideRef::new(metadata.namespace_str(), pool);
+    IpClaim { metadata, spec: IpClaimSpec { pool }, ..IpClaim::default() }
+}
+
+fn claim_metadata(data: &Metal3Data, name: String, pool: &str) -> ObjectMeta {
+    let mut labels = data.metadata.labels.clone();
+    if name != claim_name(data, pool) {
+        // The name no longer tells them.
+        labels.get_or_insert_default().extend([
+            (label::DATA_NAME.to_owned(), data.metadata.name_str().to_owned()),
+            (label::POOL_NAME.to_owned(), pool.to_owned()),
+        ]);
+    }
+    ObjectMeta {
+        name: Some(name),
+        namespace: Some(data.metadata.namespace_str().to_owned()),
+        labels,
+        finalizers: Some(vec![finalizer::DATA.to_owned()]),
+        owner_references: Some(vec![controlled_by(data)]),
+        ..ObjectMeta::default()
     }
 }
 

@@ -3,12 +3,12 @@
 use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
-    v1beta2::Metal3DataClaim,
+    v1beta2::{Metal3Data, Metal3DataClaim},
     vocabulary::{annotation, event, finalizer},
 };
 
 use capm3_domain::wait::{Pause, Wait};
-use capm3_engine::EventNote;
+use capm3_engine::{EventNote, Object, ObjectKey};
 
 use super::{
     DataTemplateSnapshot,
@@ -32,6 +32,25 @@ pub fn decide_in_parts<'a>(
     now: &'a str,
 ) -> impl Iterator<Item = Plan> + 'a {
     snapshot.batch(now).into_parts()
+}
+
+/// What each claim that needs something gets, without the writes: its data, nothing for now, or why it gets none.
+pub fn allocated(
+    snapshot: &DataTemplateSnapshot<'_>,
+) -> Vec<(ObjectKey, Result<Option<Metal3Data>, String>)> {
+    let steps = allocate(snapshot).steps.into_iter();
+    let outcomes = steps.map(|(claim, step)| {
+        let outcome = match step {
+            Step::Hold | Step::Release(_) => Ok(None),
+            Step::Link(data) | Step::Replace { by: Replacement::Made(data), .. } => Ok(Some(data.clone())),
+            Step::Create(given) | Step::Replace { by: Replacement::New(given), .. } => {
+                Ok(Some(data_of(snapshot, claim, given)))
+            }
+            Step::Report(words) => Err(words),
+        };
+        (claim.key(), outcome)
+    });
+    outcomes.collect()
 }
 
 impl Pass for DataTemplateSnapshot<'_> {
@@ -69,9 +88,7 @@ impl Pass for DataTemplateSnapshot<'_> {
 
 /// What a step writes.
 fn plan_of(snapshot: &DataTemplateSnapshot<'_>, claim: &Metal3DataClaim, step: Step<'_>, now: &str) -> Plan {
-    let data = |given: Given<'_>| {
-        claim::data(&snapshot.template, claim, given.machine, given.index, snapshot.name_of(given.index))
-    };
+    let data = |given: Given<'_>| data_of(snapshot, claim, given);
     match step {
         Step::Hold => Plan::done(),
         Step::Link(data) => claim::link(claim, data),
@@ -83,6 +100,11 @@ fn plan_of(snapshot: &DataTemplateSnapshot<'_>, claim: &Metal3DataClaim, step: S
         Step::Release(datas) => claim::release(claim, datas.into_iter()),
         Step::Report(words) => claim::report(claim, &words, now),
     }
+}
+
+/// The data that a claim gets.
+fn data_of(snapshot: &DataTemplateSnapshot<'_>, claim: &Metal3DataClaim, given: Given<'_>) -> Metal3Data {
+    claim::data(&snapshot.template, claim, given.machine, given.index, snapshot.name_of(given.index))
 }
 
 /// The last writes: the status, or the end of the template.

@@ -23,7 +23,7 @@ use capm3_api::{
     vocabulary::finalizer,
 };
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
-pub use decide::{decide, decide_in_parts};
+pub use decide::{allocated, decide, decide_in_parts};
 pub use observe::{DataTemplateSnapshot, observe};
 
 use crate::{

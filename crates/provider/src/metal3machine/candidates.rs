@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3Machine};
 use capm3_domain::host::could_be_taken;
-use capm3_engine::{ObjectKey, Reader};
+use capm3_engine::{ObjectKey, Reader, Visit};
 
 use super::reserved_waiters;
 use crate::{
@@ -32,7 +32,7 @@ pub struct AllHosts {
 /// Where hosts are read from.
 trait Hosts {
     fn all(&self) -> AllHosts;
-    fn each_usable(&self, failure_domain: Option<&str>, offer: &mut dyn FnMut(&Arc<BareMetalHost>));
+    fn each_usable(&self, failure_domain: Option<&str>, offer: &mut Visit<'_, BareMetalHost>);
     fn is_any_reserved(&self, label: &str) -> bool;
     fn waiters_ahead(&self, label: &str) -> usize;
     fn is_of_another(&self, host: &BareMetalHost) -> bool;
@@ -50,11 +50,7 @@ impl<'r> Candidates<'r> {
     }
 
     /// Offers the hosts that are usable by themselves, of a failure domain or of the namespace.
-    pub(super) fn each_usable(
-        &self,
-        failure_domain: Option<&str>,
-        offer: &mut dyn FnMut(&Arc<BareMetalHost>),
-    ) {
+    pub(super) fn each_usable(&self, failure_domain: Option<&str>, offer: &mut Visit<'_, BareMetalHost>) {
         self.0.each_usable(failure_domain, offer);
     }
 
@@ -97,7 +93,7 @@ impl<R: Reader> Hosts for FromReader<'_, R> {
         AllHosts { of_others: of_others.collect(), hosts }
     }
 
-    fn each_usable(&self, failure_domain: Option<&str>, offer: &mut dyn FnMut(&Arc<BareMetalHost>)) {
+    fn each_usable(&self, failure_domain: Option<&str>, offer: &mut Visit<'_, BareMetalHost>) {
         let namespace = &self.key.namespace;
         let place = failure_domain.map(|domain| format!("{namespace}/{domain}"));
         self.reader.each(&USABLE_HOSTS, place.as_deref().unwrap_or(namespace), offer);
@@ -141,7 +137,7 @@ impl Hosts for Listed {
     }
 
     /// None: every choice is made among all of them.
-    fn each_usable(&self, _: Option<&str>, _: &mut dyn FnMut(&Arc<BareMetalHost>)) {}
+    fn each_usable(&self, _: Option<&str>, _: &mut Visit<'_, BareMetalHost>) {}
 
     fn is_any_reserved(&self, _: &str) -> bool {
         false

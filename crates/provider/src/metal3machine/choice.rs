@@ -38,6 +38,12 @@ pub(super) fn choose(snapshot: &MachineSnapshot<'_>, machine: &Machine) -> Chose
     }
 }
 
+/// The host that the controller takes; where there is none, why none of them is.
+pub fn host_to_take(snapshot: &MachineSnapshot<'_>) -> HostChoice {
+    let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
+    choose(snapshot, &machine).choice
+}
+
 /// Which host the machine would take, and why not the others.
 pub fn choose_host(snapshot: &MachineSnapshot<'_>) -> HostChoice {
     let machine = snapshot.machine.as_deref().cloned().unwrap_or_default();
@@ -65,7 +71,7 @@ fn first_choice(snapshot: &MachineSnapshot<'_>, request: &HostRequest<'_>) -> Op
     }
     let best_of = |failure_domain: Option<&str>| {
         let mut choice = QuickChoice::new(request);
-        candidates.each_usable(failure_domain, &mut |host| choice.offer(host.metadata.name_str(), host));
+        candidates.each_usable(failure_domain, &mut |host| choice.offer(host));
         choice.best()
     };
     let in_domain = request.failure_domain().and_then(|domain| best_of(Some(domain)));

@@ -5,7 +5,7 @@ use capm3_api::{
     conditions::{Condition, find, is_true},
     metadata::MetadataExt,
     reference::{ObjectRef, SecretRef},
-    v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataClaimSpec},
+    v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataClaimSpec, Metal3Machine},
     vocabulary::{condition, event, finalizer, label, reason},
 };
 use capm3_domain::{
@@ -90,7 +90,8 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
         let wait = wait_for_foreign_claim(pass, &foreign);
         return Err(pass.wait(wait));
     }
-    let claim = new_claim(pass, template);
+    let is_held = pass.snapshot.held_data_templates.contains(template.name_str());
+    let claim = new_claim(&pass.snapshot.metal3_machine, template, is_held);
     pass.others.create(&claim);
     pass.status().meta_data_good();
     Ok(())
@@ -119,15 +120,13 @@ fn let_claim_go(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
     pass.wait(Wait::DeletedClaim(claim.metadata.name_str().to_owned()))
 }
 
-/// A template without a namespace is one of the machine's own; that is said in the claim, while the machine's spec holds
-/// only what its user asked for. If the controller of the template holds it, its finalizer is on the claim from the start: it would put it there
-/// first thing, so this saves a write.
-fn new_claim(pass: &Pass<'_>, mut template: ObjectRef) -> Metal3DataClaim {
-    let machine = pass.snapshot.metal3_machine.as_ref();
+/// The claim of a machine on a template. A template without a namespace is one of the machine's own; that is said in the
+/// claim, while the machine's spec holds only what its user asked for. If the controller of the template holds it, its
+/// finalizer is on the claim from the start: it would put it there first thing, so this saves a write.
+pub fn new_claim(machine: &Metal3Machine, mut template: ObjectRef, is_held: bool) -> Metal3DataClaim {
     if template.namespace.as_deref().unwrap_or_default().is_empty() {
-        template.namespace = Some(pass.namespace().into());
+        template.namespace = Some(machine.metadata.namespace_str().into());
     }
-    let is_held = pass.snapshot.held_data_templates.contains(template.name_str());
     let finalizers = [finalizer::MACHINE].into_iter().chain(is_held.then_some(finalizer::DATA_CLAIM));
     Metal3DataClaim {
         metadata: ObjectMeta {

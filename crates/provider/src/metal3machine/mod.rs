@@ -33,7 +33,8 @@ use std::sync::Arc;
 
 pub use candidates::{AllHosts, Candidates};
 use capm3_engine::{Controller, ObjectKey, Queue};
-pub use choice::choose_host;
+pub use choice::{choose_host, host_to_take};
+pub use data::new_claim;
 pub use decide::{Awaits, Decision, decide, is_provisioned};
 pub use host_data::HostData;
 use host_waiters::HostWaiters;
