@@ -101,7 +101,11 @@ pub struct Deprecated {
 #[serde(rename_all = "camelCase")]
 pub struct DeprecatedV1Beta1 {
     /// Conditions in the older form.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::compact_deserialize::lean_list"
+    )]
     pub conditions: Vec<LegacyCondition>,
     /// Terminal failure in one word.
     #[serde(default, skip_serializing_if = "Option::is_none")]

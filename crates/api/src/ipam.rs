@@ -190,7 +190,11 @@ pub struct IpAddressSpec {
     #[schemars(transform = schema::address)]
     pub gateway: Option<String>,
     /// DNS servers that belong to the address.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::compact_deserialize::lean_list"
+    )]
     #[schemars(transform = schema::addresses)]
     pub dns_servers: Vec<String>,
 }

@@ -7,12 +7,12 @@
 //! server needs to serve the kinds. Foreign kinds are never written whole, so a view may leave out what it does
 //! not need.
 
+mod compact_deserialize;
 pub mod conditions;
 pub mod conversion;
 pub mod crd;
 pub mod ipam;
 mod kind;
-mod lean;
 pub mod metadata;
 pub mod neighbours;
 pub mod reference;

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 
-pub use crate::lean::without_managed_fields;
+pub use crate::compact_deserialize::without_managed_fields;
 
 /// Questions that every controller asks of metadata.
 pub trait MetadataExt {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::{
     builtin,
-    env::Env,
     ids::Ids,
     resource::{Resource, ResourceKey, Version},
+    server_context::Env,
     store::Store,
     write::{Origin, Place, WriteOptions, Writer},
 };

@@ -21,13 +21,13 @@ use crate::{
     admission::Admission,
     cluster::Cluster,
     conversion::Conversion,
-    env::Env,
     handler,
     history::Revision,
     options::Options,
     record::RequestCount,
     resource::ResourceKey,
     response::{self, ResponseBody},
+    server_context::Env,
     status::ApiError,
 };
 

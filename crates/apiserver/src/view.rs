@@ -6,10 +6,10 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::{
-    env::Env,
     meta,
     negotiate::Shape,
     resource::{Resource, Version},
+    server_context::Env,
     status::{ApiError, ApiResult},
     store::object::Stored,
     table::{self, Include},

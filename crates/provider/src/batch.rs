@@ -39,15 +39,15 @@ pub(crate) trait Pass: Send + Sync {
 /// A plan in parts: what comes before the claims, each claim by itself, and what comes after them.
 #[derive(Default)]
 pub(crate) struct Batch<'a> {
-    pub(crate) head: Plan,
+    pub(crate) before: Plan,
     pub(crate) claims: Claims<'a>,
-    pub(crate) tail: Plan,
+    pub(crate) after: Plan,
 }
 
 impl Batch<'_> {
-    /// The whole as one plan; it ends as the tail says.
+    /// The whole as one plan; it ends as the last part does.
     pub(crate) fn into_plan(self) -> Plan {
-        let end = self.tail.end.clone();
+        let end = self.after.end.clone();
         let mut plan = Plan::done();
         for part in self.into_parts() {
             plan.append(part);
@@ -57,7 +57,7 @@ impl Batch<'_> {
 
     /// The same part by part.
     pub(crate) fn into_parts(self) -> impl Iterator<Item = Plan> {
-        [self.head].into_iter().chain(self.claims.map(|(_, part)| part)).chain([self.tail])
+        [self.before].into_iter().chain(self.claims.map(|(_, part)| part)).chain([self.after])
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) async fn serve<P: Pass>(
         let Some(pass) = observe() else { return Outcome::Settled };
         let now = context.clock.now_text();
         let batch = pass.batch(&now);
-        context.waits.note_end(controller, key, &batch.tail.end);
+        context.waits.note_end(controller, key, &batch.after.end);
         let ControlFlow::Break(outcome) = passes.after(all(executor, batch).await) else {
             continue;
         };
@@ -107,15 +107,15 @@ pub(crate) async fn serve<P: Pass>(
 
 /// Carries out every part; events come once everything is written.
 async fn all(executor: &Executor, batch: Batch<'_>) -> Result<End, ActError> {
-    let Batch { head, claims, mut tail } = batch;
+    let Batch { before, claims, mut after } = batch;
     let mut acting = executor.in_parts();
-    acting.act(&head).await?;
+    acting.act(&before).await?;
     for (_, mut part) in claims {
-        tail.events.append(&mut part.events);
+        after.events.append(&mut part.events);
         acting.act(&part).await?;
     }
-    acting.act(&tail).await?;
-    Ok(tail.end)
+    acting.act(&after).await?;
+    Ok(after.end)
 }
 
 /// Whatever this leaves undone is done by the next try, which the failure brings about anyway.
@@ -127,7 +127,7 @@ async fn one_by_one<P: Pass, F: Future<Output = Result<(), ActError>>>(
     let Some(pass) = observe() else { return };
     let mut refusals = Refusals::new();
     let parts = pass.batch(now);
-    if act(parts.head).await.is_err() {
+    if act(parts.before).await.is_err() {
         return;
     }
     for (claim, part) in parts.claims {
@@ -140,7 +140,7 @@ async fn one_by_one<P: Pass, F: Future<Output = Result<(), ActError>>>(
     let Some(mut pass) = observe() else { return };
     pass.refuse(refusals);
     let told = pass.batch(now);
-    for part in told.claims.map(|(_, part)| part).chain([told.tail]) {
+    for part in told.claims.map(|(_, part)| part).chain([told.after]) {
         if let Err(failure) = act(part).await {
             debug!(error = %failure, "write failed; the next pass retries");
         }
@@ -210,7 +210,7 @@ mod tests {
                 (name.to_owned(), creation(&told.unwrap_or_else(|| name.to_owned())))
             };
             let claims = Claims::new(["a", "bad", "c"].into_iter().map(claim));
-            Batch { head: creation("head"), claims, tail: creation("tail") }
+            Batch { before: creation("before"), claims, after: creation("after") }
         }
 
         fn refuse(&mut self, refusals: Refusals) {
@@ -235,7 +235,7 @@ mod tests {
             ready(Ok(()))
         };
         one_by_one("now", || Some(Three::default()), act).now_or_never().unwrap();
-        assert_eq!(done, ["head", "a", "c", "a", "told-bad-no", "c", "tail"]);
+        assert_eq!(done, ["before", "a", "c", "a", "told-bad-no", "c", "after"]);
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
         let names: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
         assert_eq!(
             names,
-            ["create K n/head", "create K n/a", "create K n/bad", "create K n/c", "create K n/tail"]
+            ["create K n/before", "create K n/a", "create K n/bad", "create K n/c", "create K n/after"]
         );
     }
 }

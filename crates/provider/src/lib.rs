@@ -6,7 +6,6 @@
 pub mod aggregates;
 pub mod baremetalhost;
 mod batch;
-mod belonging;
 mod causes;
 mod conditions;
 mod context;
@@ -26,6 +25,7 @@ pub mod metal3machine;
 pub mod metal3machinetemplate;
 mod owners;
 pub mod plan;
+mod rightful_owner;
 mod wait_throttle;
 mod waits;
 mod watching;

@@ -8,7 +8,7 @@ use capm3_engine::{
 use futures::FutureExt;
 
 use crate::{
-    book::Book,
+    config_drives::ConfigDrives,
     pace::{Pace, Stopwatch},
     workloads::Workloads,
 };
@@ -37,7 +37,7 @@ pub(crate) struct Context {
     pub(crate) clock: Clock,
     pub(crate) pace: Pace,
     pub(crate) rng: Rng,
-    pub(crate) book: Book,
+    pub(crate) config_drives: ConfigDrives,
     pub(crate) host_watch: Stopwatch,
     pub(crate) join_watch: Stopwatch,
     pub(crate) bootstrap_watch: Stopwatch,

@@ -9,8 +9,8 @@
 //! `nodes` are the kubelets and the cloud provider. Each controller decides purely (`decide`: snapshot in, plan
 //! out) and is woken by `wake`; only `pace` knows how long things take.
 
-mod book;
 mod capi;
+mod config_drives;
 mod context;
 mod crds;
 mod hosts;
@@ -23,7 +23,7 @@ mod wake;
 mod workloads;
 mod world;
 
-pub use book::NodeData;
+pub use config_drives::NodeData;
 pub use crds::crds;
 pub use pace::Profile;
 pub use workloads::WorkloadApis;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use capm3_engine::{ApiClient, Caches, Clock, Controller, Executor, ObjectKey, Tasks, WriteGate, rng::Rng};
 
 use crate::{
-    book::{Book, NodeData},
     capi,
+    config_drives::{ConfigDrives, NodeData},
     context::{Context, Queues},
     hosts, indexes, nodes,
     pace::{Pace, Profile, Stopwatch},
@@ -55,7 +55,7 @@ impl World {
             clock,
             pace: Pace::new(options.profile, options.speed, options.seed),
             rng: Rng::seeded(options.seed),
-            book: Book::default(),
+            config_drives: ConfigDrives::default(),
             host_watch: Stopwatch::new(clock),
             join_watch: Stopwatch::new(clock),
             bootstrap_watch: Stopwatch::new(clock),
@@ -84,7 +84,7 @@ impl World {
 
     /// What the node on a host was given when the host was last provisioned.
     pub fn node_data(&self, host: &ObjectKey) -> Option<NodeData> {
-        self.context.book.get(host)
+        self.context.config_drives.get(host)
     }
 }
 

@@ -124,7 +124,7 @@ pub struct HostHardware {
     /// Host name.
     pub hostname: Option<Box<str>>,
     /// Network interfaces; null in the API means none.
-    #[serde(deserialize_with = "crate::lean::lean_list")]
+    #[serde(deserialize_with = "crate::compact_deserialize::lean_list")]
     pub nics: Vec<HostNic>,
     /// Processors.
     #[serde(deserialize_with = "null_is_default")]

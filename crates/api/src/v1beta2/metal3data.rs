@@ -57,7 +57,11 @@ pub struct Metal3DataSpec {
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataStatus {
     /// Condition `Ready`: whether the data is rendered, and if not, what it waits for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::compact_deserialize::lean_list"
+    )]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// True once every Secret is there.

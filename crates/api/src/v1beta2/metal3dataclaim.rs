@@ -37,7 +37,11 @@ pub struct Metal3DataClaimSpec {
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataClaimStatus {
     /// Condition `Ready`: whether the data of this claim is rendered, and if not, what it waits for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::compact_deserialize::lean_list"
+    )]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// The Metal3Data that serves this claim.

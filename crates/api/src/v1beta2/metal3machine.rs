@@ -137,7 +137,11 @@ pub struct HostSelectorRequirement {
 #[serde(rename_all = "camelCase")]
 pub struct Metal3MachineStatus {
     /// Conditions in the Kubernetes form.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::compact_deserialize::lean_list"
+    )]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// Cluster API contract: whether the machine is fully provisioned.
@@ -148,7 +152,11 @@ pub struct Metal3MachineStatus {
     #[schemars(extend("format" = "date-time"))]
     pub last_updated: Option<Box<str>>,
     /// Addresses of the host.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::lean::lean_list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::compact_deserialize::lean_list"
+    )]
     #[schemars(length(min = 1, max = 32), extend("x-kubernetes-list-type" = "atomic"))]
     pub addresses: Vec<MachineAddress>,
     /// Cluster API contract: the failure domain in which the machine really stands.

@@ -17,7 +17,7 @@ use super::{
     bodies::Bodies,
     request::{self, Caller},
     slots::Slot,
-    unread::Unread,
+    unread_responses::Unread,
 };
 use crate::server::ApiServer;
 

@@ -10,7 +10,7 @@ mod identity;
 mod outgoing;
 mod request;
 mod slots;
-mod unread;
+mod unread_responses;
 
 use std::{
     io,
@@ -28,7 +28,7 @@ use self::{
     connection::Door,
     identity::Identity,
     slots::{Slot, Slots},
-    unread::Unread,
+    unread_responses::Unread,
 };
 use crate::server::ApiServer;
 

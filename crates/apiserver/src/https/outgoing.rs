@@ -14,7 +14,7 @@ use tower::BoxError;
 use super::{
     request::Caller,
     slots::{InFlight, Slot},
-    unread::{Answer, Held},
+    unread_responses::{Answer, Held},
 };
 use crate::response::ResponseBody;
 

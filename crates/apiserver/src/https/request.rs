@@ -8,7 +8,7 @@ use hyper::body::{Body, Incoming};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
-use super::{bodies::Bodies, outgoing::Outgoing, slots::Slot, unread::Unread};
+use super::{bodies::Bodies, outgoing::Outgoing, slots::Slot, unread_responses::Unread};
 use crate::{
     response::{self, ResponseBody},
     server::ApiServer,

@@ -24,11 +24,11 @@ use crate::{
     admission::{AdmissionRequest, Operation},
     cluster::State,
     depth,
-    env::Env,
     field::FieldError,
     meta,
     record::WriteRecord,
     resource::{Resource, ResourceKey, Special, Version},
+    server_context::Env,
     status::{ApiError, ApiResult},
     store::{
         Store,

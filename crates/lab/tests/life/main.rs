@@ -7,7 +7,7 @@ mod common;
 mod wire;
 
 mod absence;
-mod belonging;
+mod rightful_owner;
 mod bereft;
 mod capacity;
 mod events;

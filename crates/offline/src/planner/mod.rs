@@ -68,7 +68,7 @@ impl Planner {
     /// Lets the controllers work from `now` on until nothing more is written. `false` if they do not come to rest.
     pub fn run(&mut self, now: Timestamp) -> bool {
         let before = undecided::may_be(&self.memory).then(|| self.memory.clone());
-        let rests = self.come_to_rest(&AT_ONCE, now) && self.come_to_rest(&LATE, now + LATER);
+        let rests = self.run_to_fixpoint(&AT_ONCE, now) && self.run_to_fixpoint(&LATE, now + LATER);
         let wait = |key: &ObjectKey| self.wait(Controller::Machine, key);
         self.undecided = before.map(|b| undecided::undecided(&b, &self.memory, wait)).unwrap_or_default();
         rests
@@ -96,17 +96,17 @@ impl Planner {
     }
 
     /// Those that gather claims look whenever nobody else has anything to do, each in its turn.
-    fn come_to_rest(&mut self, controllers: &[Controller], now: Timestamp) -> bool {
+    fn run_to_fixpoint(&mut self, controllers: &[Controller], now: Timestamp) -> bool {
         let now = clock::text(now);
         self.memory.tell_time(&now);
         (0..ROUNDS).any(|_| {
             let before = self.memory.version();
-            let come_to_rest = GATHERING.into_iter().all(|gathering| {
+            let run_to_fixpoint = GATHERING.into_iter().all(|gathering| {
                 let rests = self.settle(controllers, &now);
                 self.work(gathering, &now);
                 rests
             });
-            come_to_rest && self.memory.version() == before
+            run_to_fixpoint && self.memory.version() == before
         })
     }
 

@@ -25,7 +25,7 @@ use super::{
     HostSnapshot,
     observe::{Orphan, consumer_machine},
 };
-use crate::belonging::stand_in;
+use crate::rightful_owner::stand_in;
 
 /// Decides about reservations and free hosts. The owner of a reservation that is not there counts only if `owner_is_gone`, which
 /// the caller has proven. A host that is being moved or deleted is left alone.

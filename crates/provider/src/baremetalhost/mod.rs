@@ -30,11 +30,11 @@ pub(crate) use orphans::Orphans;
 use reconcile::{Missing, reconcile};
 
 use crate::{
-    belonging::hosts_left,
     context::{Context, boxed},
     indexes::{
         HOSTS_BY_CONSUMER, PAUSED_HOSTS_BY_CLUSTER, RESERVED_HOSTS_BY_CLUSTER, RESERVED_HOSTS_BY_LABEL,
     },
+    rightful_owner::hosts_left,
     watching::{Waker, came_or_went},
 };
 

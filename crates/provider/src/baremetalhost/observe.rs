@@ -12,8 +12,8 @@ use capm3_domain::host::{control_plane_label, deployment_of_label, is_in_use_unr
 use capm3_engine::{ObjectKey, Reader};
 
 use crate::{
-    belonging::{of_another, of_another_than},
     indexes::DEPLOYMENTS_BY_RESERVATION,
+    rightful_owner::{of_another, of_another_than},
 };
 
 /// A host and who should look after it.

@@ -62,23 +62,23 @@ impl Pass for PoolSnapshot<'_> {
     fn batch<'a>(&'a self, now: &'a str) -> Batch<'a> {
         let pool = self.pool.as_ref();
         if let Some(pause) = Pause::of("IPPool", is_paused(pool), false) {
-            return Batch { tail: Plan::wait_for(Wait::Paused(pause)), ..Batch::default() };
+            return Batch { after: Plan::wait_for(Wait::Paused(pause)), ..Batch::default() };
         }
         let mut metadata = pool.metadata.clone();
         let gate = enter(self, &mut metadata);
-        let mut head = Plan::done();
-        head.update_metadata(pool, &metadata);
+        let mut before = Plan::done();
+        before.update_metadata(pool, &metadata);
         if let Some(wait) = gate {
-            return Batch { head, tail: Plan::wait_for(wait), ..Batch::default() };
+            return Batch { before, after: Plan::wait_for(wait), ..Batch::default() };
         }
         let allocations = allocate(self);
-        let mut tail = let_orphans_go(self);
-        let end = finish(&mut tail, self, &allocations, now);
+        let mut after = let_orphans_go(self);
+        let end = finish(&mut after, self, &allocations, now);
         let plan = move |(claim, step): (&Claim, Step<'_>)| {
             (claim.key().to_string(), claim::plan(pool, claim, &step, now))
         };
         let claims = Claims::new(allocations.steps.into_iter().map(plan));
-        Batch { head, claims, tail: tail.ending(end) }
+        Batch { before, claims, after: after.ending(end) }
     }
 
     fn refuse(&mut self, refusals: Refusals) {
@@ -152,28 +152,28 @@ pub(super) fn let_orphans_go(snapshot: &PoolSnapshot<'_>) -> Plan {
 }
 
 /// The last writes: the status, or the end of the pool.
-fn finish(tail: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>, now: &str) -> End {
+fn finish(after: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>, now: &str) -> End {
     let pool = snapshot.pool.as_ref();
     let deleting = pool.metadata.is_deleting();
     if deleting && !snapshot.has_addresses && !snapshot.is_proven_empty {
         return End::WaitFor(Wait::not_asked("every address of the pool"));
     }
     if deleting && !snapshot.has_addresses {
-        let_claims_go(tail, snapshot, allocations);
+        let_claims_go(after, snapshot, allocations);
         let mut metadata = pool.metadata.clone();
         remove_finalizer(&mut metadata, finalizer::IP_POOL);
-        tail.update_metadata(pool, &metadata);
+        after.update_metadata(pool, &metadata);
         return End::Done;
     }
     // The status is as long as the list of all addresses, so it is compared only when it may be written.
     let may_write = may_write_status(pool.status.last_updated.as_deref(), now);
     if may_write {
-        update_status(tail, snapshot, allocations, now);
+        update_status(after, snapshot, allocations, now);
     }
     end(!may_write, deleting.then_some(Wait::AddressesOfPool))
 }
 
-fn update_status(tail: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>, now: &str) {
+fn update_status(after: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>, now: &str) {
     let pool = snapshot.pool.as_ref();
     let all = snapshot.all_addresses.read(());
     let indexes = indexes(snapshot, allocations, &all);
@@ -188,17 +188,17 @@ fn update_status(tail: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &All
     let mut new = pool.clone();
     new.status.indexes = indexes;
     new.status.last_updated = last_updated;
-    tail.update_status(pool, &new);
+    after.update_status(pool, &new);
 }
 
 /// Nobody would take our finalizer off the claims that are left once the pool is gone.
-fn let_claims_go(tail: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>) {
+fn let_claims_go(after: &mut Plan, snapshot: &PoolSnapshot<'_>, allocations: &Allocations<'_>) {
     let released =
         |(claim, step): &(&'_ Claim, Step<'_>)| matches!(step, Step::Release(_)).then(|| claim.key());
     let released: BTreeSet<ClaimKey> = allocations.steps.iter().filter_map(released).collect();
     for claim in &snapshot.all_claims {
         if !released.contains(&claim.key()) {
-            claim::unhold(tail, claim);
+            claim::unhold(after, claim);
         }
     }
 }

@@ -10,7 +10,7 @@ mod claim;
 mod decide;
 mod kinds;
 mod observe;
-mod orphans;
+mod orphaned_dependents;
 mod watches;
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(crate) fn controller(context: &Context) -> Controller {
 async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     if context.caches.get::<IpPool>(key).is_none() {
         context.waits.forget(CONTROLLER, key);
-        return orphans::clean_up(context, key).await;
+        return orphaned_dependents::clean_up(context, key).await;
     }
     let mut unproven = Unproven::default();
     let outcome = serve(context, (CONTROLLER, key), || {

@@ -7,7 +7,7 @@ mod claim_state;
 mod claims;
 mod decide;
 mod observe;
-mod orphans;
+mod orphaned_dependents;
 mod pools;
 mod reconcile;
 mod secrets;

@@ -6,7 +6,7 @@ use capm3_api::v1beta2::Metal3Data;
 use capm3_domain::wait::Wait;
 use capm3_engine::{Next, ObjectKey, Outcome, Reader, Reconciler, ResourceKind};
 
-use super::{Settings, claim_state::to_prove, decide, observe, orphans};
+use super::{Settings, claim_state::to_prove, decide, observe, orphaned_dependents};
 use crate::{context::Context, plan::Plan};
 
 /// Name in logs and counts.
@@ -25,7 +25,7 @@ struct DataReconciler<'a> {
 pub(super) async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
     if context.caches.get::<Metal3Data>(key).is_none() {
         context.waits.forget(CONTROLLER, key);
-        return orphans::clean_up(context, key).await;
+        return orphaned_dependents::clean_up(context, key).await;
     }
     let mut data = DataReconciler { context, key, proven: BTreeSet::new() };
     capm3_engine::reconcile(&context.executor, &mut data).await

@@ -58,27 +58,27 @@ impl Pass for DataTemplateSnapshot<'_> {
         let template = self.template.as_ref();
         let is_paused = template.metadata.annotation(annotation::PAUSED).is_some();
         if let Some(pause) = Pause::of("Metal3DataTemplate", is_paused, false) {
-            return Batch { tail: Plan::wait_for(Wait::Paused(pause)), ..Batch::default() };
+            return Batch { after: Plan::wait_for(Wait::Paused(pause)), ..Batch::default() };
         }
-        let mut head = Plan::done();
+        let mut before = Plan::done();
         if !template.metadata.is_deleting() {
             let mut metadata = template.metadata.clone();
             add_finalizer(&mut metadata, finalizer::DATA_TEMPLATE);
             keep(&mut metadata, self);
-            head.update_metadata(template, &metadata);
+            before.update_metadata(template, &metadata);
         }
         // Said once, with the write that takes the template on.
         for overlap in &self.overlaps {
-            head.event(EventNote::warning(template, event::RANGES_OVERLAP, overlap.to_string()));
+            before.event(EventNote::warning(template, event::RANGES_OVERLAP, overlap.to_string()));
         }
         let allocations = allocate(self);
-        let mut tail = Plan::done();
-        let end = finish(&mut tail, self, &allocations, now);
+        let mut after = Plan::done();
+        let end = finish(&mut after, self, &allocations, now);
         let plan = move |(claim, step): (&Metal3DataClaim, Step<'_>)| {
             (claim.metadata.name_str().to_owned(), plan_of(self, claim, step, now))
         };
         let claims = Claims::new(allocations.steps.into_iter().map(plan));
-        Batch { head, claims, tail: tail.ending(end) }
+        Batch { before, claims, after: after.ending(end) }
     }
 
     fn refuse(&mut self, refusals: Refusals) {
@@ -109,7 +109,7 @@ fn data_of(snapshot: &DataTemplateSnapshot<'_>, claim: &Metal3DataClaim, given: 
 
 /// The last writes: the status, or the end of the template.
 fn finish(
-    tail: &mut Plan,
+    after: &mut Plan,
     snapshot: &DataTemplateSnapshot<'_>,
     allocations: &Allocations<'_>,
     now: &str,
@@ -121,13 +121,13 @@ fn finish(
     if snapshot.seems_empty() {
         let mut metadata = template.metadata.clone();
         remove_finalizer(&mut metadata, finalizer::DATA_TEMPLATE);
-        tail.update_metadata(template, &metadata);
+        after.update_metadata(template, &metadata);
         return End::Done;
     }
     // The status is as long as the list of all data, so it is compared only when it may be written.
     let may_write = may_write_status(template.status.last_updated.as_deref(), now);
     if may_write {
-        update_status(tail, snapshot, allocations, now);
+        update_status(after, snapshot, allocations, now);
     }
     let paused = Pause::of("Metal3DataClaim", false, allocations.is_paused).map(Wait::Paused);
     let deleting = template.metadata.is_deleting();
@@ -135,7 +135,7 @@ fn finish(
 }
 
 fn update_status(
-    tail: &mut Plan,
+    after: &mut Plan,
     snapshot: &DataTemplateSnapshot<'_>,
     allocations: &Allocations<'_>,
     now: &str,
@@ -146,7 +146,7 @@ fn update_status(
         let mut new = template.clone();
         new.status.indexes = indexes;
         new.status.last_updated = Some(now.to_owned());
-        tail.update_status(template, &new);
+        after.update_status(template, &new);
     }
 }
 

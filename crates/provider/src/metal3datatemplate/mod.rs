@@ -8,7 +8,7 @@ mod allocate;
 mod claim;
 mod decide;
 mod observe;
-mod orphans;
+mod orphaned_dependents;
 #[cfg(test)]
 mod space_tests;
 mod status;
@@ -56,7 +56,7 @@ async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
     if context.caches.get::<Metal3DataTemplate>(space).is_none() {
         context.waits.forget(CONTROLLER, space);
     }
-    let mut outcome = orphans::clean_up(context, space).await;
+    let mut outcome = orphaned_dependents::clean_up(context, space).await;
     for template in context.caches.by_index(&TEMPLATES_BY_SPACE, &space.to_string()) {
         let key = template.key();
         outcome = worse(outcome, serve_template(context, &key).await);

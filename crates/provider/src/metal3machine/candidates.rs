@@ -12,8 +12,8 @@ use capm3_engine::{ObjectKey, Reader, Visit};
 
 use super::reserved_waiters;
 use crate::{
-    belonging::of_another,
     indexes::{HOSTS_BY_NAMESPACE, RESERVED_HOSTS_BY_LABEL, USABLE_HOSTS},
+    rightful_owner::of_another,
 };
 
 /// The hosts of a namespace, as one machine sees them.

@@ -27,7 +27,7 @@ use super::{
     MachineSnapshot, Stage,
     decide::{Pass, Step},
     live_reads::Question,
-    orphans, pause,
+    orphaned_dependents, pause,
 };
 use crate::finalizers::remove_finalizer;
 
@@ -329,5 +329,5 @@ fn release_claim(pass: &mut Pass<'_>) {
     if !claim.metadata.is_owned_by_uid(pass.snapshot.metal3_machine.metadata.uid_str()) {
         return;
     }
-    orphans::release_claim(&mut pass.others, claim.as_ref());
+    orphaned_dependents::release_claim(&mut pass.others, claim.as_ref());
 }

@@ -16,7 +16,7 @@ mod live_reads;
 mod node;
 mod observe;
 mod observe_nodes;
-mod orphans;
+mod orphaned_dependents;
 mod pause;
 mod preview;
 mod reconcile;

@@ -31,8 +31,8 @@ use super::{
     observe_nodes::{Nodes, observe_nodes},
 };
 use crate::{
-    belonging::of_another,
     indexes::{HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_UID},
+    rightful_owner::of_another,
     workload::Workload,
 };
 

@@ -5,7 +5,7 @@ use capm3_domain::wait::{Refusal, Wait};
 use capm3_engine::{Next, ObjectKey, Outcome, Reader, Reconciler};
 use tracing::debug;
 
-use super::{Awaits, Inputs, Live, Question, decide, live_reads, observe, orphans, refusal};
+use super::{Awaits, Inputs, Live, Question, decide, live_reads, observe, orphaned_dependents, refusal};
 use crate::{context::Context, host_crd, plan::Plan};
 
 /// Name in logs and counts.
@@ -26,7 +26,7 @@ pub(super) struct MachineReconciler<'a> {
 pub(super) async fn reconcile(context: &Context, key: &ObjectKey) -> (Outcome, Awaits) {
     if context.caches.get::<Metal3Machine>(key).is_none() {
         context.waits.forget(CONTROLLER, key);
-        return (orphans::clean_up(context, key).await, Awaits::Nothing);
+        return (orphaned_dependents::clean_up(context, key).await, Awaits::Nothing);
     }
     let host_lacks = match context.host_crd.lacks(&context.client).await {
         Ok(lacks) => lacks.to_vec(),

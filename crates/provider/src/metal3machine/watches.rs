@@ -17,12 +17,12 @@ use capm3_engine::{Object, ObjectKey, Queue, Reader, informer::Change};
 use super::host_waiters::HostWaiters;
 use crate::{
     baremetalhost::consumer_machine,
-    belonging::hosts_left,
     context::Context,
     indexes::{
         HOSTS_BY_BMC_SECRET, HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_HOST, MACHINES_BY_HOST_UID,
         MACHINES_BY_HOSTNAME, MACHINES_BY_OWNER, MACHINES_BY_SECRET, MACHINES_BY_TEMPLATE,
     },
+    rightful_owner::hosts_left,
     watching::{Waker, changed_beside_status, subscribe},
 };
 

@@ -12,7 +12,7 @@ use capm3_engine::{ApiClient, Object};
 use serde_json::{Value, json};
 use tracing::warn;
 
-use crate::{book::NodeData, kinds::BareMetalHost, metadata::beside};
+use crate::{config_drives::NodeData, kinds::BareMetalHost, metadata::beside};
 
 /// Key under which a Secret that was not made for hosts holds its content.
 const FALLBACK_KEY: &str = "value";

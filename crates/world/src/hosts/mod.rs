@@ -36,11 +36,11 @@ pub(crate) fn controller(context: &Arc<Context>) -> Controller {
 async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     let Some(host) = context.caches.get::<BareMetalHost>(&key) else {
         context.host_watch.stop(&key);
-        context.book.forget(&key);
+        context.config_drives.forget(&key);
         return Outcome::Settled;
     };
     if !matches!(host.state(), PROVISIONING | PROVISIONED) {
-        context.book.close(&key);
+        context.config_drives.close(&key);
     }
     let drive = match prepare(&context, &host).await {
         Ok(drive) => drive,
@@ -74,12 +74,12 @@ async fn prepare(context: &Context, host: &BareMetalHost) -> Result<Drive, Outco
     if !needs_drive(host) {
         return Ok(Drive::NotNeeded);
     }
-    if context.book.is_current(&host.key()) {
+    if context.config_drives.is_current(&host.key()) {
         return Ok(Drive::Made);
     }
     match read(&context.client, host).await {
         Ok(data) => {
-            context.book.put(&host.key(), data);
+            context.config_drives.put(&host.key(), data);
             Ok(Drive::Made)
         }
         Err(Problem::Refused(problem)) => Ok(Drive::Refused(problem)),

@@ -19,7 +19,7 @@ use super::{
     running,
 };
 use crate::{
-    book::NodeData,
+    config_drives::NodeData,
     context::{self, Context},
     hosts,
     kinds::{KubeadmConfig, Machine},
@@ -61,11 +61,11 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
 
 /// What the node found on its config drive; read again if the world was started after the host.
 async fn data(context: &Context, running: &Running, key: &ObjectKey) -> Option<NodeData> {
-    if !context.book.is_current(key) {
+    if !context.config_drives.is_current(key) {
         let data = hosts::read(&context.client, &running.host).await.ok()?;
-        context.book.put(key, data);
+        context.config_drives.put(key, data);
     }
-    context.book.get(key)
+    context.config_drives.get(key)
 }
 
 fn register(reader: &impl Reader, running: &Running) -> Registration {

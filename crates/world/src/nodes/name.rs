@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::book::NodeData;
+use crate::config_drives::NodeData;
 
 /// What kubeadm's configuration says of the node itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

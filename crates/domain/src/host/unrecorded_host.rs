@@ -11,7 +11,7 @@ use capm3_api::{
 use super::{
     annotated_host,
     eligibility::has_image,
-    known::{has_user_data_of, is_identified},
+    recorded_host::{has_user_data_of, is_identified},
 };
 
 /// Whether a host that names this machine is in use and the machine has no record of it. A machine writes its record

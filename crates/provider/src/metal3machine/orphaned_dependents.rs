@@ -11,7 +11,8 @@ use capm3_api::{
 use capm3_engine::{ObjectKey, Outcome, Reader};
 
 use crate::{
-    belonging::of_another_than, context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER,
+    context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER,
+    rightful_owner::of_another_than,
 };
 
 /// Releases the claim of a machine that is gone, once no host names the machine any more. Both are proven: a host that

@@ -8,7 +8,9 @@ use capm3_api::{
     vocabulary::{META_DATA_SUFFIX, NETWORK_DATA_SUFFIX, label},
 };
 
-use super::{Bond, HostAnnotationError, annotated_host, bond, eligibility::has_image, unrecorded::in_use};
+use super::{
+    Bond, HostAnnotationError, annotated_host, bond, eligibility::has_image, unrecorded_host::in_use,
+};
 use crate::provider_id::SomeProviderId;
 
 /// Name of the host that the machine knows as its own: the one that its provider ID names, else the recorded one. The ID

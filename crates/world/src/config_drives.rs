@@ -45,7 +45,7 @@ impl fmt::Debug for NodeData {
 
 /// The data of every node by host.
 #[derive(Debug, Default)]
-pub(crate) struct Book(Mutex<BTreeMap<ObjectKey, Entry>>);
+pub(crate) struct ConfigDrives(Mutex<BTreeMap<ObjectKey, Entry>>);
 
 #[derive(Debug, Clone)]
 struct Entry {
@@ -54,7 +54,7 @@ struct Entry {
     current: bool,
 }
 
-impl Book {
+impl ConfigDrives {
     pub(crate) fn get(&self, host: &ObjectKey) -> Option<NodeData> {
         self.0.lock().get(host).map(|entry| entry.data.clone())
     }

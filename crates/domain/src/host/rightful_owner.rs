@@ -9,9 +9,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3Machine};
 
 use super::{
-    Ownership, annotated_host, has_image, is_in_use_unrecorded,
-    known::{has_user_data_of, is_identified, is_identified_by_name},
-    ownership,
+    Ownership, annotated_host, has_image, is_in_use_unrecorded, ownership,
+    recorded_host::{has_user_data_of, is_identified, is_identified_by_name},
 };
 
 /// How strongly a machine and a host are bound to each other, the weakest first. The reference on the host alone is no
@@ -150,5 +149,5 @@ fn stays_with<H: AsRef<BareMetalHost>>(machine: &Metal3Machine, known: &BareMeta
 }
 
 #[cfg(test)]
-#[path = "belonging_tests.rs"]
+#[path = "rightful_owner_tests.rs"]
 mod tests;
