@@ -149,7 +149,7 @@ impl Context {
         match self.prove_none(namespace, index, value).await {
             Ok(Verdict::Gone | Verdict::Present) => Ok(()),
             Ok(Verdict::Unknown(doubt)) => {
-                info!("keeps {value}: cannot confirm that no {kind} of it exists: {doubt}; retries");
+                info!("cannot confirm that no {kind} refers to {value}: {doubt}; keeps it and retries");
                 Err(Outcome::After(doubt.retry_after()))
             }
             Err(source) => {
@@ -180,7 +180,7 @@ impl Context {
 
 /// Says that what belongs to an object is kept, because it is not proven that the object is gone.
 pub(crate) fn kept(kind: &ResourceKind, key: &ObjectKey, doubt: &Doubt) -> Outcome {
-    info!("keeps what belongs to {kind} {key}: cannot confirm that it is gone: {doubt}; retries");
+    info!("cannot confirm that {kind} {key} is deleted: {doubt}; keeps its objects and retries");
     Outcome::After(doubt.retry_after())
 }
 
