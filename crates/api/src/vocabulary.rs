@@ -4,6 +4,8 @@
 pub mod annotation {
     /// On a Metal3Machine: `<namespace>/<name>` of its host.
     pub const HOST: &str = "metal3.io/BareMetalHost";
+    /// On a CustomResourceDefinition: the generation up to which its objects are migrated to the storage version.
+    pub const CRD_MIGRATED: &str = "crd-migration.cluster.x-k8s.io/observed-generation";
     /// On a host: pauses the host operator.
     pub const HOST_PAUSED: &str = "baremetalhost.metal3.io/paused";
     /// Value of [`HOST_PAUSED`] when the provider set it.

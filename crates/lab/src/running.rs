@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use capm3_apiserver::{ApiServer, WriteRecord};
 use capm3_engine::{ApiClient, ApiError, Clock, ObjectKey, ResourceKind};
-use capm3_provider::Provider;
+use capm3_provider::{Provider, crd_migration::Phases};
 use capm3_world::{Profile, World};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -65,6 +65,8 @@ pub struct Options {
     pub remembered: Option<usize>,
     /// After which time the provider releases a host whose machine is proven to be gone.
     pub release_orphaned_hosts_after: Option<Duration>,
+    /// Which parts of the storage version migration the provider does.
+    pub crd_migration: Option<Phases>,
 }
 
 impl Default for Options {
@@ -80,6 +82,7 @@ impl Default for Options {
             serve_addresses: true,
             remembered: None,
             release_orphaned_hosts_after: None,
+            crd_migration: None,
         }
     }
 }
@@ -158,6 +161,7 @@ impl Lab {
                 workers: options.workers,
                 serve_addresses: options.serve_addresses,
                 release_orphaned_hosts_after: options.release_orphaned_hosts_after,
+                crd_migration: options.crd_migration,
                 ..capm3_provider::Options::default()
             },
             patience,
@@ -274,6 +278,16 @@ impl Lab {
         patch: &Value,
     ) -> Result<Value, ApiError> {
         self.client.merge_patch(kind, key, None, patch).await
+    }
+
+    /// The same for the status.
+    pub async fn patch_status(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        patch: &Value,
+    ) -> Result<Value, ApiError> {
+        self.client.merge_patch(kind, key, Some("status"), patch).await
     }
 }
 

@@ -20,6 +20,7 @@ use tracing::{debug, info};
 
 use crate::{
     baremetalhost::{self, Orphans},
+    crd_migration::{self, Phases},
     deletion_tracker::DeletionTracker,
     host_crd::HostCrd,
     ippool, kinds, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
@@ -41,6 +42,8 @@ pub struct Options {
     pub fast_track: bool,
     /// After which time a host is released whose machine is proven to be gone; without it only a person's request does.
     pub release_orphaned_hosts_after: Option<Duration>,
+    /// Which parts of the storage version migration are done; none where the CRDs belong to somebody else.
+    pub crd_migration: Option<Phases>,
     /// Lets writes pass; controllers start when it opens and end when it closes.
     pub gate: WriteGate,
 }
@@ -53,6 +56,7 @@ impl Default for Options {
             name_claims_by_host: false,
             fast_track: false,
             release_orphaned_hosts_after: None,
+            crd_migration: None,
             gate: WriteGate::always_open(),
         }
     }
@@ -242,6 +246,10 @@ impl Provider {
                 debug!(%error, cause = %error.source, "could not read the CRD of hosts; the first machine reads it again");
             }
         });
+        if let Some(phases) = options.crd_migration {
+            let (client, gate) = (client.clone(), options.gate.clone());
+            tasks.spawn(crd_migration::run(client, context.executor.clone(), gate, phases));
+        }
         caches.start_informers(&client, &tasks);
         for controller in &controllers {
             controller.start_when_synced(options.workers, &tasks, Arc::clone(&caches), &options.gate);

@@ -9,6 +9,7 @@ mod batch;
 mod causes;
 mod conditions;
 mod context;
+pub mod crd_migration;
 mod deletion_tracker;
 pub mod dry_run;
 mod finalizers;
