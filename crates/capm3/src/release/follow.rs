@@ -144,7 +144,7 @@ impl Steps<'_> {
             return Err(Failure::CouldNotRun(text));
         }
         if trouble.is_empty() {
-            exit::say(format_args!("cannot read BareMetalHost {}, retries: {text}", self.host));
+            exit::say(format_args!("cannot read BareMetalHost {}: {text}; retries", self.host));
             *trouble = text;
         }
         Ok(())

@@ -12,7 +12,7 @@ fn an_exhausted_pool_is_named_with_its_counts_and_how_to_grow_it() {
     assert!(text.contains("it has 2 addresses, 1 in use and 1 reserved in spec.preAllocations\n"), "{text}");
     assert!(text.contains("what nobody needs: kept-for-the-router (10.0.0.11)\n"), "{text}");
     assert!(
-        text.contains("delete a machine that uses one of its addresses: Machine cp-0 (10.0.0.10)\n"),
+        text.contains("delete a machine that uses an address of this pool: Machine cp-0 (10.0.0.10)\n"),
         "{text}"
     );
 }

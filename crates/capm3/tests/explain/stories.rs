@@ -186,7 +186,9 @@ fn the_story_follows_the_order_of_waiting() {
             "no bootstrap data before the control plane runs",
             starting(),
             "worker-1",
-            &["must make the Secret; workers get one when the control plane runs: check its machines first"],
+            &[
+                "must make the Secret; workers get one only when the control plane runs: check the machines of the control plane first",
+            ],
         ),
         (
             "no bootstrap data for a later machine of the control plane",

@@ -76,5 +76,5 @@ fn an_annotation_of_cluster_api_is_told_where_it_holds_more() {
         )),
         1,
     )
-    .reports(&["holds fields that the document lacks and that are not restored: spec.availabilityGates"]);
+    .reports(&["has fields that are not in the document and are not restored: spec.availabilityGates"]);
 }

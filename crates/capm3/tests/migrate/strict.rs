@@ -63,6 +63,6 @@ fn a_key_that_stands_twice_is_told_with_both_lines() {
     assert_eq!(run.code, 1);
     assert_eq!(
         run.report.lines().next().unwrap(),
-        "error: stdin:7: not valid YAML: duplicate mapping key: cloudProviderEnabled occurs twice, in line 5 and in line 7; write: one of the two alone"
+        "error: stdin:7: not valid YAML: duplicate mapping key: cloudProviderEnabled occurs twice, in lines 5 and 7; write: one of the two alone"
     );
 }

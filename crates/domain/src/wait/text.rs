@@ -225,7 +225,7 @@ impl Wait {
             Self::DataError(error) => error.fmt(f),
             Self::OwnerClusterReference => f.write_str("waiting for an owner reference to a Cluster"),
             Self::OwnerCluster(name) => {
-                write!(f, "Cluster {name}, which the owner reference names, is not found")
+                write!(f, "Cluster {name} of the owner reference does not exist")
             }
             Self::Endpoint(missing) => write!(
                 f,

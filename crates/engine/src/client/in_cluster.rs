@@ -53,7 +53,7 @@ pub enum InClusterError {
         source: io::Error,
     },
     /// A file of the service account is there, but of no use.
-    #[error("{}: {problem}; the service account of the pod must be mounted whole, or set a kubeconfig", path.display())]
+    #[error("{}: {problem}; mount token, CA and namespace of the pod's service account, or set a kubeconfig", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,

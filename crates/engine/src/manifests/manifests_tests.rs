@@ -103,7 +103,7 @@ fn every_document_with_a_mistake_is_told_and_the_others_are_still_read() {
     let told = messages(text);
     assert_eq!(told.len(), 3, "{told:#?}");
     assert!(told[0].starts_with("f.yaml:2: not valid YAML: "), "{}", told[0]);
-    let twice = "f.yaml:9: not valid YAML: duplicate mapping key: kind occurs twice, in line 8 and in line 9";
+    let twice = "f.yaml:9: not valid YAML: duplicate mapping key: kind occurs twice, in lines 8 and 9";
     assert_eq!(told[1], twice);
     assert!(told[2].starts_with("f.yaml:12: not valid YAML: "), "{}", told[2]);
 }

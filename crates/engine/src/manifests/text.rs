@@ -96,7 +96,10 @@ fn syntax_problem(file: &str, chunk: &Chunk<'_>, error: &Error) -> Problem {
         Error::DuplicateMappingKey { key, .. } => {
             let key = key.as_ref().map(|key| format!(": {key}")).unwrap_or_default();
             let first = first_of_twice(chunk, at);
-            let both = first.map(|first| format!(" occurs twice, in line {first} and in line {line}"));
+            let both = first.map(|first| match first == line {
+                true => format!(" occurs twice in line {line}"),
+                false => format!(" occurs twice, in lines {first} and {line}"),
+            });
             format!("{DUPLICATE_KEY}{key}{}", both.unwrap_or_default())
         }
         _ => UserMessageFormatter.format_message(error).into_owned(),

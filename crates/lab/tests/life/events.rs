@@ -51,7 +51,9 @@ async fn release_fallback_and_refusal_are_told_once() {
     let fallbacks = events(&lab, "FailureDomainFallback");
     assert_eq!(fallbacks.len(), 1, "{fallbacks:?}");
     assert!(
-        fallbacks[0].contains("no available host in failure domain rack3; claims host rack1-host-2 in rack1"),
+        fallbacks[0].contains(
+            "no host is available in failure domain rack3; the machine takes host rack1-host-2 in rack1"
+        ),
         "{fallbacks:?}"
     );
     let machine = machines(&lab, "my-cluster-cp")[0].clone();

@@ -7,7 +7,6 @@ mod common;
 mod wire;
 
 mod absence;
-mod rightful_owner;
 mod bereft;
 mod capacity;
 mod events;
@@ -21,6 +20,7 @@ mod refused;
 mod release;
 mod reservations;
 mod reuse;
+mod rightful_owner;
 mod rows;
 mod seed;
 mod support;

@@ -230,8 +230,8 @@ async fn a_machine_that_goes_without_its_host_says_so() {
     let lost = events(&lab, "HostLost");
     assert_eq!(lost.len(), 1, "{lost:?}");
     let why = format!(
-        "{name}: the node of this machine keeps running on host {host} until the host is wiped: the host is consumed by \
-         Metal3Machine elsewhere/{name}"
+        "{name}: host {host} is consumed by Metal3Machine elsewhere/{name}, so this machine is deleted without \
+         releasing the host"
     );
     assert!(lost[0].starts_with(&why), "{lost:?}");
     let left = get(&lab, "BareMetalHost", &host);

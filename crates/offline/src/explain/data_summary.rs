@@ -41,7 +41,8 @@ pub(super) fn tell(known: &Known<'_>) -> Summary {
              machines that use the new one"
         ))
     } else {
-        let advice = Advice::say("nothing; if it lasts, check whether provider and address manager run");
+        let advice =
+            Advice::say("nothing; if it lasts, check whether the provider and the address manager run");
         Summary::new(STANDS, Actor::Nobody, [advice])
     }
 }
@@ -94,7 +95,7 @@ fn of_full_pool(pool: &PoolLine, named: &str, stock: &Stock, edit: String) -> Ve
     }
     if !pool.holders.is_empty() {
         advice.push(Advice::say(format!(
-            "delete a machine that uses one of its addresses: {}",
+            "delete a machine that uses an address of this pool: {}",
             few(&pool.holders)
         )));
     }

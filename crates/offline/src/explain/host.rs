@@ -161,7 +161,7 @@ fn tell(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> 
 /// Nothing is said about a machine whose kind cannot be read.
 fn of_unread(orphan: &Orphan) -> HostSummary {
     let advice = Advice::run(
-        "make the API server serve Metal3Machine v1beta2 to you: check its CRD and your permissions",
+        "check that the CRD of Metal3Machine serves v1beta2 and that you may read Metal3Machines",
         "kubectl get crd metal3machines.infrastructure.cluster.x-k8s.io -o yaml".to_owned(),
     );
     HostSummary::new(HostStanding::Unknown, "names a machine that cannot be read")

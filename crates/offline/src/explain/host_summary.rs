@@ -199,7 +199,9 @@ pub(super) fn provisioning(known: &Known<'_>) -> Summary {
 fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> Summary {
     let look = match bootstrap_object(known) {
         Some((kind, name)) => Advice::run(
-            format!("inspect {kind} {name}: its controller makes Secret {secret}, but possibly only once"),
+            format!(
+                "inspect {kind} {name}: its controller creates Secret {secret}, but may not create it again"
+            ),
             known.kubectl("describe", &format!("{} {name}", kind.to_lowercase())),
         ),
         None => Advice::say(format!(

@@ -50,7 +50,7 @@ pub(super) fn pause(known: &Known<'_>) -> Summary {
     if causes.is_empty() {
         let text = format!("correct annotation {} of the Metal3Machine", annotation::HOST);
         return Summary::new(
-            "has a host that cannot be determined",
+            "has a host, but it is not known which one",
             Actor::PlatformEngineer,
             [Advice::say(text)],
         );
@@ -103,7 +103,9 @@ pub(super) fn bootstrap(known: &Known<'_>) -> Summary {
         (false, true) => {
             "; until the control plane runs, only its first machine gets one: check that machine first"
         }
-        (false, false) => "; workers get one when the control plane runs: check its machines first",
+        (false, false) => {
+            "; workers get one only when the control plane runs: check the machines of the control plane first"
+        }
     };
     let text = format!("{kind} {name} must make the Secret{rest}");
     let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));

@@ -140,7 +140,7 @@ fn in_use(site: &Site, snapshot: &HostSnapshot, machine: &ObjectKey) -> Option<R
     let other = known_to_another(&site.objects, host)?;
     let why =
         format!("Metal3Machine {machine} is not found, but Metal3Machine {other} knows the host as its own");
-    let text = "check that machine: it corrects the host, or reports why it cannot";
+    let text = "check that Metal3Machine: its conditions show why the provider does not correct the host";
     Some(no(why, [Advice::run(text, explain(&other))]))
 }
 

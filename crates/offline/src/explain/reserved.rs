@@ -55,7 +55,7 @@ pub(super) fn of_reserved(site: &Site, snapshot: &HostSnapshot) -> Option<HostSu
         },
         None if snapshot.reservation_is_over => summary
             .because(
-                "its owner is being deleted, or is no longer that of the Cluster: the reservation ends now",
+                "its owner is being deleted, or no longer belongs to the Cluster: the reservation ends now",
             )
             .by(Actor::Nobody, nothing("nothing; if it lasts, check whether `capm3 manager` runs")),
         None => summary.by(

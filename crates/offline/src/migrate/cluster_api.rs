@@ -99,7 +99,7 @@ fn strategy_type(draft: &mut Draft<'_>) {
         draft.add(
             &strategy.key("type"),
             Value::String("RollingUpdate".to_owned()),
-            "the default of v1beta1, required in v1beta2",
+            "v1beta1 has this default; v1beta2 requires the field",
         );
     }
 }

@@ -102,7 +102,7 @@ fn kind(draft: &mut Draft<'_>, shapes: &Shapes) -> bool {
         None | Some(Value::Null) => match by_form {
             Some(kind) => {
                 draft.remove(&path, "is empty");
-                draft.add(&path, json!(kind), "the fields below spec are those of this kind");
+                draft.add(&path, json!(kind), "only this kind has the fields below spec");
                 true
             }
             None => {

@@ -67,7 +67,7 @@ pub(super) fn compare(draft: &mut Draft<'_>) {
         return forget(draft, &at);
     }
     let message =
-        format!("holds fields that the document lacks and that are not restored: {}", missing.join(", "));
+        format!("has fields that are not in the document and are not restored: {}", missing.join(", "));
     draft.error(&at, message, Some(WAY_OUT.to_owned()));
 }
 

@@ -123,12 +123,12 @@ mod tests {
         let problem = explained("---\nkind: A\n---\nspec:\n  a: 1\n  b: {c: 1}\n  a: 2\n");
         assert_eq!(problem.place.line, 7);
         assert!(
-            problem.message.ends_with("duplicate mapping key: a occurs twice, in line 5 and in line 7"),
+            problem.message.ends_with("duplicate mapping key: a occurs twice, in lines 5 and 7"),
             "{problem:?}"
         );
         assert_eq!(problem.proposal.as_deref(), Some("one of the two alone"));
         let nested = explained("l:\n- a: {b: 1}\n  c: [{d: 1, e: 2, d: 3}]\n");
-        assert!(nested.message.ends_with("d occurs twice, in line 3 and in line 3"), "{nested:?}");
+        assert!(nested.message.ends_with("d occurs twice in line 3"), "{nested:?}");
     }
 
     #[test]

@@ -89,8 +89,8 @@ fn why_refused(host: &BareMetalHost, requested: &str) -> String {
     match consumer_machine(host) {
         Some(machine) if machine.to_string() == requested => {
             format!(
-                "the host may be in use: Metal3Machine {machine} exists, or another machine has recorded the host; to \
-                 release the host, delete the Machine that uses it"
+                "the host may be in use: Metal3Machine {machine} exists, or another Metal3Machine names the \
+                 host in its annotation or provider ID; to release the host, delete the Machine that uses it"
             )
         }
         Some(machine) => {

@@ -64,7 +64,7 @@ fn a_request_stands_only_for_the_machine_that_the_host_names_and_that_is_not_fou
         (
             "ns/m",
             Orphan::Unreadable { machine: machine(), state: String::new() },
-            "exists, or another machine has recorded the host",
+            "exists, or another Metal3Machine names the host",
         ),
     ] {
         let Request::Refused(words) = judge_request(&named(requested), &orphan) else { panic!("{orphan}") };

@@ -141,13 +141,13 @@ fn an_owner_that_is_named_and_not_there_is_told_until_it_comes() {
     assert_eq!(patched(&early, "/status/conditions"), Value::Null, "it may come yet");
     assert_eq!(early.end, End::After(std::time::Duration::from_secs(3)));
     let told = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:01:00Z");
-    assert_eq!(waits_for(&told), "Cluster c, which the owner reference names, is not found");
+    assert_eq!(waits_for(&told), "Cluster c of the owner reference does not exist");
     let said = condition_of(&told, condition::INFRASTRUCTURE_READY);
     assert_eq!(
         (said["status"].as_str(), said["reason"].as_str()),
         (Some("False"), Some("FailedToGetOwnerCluster"))
     );
-    assert_eq!(said["message"], "Cluster c, which the owner reference names, is not found");
+    assert_eq!(said["message"], "Cluster c of the owner reference does not exist");
     assert_eq!(condition_of(&told, "Ready")["status"], "False");
     let legacy = patched(&told, "/status/deprecated/v1beta1");
     assert_eq!(legacy["failureReason"], "InvalidConfiguration");

@@ -124,7 +124,7 @@ fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consu
     if pass.status().is_new_of_host(&wait) {
         let (namespace, machine) = (pass.namespace(), pass.new.metadata.name_str());
         let said = format!(
-            "Metal3Machine {namespace}/{machine} records this host as its own, but it is consumed by {consumer}; \
+            "Metal3Machine {namespace}/{machine} records this host as its own, but spec.consumerRef of the host is {consumer}; \
              correct spec.consumerRef, or delete the Machine that must not use the host"
         );
         pass.with_status.push(EventNote::warning(host, event::HOST_DISPUTED, said));
@@ -223,7 +223,9 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
         let stands = host.metadata.label(label::FAILURE_DOMAIN).unwrap_or("no failure domain");
         pass.warning(
             event::FAILURE_DOMAIN_FALLBACK,
-            format!("no available host in failure domain {wanted}; claims host {name} in {stands}"),
+            format!(
+                "no host is available in failure domain {wanted}; the machine takes host {name} in {stands}"
+            ),
         );
     }
     if best.via_reuse {

@@ -203,8 +203,8 @@ fn warn_of_lost_reservation(pass: &mut Pass<'_>, host: &BareMetalHost) {
     let in_use = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());
     if in_use && is_reservation_lost(cluster, template, label.as_deref()) {
         let message = format!(
-            "host {} is not reserved for the next machine although nodeReuse is enabled: no control plane and no \
-             MachineDeployment that owns the Machine is found",
+            "nodeReuse is enabled, but host {} is not reserved for the next machine: the control plane or \
+             MachineDeployment that owns the Machine is not found",
             host.metadata.name_str()
         );
         pass.warning(event::HOST_NOT_KEPT, message);
@@ -217,8 +217,8 @@ fn why_it_stays(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> Option<
     let name = host.metadata.name_str();
     has_user_data_of(&with_user_data(snapshot), host).then(|| {
         format!(
-            "the node of this machine keeps running on host {name} until the host is wiped: the host is consumed by {consumer}, so \
-             this machine is deleted without releasing it"
+            "host {name} is consumed by {consumer}, so this machine is deleted without releasing the host; the node of this \
+             machine keeps running on it until the host is wiped"
         )
     })
 }

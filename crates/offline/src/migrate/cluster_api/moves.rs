@@ -62,9 +62,9 @@ const OF_BOOTSTRAP: &[Move] = &[
 /// Members of a bootstrap configuration that v1beta2 does not have.
 const GONE_FROM_BOOTSTRAP: &[(&str, &str)] = &[
     ("useExperimentalRetryJoin", "not in v1beta2; kubeadm retries by itself"),
-    ("clusterConfiguration.networking", "not in v1beta2; set in the Cluster"),
-    ("clusterConfiguration.kubernetesVersion", "not in v1beta2; set in the Machine"),
-    ("clusterConfiguration.clusterName", "not in v1beta2; set in the Cluster"),
+    ("clusterConfiguration.networking", "not in v1beta2; the value comes from the Cluster"),
+    ("clusterConfiguration.kubernetesVersion", "not in v1beta2; the value comes from the Machine"),
+    ("clusterConfiguration.clusterName", "not in v1beta2; the value comes from the Cluster"),
 ];
 
 const OF_CLUSTER: &[Move] = &[
