@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
-use tracing::{Instrument, debug, debug_span, warn};
+use tracing::{Instrument, debug, debug_span, info, warn};
 
 use crate::{
     Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, WorkloadWriter, Write, WriteCounts, WriteGate,
@@ -78,13 +78,22 @@ impl Acting<'_> {
     /// Carries out one part like [`Executor::act`].
     pub async fn act<W>(&mut self, part: &Plan<W>) -> Result<(), ActError> {
         let Self { executor, own } = self;
+        let (mut done, mut result) = (0, Ok(()));
         for write in &part.writes {
-            executor.carry_out(write, own).await?;
+            result = executor.carry_out(write, own).await;
+            if result.is_err() {
+                break;
+            }
+            done += 1;
         }
-        for note in &part.events {
-            executor.record(note).await;
-        }
-        Ok(())
+        // What was written has happened, whatever became of the rest.
+        executor.record_all(part.events.iter().filter(|note| note.after_writes <= done)).await;
+        result
+    }
+
+    /// Records events whose writes are done.
+    pub async fn record(&self, events: &[EventNote]) {
+        self.executor.record_all(events.iter()).await;
     }
 }
 
@@ -224,7 +233,16 @@ impl Executor {
         }
     }
 
-    /// Events are best effort. The name is made from the content, so that the same event is recorded once.
+    async fn record_all(&self, events: impl Iterator<Item = &EventNote>) {
+        for note in events {
+            log(note);
+            if note.is_stored {
+                self.record(note).await;
+            }
+        }
+    }
+
+    /// Events are best effort. The name is made from the content, so that the same event is one object that counts.
     async fn record(&self, note: &EventNote) {
         let digest = Sha256::digest(format!("{}{}{}{}", note.uid, note.kind, note.reason, note.message));
         let suffix: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
@@ -245,10 +263,10 @@ impl Executor {
             "firstTimestamp": now, "lastTimestamp": now, "source": {"component": self.component},
         });
         match self.gate.pass(self.client.create(&kind, &note.key.namespace, event)).await {
-            Err(ApiError::AlreadyExists { .. }) if note.is_repeated => {
+            Ok(_) => {}
+            Err(ApiError::AlreadyExists { .. }) => {
                 self.count_up(&kind, &ObjectKey::new(&note.key.namespace, name), &now).await;
             }
-            Ok(_) | Err(ApiError::AlreadyExists { .. }) => {}
             Err(error) => {
                 warn!(error = error.with_causes(), reason = note.reason, "could not record an event")
             }
@@ -263,6 +281,17 @@ impl Executor {
         if let Err(error) = self.gate.pass(self.client.merge_patch(kind, key, None, &patch)).await {
             warn!(error = error.with_causes(), event = %key, "could not count up an event");
         }
+    }
+}
+
+/// One line for each event, with what people search for.
+fn log(note: &EventNote) {
+    let EventNote { kind, key, reason, message, .. } = note;
+    let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let (cluster, host) = (given(&note.cluster), given(&note.host));
+    match note.warning {
+        true => warn!(kind = kind.kind, object = %key, cluster, host, reason, "{message}"),
+        false => info!(kind = kind.kind, object = %key, cluster, host, reason, "{message}"),
     }
 }
 

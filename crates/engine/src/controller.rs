@@ -1,9 +1,17 @@
 //! Bounded workers that take keys from a queue and reconcile them.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::{FutureExt, future::BoxFuture};
-use tracing::{debug, error, warn};
+use tokio::time::Instant;
+use tracing::{Instrument, debug, error, info_span, warn};
 
 use crate::{ActError, ApiError, Caches, ObjectKey, Queue, Tasks, WriteGate};
 
@@ -30,24 +38,31 @@ pub struct Controller {
     /// Keys to reconcile.
     pub queue: Arc<Queue<ObjectKey>>,
     reconcile: Reconcile,
+    /// How many reconciliations were begun: each has its number in the log.
+    begun: Arc<AtomicU64>,
 }
 
 impl Controller {
     /// A controller that calls `reconcile` for each key.
     pub fn new(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Reconcile) -> Self {
-        Self { name, queue, reconcile }
+        Self { name, queue, reconcile, begun: Arc::default() }
     }
 
     /// Starts the workers once every cache has its first list, because acting on half a view would be a guess, and the gate
     /// is open. They end when it is closed.
     pub fn start_when_synced(&self, workers: usize, tasks: &Tasks, caches: Arc<Caches>, gate: &WriteGate) {
         for _ in 0..workers {
-            let (name, queue, reconcile) = (self.name, Arc::clone(&self.queue), Arc::clone(&self.reconcile));
+            let worker = Worker {
+                name: self.name,
+                queue: Arc::clone(&self.queue),
+                reconcile: Arc::clone(&self.reconcile),
+                begun: Arc::clone(&self.begun),
+            };
             let (caches, gate) = (Arc::clone(&caches), gate.clone());
             tasks.spawn(async move {
                 caches.synced().await;
                 gate.opened().await;
-                work(name, queue, reconcile, gate).await;
+                worker.work(&gate).await;
             });
         }
     }
@@ -59,37 +74,55 @@ impl std::fmt::Debug for Controller {
     }
 }
 
-async fn work(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Reconcile, gate: WriteGate) {
-    loop {
-        let key = queue.next().await;
-        if !gate.is_open() {
-            queue.done(&key);
-            return;
+/// Takes keys one after the other.
+struct Worker {
+    name: &'static str,
+    queue: Arc<Queue<ObjectKey>>,
+    reconcile: Reconcile,
+    begun: Arc<AtomicU64>,
+}
+
+impl Worker {
+    async fn work(&self, gate: &WriteGate) {
+        loop {
+            let key = self.queue.next().await;
+            if !gate.is_open() {
+                self.queue.done(&key);
+                return;
+            }
+            let id = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+            let span = info_span!("reconcile", controller = self.name, object = %key, reconcile_id = id);
+            self.take(&key).instrument(span).await;
+            self.queue.done(&key);
         }
+    }
+
+    async fn take(&self, key: &ObjectKey) {
+        let start = Instant::now();
         // A panic costs the key a pause, never the worker.
-        let outcome = AssertUnwindSafe(reconcile(key.clone())).catch_unwind().await;
+        let outcome = AssertUnwindSafe((self.reconcile)(key.clone())).catch_unwind().await;
+        debug!(duration = ?start.elapsed(), "reconciled");
         match outcome {
-            Ok(Outcome::Settled) => queue.forget_failures(&key),
+            Ok(Outcome::Settled) => self.queue.forget_failures(key),
             Ok(Outcome::After(delay)) => {
-                queue.forget_failures(&key);
-                queue.add_after(key.clone(), delay);
+                self.queue.forget_failures(key);
+                self.queue.add_after(key.clone(), delay);
             }
             Ok(Outcome::Restless) => {
-                warn!(controller = name, %key, "reconcile passes do not settle; retries with back-off");
-                queue.add_failed(key.clone());
+                warn!("reconcile passes do not settle; retries with back-off");
+                self.queue.add_failed(key.clone());
             }
             Ok(Outcome::Failed(failure)) if matches!(failure.source, ApiError::GateClosed) => {
-                debug!(controller = name, %key, error = %failure, "left for the next leader");
+                debug!(error = %failure, "left for the next leader");
             }
             Ok(Outcome::Failed(failure)) => {
-                warn!(controller = name, %key, error = %failure, cause = %failure.source, "failed; retries with back-off");
-                queue.add_failed(key.clone());
+                warn!(error = %failure, cause = %failure.source, "failed; retries with back-off");
+                self.queue.add_failed(key.clone());
             }
             Err(_) => {
-                error!(controller = name, %key, "panicked; retries with back-off");
-                queue.add_failed(key.clone());
+                error!("panicked; retries with back-off");
+                self.queue.add_failed(key.clone());
             }
         }
-        queue.done(&key);
     }
 }

@@ -124,15 +124,27 @@ pub struct EventNote {
     pub reason: &'static str,
     /// A sentence.
     pub message: String,
-    /// Whether an event that was recorded before is counted up; else it is left as it is.
-    pub is_repeated: bool,
+    /// How many writes of the plan must be done before it is true.
+    pub after_writes: usize,
+    /// The cluster that the object belongs to, for the log; empty if it is not known.
+    pub cluster: String,
+    /// The host that it is about, for the log; empty if it is not known.
+    pub host: String,
+    /// Whether it is stored as an event; else it is only logged.
+    pub is_stored: bool,
 }
 
 impl EventNote {
-    /// The same, counted up if it was recorded before.
+    /// The same, with what the log says besides.
     #[must_use]
-    pub fn repeated(self) -> Self {
-        Self { is_repeated: true, ..self }
+    pub fn about(self, cluster: impl Into<String>, host: impl Into<String>) -> Self {
+        Self { cluster: cluster.into(), host: host.into(), ..self }
+    }
+
+    /// The same, which is only logged.
+    #[must_use]
+    pub fn only_logged(self) -> Self {
+        Self { is_stored: false, ..self }
     }
 
     /// A normal event on an object.
@@ -144,7 +156,10 @@ impl EventNote {
             warning: false,
             reason,
             message: message.into(),
-            is_repeated: false,
+            after_writes: 0,
+            cluster: String::new(),
+            host: String::new(),
+            is_stored: true,
         }
     }
 }
@@ -253,8 +268,10 @@ impl<W> Plan<W> {
 
     /// Adds the writes and events of another plan.
     pub fn append(&mut self, other: Self) {
+        let before = self.writes.len();
         self.writes.extend(other.writes);
-        self.events.extend(other.events);
+        let shifted = |note: EventNote| EventNote { after_writes: note.after_writes + before, ..note };
+        self.events.extend(other.events.into_iter().map(shifted));
     }
 
     /// Adds the deletion of an object.
@@ -263,9 +280,9 @@ impl<W> Plan<W> {
         self.writes.push(Write::Delete { kind: ResourceKind::of::<K>(), key: object.key(), uid });
     }
 
-    /// Adds an event.
+    /// Adds an event that is true once the writes that are planned so far are done.
     pub fn event(&mut self, note: EventNote) {
-        self.events.push(note);
+        self.events.push(EventNote { after_writes: self.writes.len(), ..note });
     }
 
     /// Sets the end.

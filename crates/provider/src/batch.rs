@@ -105,15 +105,21 @@ pub(crate) async fn serve<P: Pass>(
     }
 }
 
-/// Carries out every part; events come once everything is written.
+/// Carries out every part. Events come once everything is written, or once a write has failed those of the parts before.
 async fn all(executor: &Executor, batch: Batch<'_>) -> Result<End, ActError> {
-    let Batch { before, claims, mut after } = batch;
+    let Batch { before, claims, after } = batch;
     let mut acting = executor.in_parts();
     acting.act(&before).await?;
+    let mut events = Vec::new();
     for (_, mut part) in claims {
-        after.events.append(&mut part.events);
-        acting.act(&part).await?;
+        let mut own = std::mem::take(&mut part.events);
+        if let Err(error) = acting.act(&part).await {
+            acting.record(&events).await;
+            return Err(error);
+        }
+        events.append(&mut own);
     }
+    acting.record(&events).await;
     acting.act(&after).await?;
     Ok(after.end)
 }

@@ -39,7 +39,7 @@ use tokio::{
     sync::{Notify, watch},
     time::Instant,
 };
-use tracing::warn;
+use tracing::{debug, info, warn};
 
 /// When a cluster that does not answer is tried again.
 const RETRY: Duration = Duration::from_secs(10);
@@ -133,6 +133,8 @@ struct Connection {
 
 /// Why there is no kubeconfig.
 enum NoKubeconfig {
+    /// There is no Secret, as before the control plane runs and after the Cluster is deleted or moved.
+    Missing(ConnectError),
     /// Its Secret must change first.
     Unusable(ConnectError),
     /// The management API did not answer.
@@ -246,7 +248,16 @@ impl Workloads {
 
     fn unreachable(&self, cluster: &ObjectKey, cause: &str) {
         let cause = shortened(cause, LONGEST_CAUSE).to_owned();
-        warn!(%cluster, %cause, "cannot reach the workload cluster");
+        let is_same =
+            matches!(self.get(cluster), Workload::Unreachable { cause: before, .. } if before == cause);
+        match is_same {
+            true => debug!(%cluster, %cause, "still cannot reach the workload cluster"),
+            false => warn!(%cluster, %cause, "cannot reach the workload cluster"),
+        }
+        self.give_up(cluster, cause);
+    }
+
+    fn give_up(&self, cluster: &ObjectKey, cause: String) {
         let since = self.unreachable_since(cluster);
         self.set(cluster, Workload::Unreachable { since, cause });
     }
@@ -289,7 +300,8 @@ impl Workloads {
         let secret = self.client.get_object::<Secret>(&key).await;
         let secret =
             secret.map_err(|error| NoKubeconfig::NotRead(ConnectError(format!("Secret {key}: {error}"))))?;
-        let secret = secret.ok_or_else(|| unusable("is not found"))?;
+        let missing = || NoKubeconfig::Missing(ConnectError(format!("Secret {key} is not found")));
+        let secret = secret.ok_or_else(missing)?;
         let value = secret.data.get("value").cloned().ok_or_else(|| unusable("has no key `value`"))?;
         BASE64_STANDARD.decode(value).map_err(|_| unusable("is not base64"))
     }
@@ -321,6 +333,13 @@ async fn run(
         let Some(this) = workloads.upgrade() else { return };
         let (kubeconfig, wait) = match this.kubeconfig(&cluster).await {
             Ok(kubeconfig) => (Ok(kubeconfig), SAFETY_NET),
+            Err(NoKubeconfig::Missing(error)) => {
+                debug!(%cluster, %error, "the workload cluster has no kubeconfig");
+                this.give_up(&cluster, error.to_string());
+                drop(this);
+                changed_or_after(&secret_changed, SAFETY_NET).await;
+                continue;
+            }
             Err(NoKubeconfig::Unusable(error)) => (Err(error), SAFETY_NET),
             Err(NoKubeconfig::NotRead(error)) => (Err(error), RETRY),
         };
@@ -374,7 +393,7 @@ async fn until_replaced(workloads: &Weak<Workloads>, cluster: &ObjectKey, change
         let Some(this) = workloads.upgrade() else { return };
         match this.kubeconfig(cluster).await {
             Ok(kubeconfig) if kubeconfig == used => {}
-            Ok(_) | Err(NoKubeconfig::Unusable(_)) => return,
+            Ok(_) | Err(NoKubeconfig::Missing(_) | NoKubeconfig::Unusable(_)) => return,
             // What is in use works until the new one can be read.
             Err(NoKubeconfig::NotRead(_)) => {
                 drop(this);
@@ -405,7 +424,12 @@ async fn follow(
     let informer = informer.reporting(move |listed| {
         let Some(this) = workloads.upgrade() else { return };
         match listed {
-            Ok(()) => this.set(&cluster, Workload::Synced(Arc::clone(&nodes), reached.clone())),
+            Ok(()) => {
+                if !matches!(this.get(&cluster), Workload::Synced(..)) {
+                    info!(%cluster, "connected to the workload cluster");
+                }
+                this.set(&cluster, Workload::Synced(Arc::clone(&nodes), reached.clone()));
+            }
             Err(error @ ApiError::LimitExceeded(_)) => {
                 offence.send_replace(Some(format!("its Nodes cannot be read: {error}")));
             }

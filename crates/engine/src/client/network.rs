@@ -14,7 +14,7 @@ use kube::{
 };
 use thiserror::Error;
 use tower::{ServiceBuilder, timeout::Timeout, util::BoxCloneSyncService};
-use tracing::info;
+use tracing::{debug, info};
 
 use super::{
     ApiClient,
@@ -123,7 +123,12 @@ pub(super) fn connect(
         .option_layer(token)
         .map_err(tower::BoxError::from)
         .service(transport);
-    info!(server = config.cluster_url.host(), port = config.cluster_url.port_u16(), "connecting");
+    let (server, port) = (config.cluster_url.host(), config.cluster_url.port_u16());
+    match is_foreign {
+        // Whoever connects to a workload cluster names it.
+        true => debug!(server, port, "connecting"),
+        false => info!(server, port, "connecting to the management cluster"),
+    }
     let client = ApiClient::new(kube::Client::new(service, config.default_namespace), user_agent);
     Ok(client.with_activity(activity))
 }

@@ -168,7 +168,7 @@ pub(super) fn report(host: &BareMetalHost, orphan: &Orphan) -> Plan {
     };
     let mut plan = Plan::done();
     let message = format!("{orphan}; the host is not changed; {advice}");
-    plan.event(EventNote::warning(host, event::HOST_ORPHANED, message).repeated());
+    plan.event(EventNote::warning(host, event::HOST_ORPHANED, message));
     plan
 }
 

@@ -24,11 +24,10 @@ use crate::context::Context;
 pub(super) async fn reconcile(context: &Context, snapshot: &HostSnapshot, orphan: &Orphan) -> Outcome {
     let host = snapshot.host.as_ref();
     let (since, due) = context.orphans.note(&host.key(), orphan);
-    if due == Due::Now {
-        warn!(host = %host.key(), "{orphan}; the host is not changed");
-        if let Err(error) = context.executor.act(&report(host, orphan)).await {
-            return Outcome::Failed(error);
-        }
+    if due == Due::Now
+        && let Err(error) = context.executor.act(&report(host, orphan)).await
+    {
+        return Outcome::Failed(error);
     }
     let released = match judge_request(host, orphan) {
         _ if snapshot.rests => Outcome::Settled,

@@ -3,11 +3,11 @@
 
 use crate::plan::{End, Plan};
 use capm3_api::{
-    conditions::{LegacyCondition, Severity, find},
+    conditions::{LegacyCondition, Severity, find, is_true},
     metadata::MetadataExt,
     neighbours::{Cluster, Machine},
     v1beta2::{Initialization, Metal3Machine},
-    vocabulary::finalizer,
+    vocabulary::{condition, finalizer, label},
 };
 use capm3_domain::{
     user_data::has_user_data,
@@ -149,18 +149,28 @@ impl<'a> Pass<'a> {
 
     /// Records an event on the machine.
     pub(super) fn event(&mut self, reason: &'static str, message: String) {
-        self.others.event(EventNote::normal(self.snapshot.metal3_machine.as_ref(), reason, message));
+        let note = self.note(reason, message);
+        self.others.event(note);
     }
 
     /// Records an event when the status is written.
     pub(super) fn event_with_status(&mut self, warning: bool, reason: &'static str, message: String) {
-        let note = EventNote::normal(self.snapshot.metal3_machine.as_ref(), reason, message);
+        let note = self.note(reason, message);
         self.with_status.push(EventNote { warning, ..note });
     }
 
     /// Records an event that somebody should look at.
     pub(super) fn warning(&mut self, reason: &'static str, message: String) {
-        self.others.event(EventNote::warning(self.snapshot.metal3_machine.as_ref(), reason, message));
+        let note = self.note(reason, message);
+        self.others.event(EventNote { warning: true, ..note });
+    }
+
+    /// An event on the machine, with cluster and host for the log.
+    fn note(&self, reason: &'static str, message: String) -> EventNote {
+        let machine = self.snapshot.metal3_machine.as_ref();
+        let cluster = machine.metadata.label(label::CLUSTER_NAME).unwrap_or_default();
+        let host = self.snapshot.host.as_deref().map(|host| host.metadata.name_str()).unwrap_or_default();
+        EventNote::normal(machine, reason, message).about(cluster, host)
     }
 
     /// Whether the machine was fully provisioned once.
@@ -299,8 +309,24 @@ impl<'a> Pass<'a> {
         self.new.status.last_updated = Some(self.now.into());
         plan.update_status(old, &self.new);
         self.record_wait(old, &end);
-        plan.events.append(&mut self.with_status);
+        self.log_milestones(old);
+        self.with_status.drain(..).for_each(|note| plan.event(note));
         end
+    }
+
+    /// Steps that conditions show and that are worth a line in the log, but no event.
+    fn log_milestones(&mut self, old: &Metal3Machine) {
+        let milestones = [
+            (condition::HOST_PROVISIONED, "the host is provisioned"),
+            (condition::READY, "the machine is ready"),
+        ];
+        for (type_, message) in milestones {
+            let is_now = |machine: &Metal3Machine| is_true(&machine.status.conditions, type_);
+            if is_now(&self.new) && !is_now(old) {
+                let note = self.note(type_, message.to_owned()).only_logged();
+                self.with_status.push(note);
+            }
+        }
     }
 
     /// A wait that lasts is one event, when it is first shown. What has an event of its own is not recorded twice.
