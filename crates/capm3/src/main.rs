@@ -15,6 +15,7 @@ mod exit;
 mod explain;
 mod logs;
 mod manager;
+mod manifests;
 mod migrate;
 mod numbers;
 mod paint;
