@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use capm3_apiserver::{ApiServer, WriteRecord};
 use capm3_engine::{ApiClient, ApiError, Clock, ObjectKey, ResourceKind};
-use capm3_provider::Provider;
+use capm3_provider::{Provider, WatchFilter};
 use capm3_world::{Profile, World};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -65,6 +65,10 @@ pub struct Options {
     pub remembered: Option<usize>,
     /// After which time the provider releases a host whose machine is proven to be gone.
     pub release_orphaned_hosts_after: Option<Duration>,
+    /// The only namespace that the provider looks at; empty for all.
+    pub namespace: String,
+    /// Which objects the provider takes care of.
+    pub watch_filter: WatchFilter,
 }
 
 impl Default for Options {
@@ -80,6 +84,8 @@ impl Default for Options {
             serve_addresses: true,
             remembered: None,
             release_orphaned_hosts_after: None,
+            namespace: String::new(),
+            watch_filter: WatchFilter::default(),
         }
     }
 }
@@ -158,6 +164,8 @@ impl Lab {
                 workers: options.workers,
                 serve_addresses: options.serve_addresses,
                 release_orphaned_hosts_after: options.release_orphaned_hosts_after,
+                namespace: options.namespace.clone(),
+                watch_filter: options.watch_filter.clone(),
                 ..capm3_provider::Options::default()
             },
             patience,

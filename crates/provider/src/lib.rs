@@ -28,6 +28,7 @@ mod owners;
 pub mod plan;
 mod wait_throttle;
 mod waits;
+mod watch_filter;
 mod watching;
 pub mod workload;
 
@@ -35,3 +36,4 @@ pub use causes::Cause;
 pub use context::{Options, Provider};
 pub use lazy::Lazy;
 pub use waits::Waiting;
+pub use watch_filter::WatchFilter;
