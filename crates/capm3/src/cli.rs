@@ -29,7 +29,7 @@ enum Command {
     /// Bring a cluster up on simulated racks, on this computer, without Kubernetes
     Up(up::UpArgs),
     /// Run the controllers against a cluster
-    Manager(manager::ManagerArgs),
+    Manager(Box<manager::ManagerArgs>),
     /// Print the CustomResourceDefinitions to install, for `kubectl apply -f -`
     Crds(crds::CrdsArgs),
     /// Print or write what installs the provider: for kubectl, clusterctl or kustomize
@@ -50,7 +50,7 @@ impl Cli {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let (usual, format) = match &self.command {
-            Command::Manager(args) => ("info", args.logging_format()),
+            Command::Manager(args) => (args.log_level(), args.logging_format()),
             _ => ("error", LogFormat::Text),
         };
         logs::start(usual, format)?;
