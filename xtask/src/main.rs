@@ -9,6 +9,7 @@ mod e2e;
 mod embedded;
 mod full;
 mod generate;
+mod install;
 mod kubectl_script;
 mod memory;
 mod parity;
