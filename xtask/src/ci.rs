@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{conformance, e2e, generate, kubectl_script, pyyaml, readme, real, repo, seeds};
+use crate::{conformance, e2e, generate, install, kubectl_script, pyyaml, readme, real, repo, seeds};
 
 /// Why a test is ignored that a plain `cargo test` cannot run: `#[ignore = "needs Go: run by cargo xtask ci"]`.
 const NEEDS_GO: &str = "needs Go";
@@ -47,6 +47,7 @@ fn against_the_real_server(stages: &mut Stages) -> Result<()> {
     stages.run("build the real API server", real::build_all)?;
     stages.run("real run", || conformance::run(&conformance::Args::default()))?;
     stages.run("real seeds", || seeds::run(&seeds::Args::default()))?;
+    stages.run("real install", install::run)?;
     stages.run("real e2e", e2e::run)?;
     stages.run("real script", || kubectl_script::run(kubectl_script::Args::default()))?;
     stages.run("tests that need Go", tests_that_need_go)

@@ -9,6 +9,7 @@ mod e2e;
 mod embedded;
 mod full;
 mod generate;
+mod install;
 mod kubectl_script;
 mod memory;
 mod parity;
@@ -40,7 +41,7 @@ struct Xtask {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Write what is generated from the sources: docs/acceptance.md, docs/parity.md, config/crd
+    /// Write what is generated from the sources: docs/acceptance.md, docs/parity.md, docs/rbac.md, config
     Generate {
         /// Change nothing; fail if something is out of date
         #[arg(long)]

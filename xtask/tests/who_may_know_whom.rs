@@ -13,6 +13,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("capm3-apiserver", &[]),
     ("capm3-domain", &["capm3-api"]),
     ("capm3-admission", &["capm3-domain", "capm3-api"]),
+    ("capm3-install", &["capm3-domain", "capm3-api"]),
     ("capm3-provider", &["capm3-engine", "capm3-domain", "capm3-api"]),
     ("capm3-offline", &["capm3-provider", "capm3-admission", "capm3-engine", "capm3-domain", "capm3-api"]),
     ("capm3-world", &["capm3-engine", "capm3-api"]),

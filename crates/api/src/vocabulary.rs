@@ -55,6 +55,8 @@ pub mod label {
     pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
     /// Presence marks a control-plane Machine.
     pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+    /// Which manager takes care of an object, where several share a cluster.
+    pub const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
     /// Provider of an object.
     pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
     /// On a host: reserved for the next machine of this owner.

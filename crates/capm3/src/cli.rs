@@ -8,7 +8,7 @@ use crate::{
     exit::{self, Failure},
     explain, logs,
     manager::{self, LogFormat},
-    migrate, release, render, up,
+    manifests, migrate, release, render, up,
 };
 
 /// Cluster API Provider Metal3: turns Machines into bare-metal hosts, each with exactly its own metadata, addresses,
@@ -29,9 +29,11 @@ enum Command {
     /// Bring a cluster up on simulated racks, on this computer, without Kubernetes
     Up(up::UpArgs),
     /// Run the controllers against a cluster
-    Manager(manager::ManagerArgs),
+    Manager(Box<manager::ManagerArgs>),
     /// Print the CustomResourceDefinitions to install, for `kubectl apply -f -`
     Crds(crds::CrdsArgs),
+    /// Print or write what installs the provider: for kubectl, clusterctl or kustomize
+    Manifests(manifests::ManifestsArgs),
     /// Convert older manifests to v1beta2, with a report of every change
     Migrate(migrate::MigrateArgs),
     /// Print the metaData and networkData that each machine would get, without a cluster
@@ -48,7 +50,7 @@ impl Cli {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let (usual, format) = match &self.command {
-            Command::Manager(args) => ("info", args.logging_format()),
+            Command::Manager(args) => (args.log_level(), args.logging_format()),
             _ => ("error", LogFormat::Text),
         };
         logs::start(usual, format)?;
@@ -57,6 +59,7 @@ impl Cli {
             Command::Up(args) => up::run(&args),
             Command::Manager(args) => manager::run(&args),
             Command::Crds(args) => crds::run(&args),
+            Command::Manifests(args) => manifests::run(&args),
             Command::Migrate(args) => migrate::run(&args),
             Command::Render(args) => render::run(&args),
             Command::Explain(args) => explain::run(&args),
@@ -72,6 +75,7 @@ impl Command {
             Self::Up(_) => "up",
             Self::Manager(_) => "manager",
             Self::Crds(_) => "crds",
+            Self::Manifests(_) => "manifests",
             Self::Migrate(_) => "migrate",
             Self::Render(_) => "render",
             Self::Explain(_) => "explain",

@@ -17,6 +17,12 @@ pub fn fraction(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "expected a number above 0, such as 2 or 0.5".to_owned())
 }
 
+/// A rate, of which 0 stands for none.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite());
+    rate.ok_or_else(|| "expected a number, such as 20; 0 means no limit".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
@@ -31,6 +37,8 @@ mod tests {
         }
         assert_eq!(positive::<NonZeroUsize>("10"), Ok(NonZeroUsize::new(10).unwrap()));
         assert!(positive::<NonZeroUsize>("0").is_err());
+        assert_eq!((rate("20"), rate("0.5")), (Ok(20.0), Ok(0.5)));
+        assert!(rate("inf").is_err() && rate("fast").is_err());
         assert!(fraction("0.5").is_ok());
         assert!(fraction("fast").is_err());
     }

@@ -7,10 +7,11 @@ use std::{
 };
 
 /// Every command, and how it ends.
-const COMMANDS: [(&[&str], i32); 8] = [
+const COMMANDS: [(&[&str], i32); 9] = [
     (&["up", "--once"], 0),
     (&["manager", "--kubeconfig", "no/such/file"], 2),
     (&["crds"], 0),
+    (&["manifests"], 0),
     (&["migrate", "-f", "examples/three-racks"], 0),
     (&["render", "-f", "examples/three-racks"], 0),
     (&["explain", "machine/worker-0", "-f", "examples/explain"], 0),

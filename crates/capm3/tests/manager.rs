@@ -278,3 +278,27 @@ fn a_manager_without_a_cluster_says_the_ways() {
     let expected = "error: no cluster is configured: set --kubeconfig PATH or KUBECONFIG, or run in a pod of the cluster";
     assert!(run.stderr.contains(expected), "{}", run.text());
 }
+
+#[test]
+fn a_flag_that_does_nothing_is_accepted_and_told_once() {
+    let run = common::capm3(&["manager", "--sync-period=10m0s", "--insecure-diagnostics=false", "-v=0"], "");
+    let said: Vec<&str> = run.stderr.lines().filter(|line| line.contains(" has no effect: ")).collect();
+    assert_eq!(said.len(), 1, "{}", run.text());
+    assert!(said[0].contains(" WARN ") && said[0].contains("--sync-period has no effect: "), "{}", said[0]);
+}
+
+#[test]
+fn a_wrong_value_of_a_flag_is_answered_with_what_it_takes() {
+    for (flag, expected) in [
+        ("--sync-period=10", "use numbers with units, such as 15s or 1m30s"),
+        ("--leader-elect=yes", "'yes' is neither true nor false"),
+        ("--health-addr=9440", "use HOST:PORT, such as 127.0.0.1:9440, or :9440"),
+        ("--metal3machine-concurrency=0", "expected a whole number above 0"),
+        ("--kube-api-qps=fast", "expected a number, such as 20"),
+        ("--skip-crd-migration-phases=All", "possible values: StorageVersionMigration, CleanupManagedFields"),
+    ] {
+        let run = common::capm3(&["manager", flag], "");
+        assert_eq!(run.code, 2, "{flag}: {}", run.text());
+        assert!(run.stderr.contains(expected), "{flag}: {}", run.text());
+    }
+}

@@ -167,6 +167,9 @@ impl Executor {
     }
 
     async fn write(&self, write: &Write, own: &mut OwnVersions) -> Result<(), ApiError> {
+        if matches!(write, Write::Create { .. } | Write::Patch { .. } | Write::Delete { .. }) {
+            self.client.turn().await;
+        }
         match write {
             Write::BestEffort(request) => Box::pin(self.write(request, own)).await?,
             Write::Workload { cluster, kind, key, patch } => {
@@ -262,6 +265,7 @@ impl Executor {
             "reason": note.reason, "message": note.message, "count": 1,
             "firstTimestamp": now, "lastTimestamp": now, "source": {"component": self.component},
         });
+        self.client.turn().await;
         match self.gate.pass(self.client.create(&kind, &note.key.namespace, event)).await {
             Ok(_) => {}
             Err(ApiError::AlreadyExists { .. }) => {
@@ -278,6 +282,7 @@ impl Executor {
         let recorded = self.client.get::<Value>(kind, key).await.unwrap_or_default();
         let count = recorded.as_ref().and_then(|event| event.pointer("/count")?.as_u64()).unwrap_or(1);
         let patch = json!({"count": count + 1, "lastTimestamp": now});
+        self.client.turn().await;
         if let Err(error) = self.gate.pass(self.client.merge_patch(kind, key, None, &patch)).await {
             warn!(error = error.with_causes(), event = %key, "could not count up an event");
         }

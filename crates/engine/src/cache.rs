@@ -35,7 +35,7 @@ trait Feed: Send + Sync {
     fn feed_text(&self, object: &[u8]);
     fn remove(&self, key: &ObjectKey, version: u64);
     fn version(&self, key: &ObjectKey) -> u64;
-    fn start(&self, client: ApiClient, tasks: &Tasks);
+    fn start(&self, client: ApiClient, namespace: &str, tasks: &Tasks);
     fn is_synced(&self) -> bool;
     fn health(&self) -> &Arc<KindHealth>;
     fn proved_absent(&self, key: &ObjectKey);
@@ -92,8 +92,8 @@ impl<K: Object> Feed for Fed<K> {
         self.store.get(key).map_or(0, |object| object.version())
     }
 
-    fn start(&self, client: ApiClient, tasks: &Tasks) {
-        let informer = Informer::new(client, Arc::clone(&self.store), self.detail);
+    fn start(&self, client: ApiClient, namespace: &str, tasks: &Tasks) {
+        let informer = Informer::new(client, Arc::clone(&self.store), self.detail).within(namespace);
         let informer = informer.telling(Arc::clone(&self.followed)).with_health(Arc::clone(&self.health));
         tasks.spawn(informer.run());
     }
@@ -173,12 +173,17 @@ impl Caches {
 
     /// Starts one informer a kind, in the order of group and plural, and the oversight over a server that may fall silent.
     pub fn start_informers(&self, client: &ApiClient, tasks: &Tasks) {
+        self.start_informers_in("", client, tasks);
+    }
+
+    /// The same for the objects of one namespace; an empty one stands for all.
+    pub fn start_informers_in(&self, namespace: &str, client: &ApiClient, tasks: &Tasks) {
         if let Some(activity) = client.activity() {
             let kinds = self.by_resource.values().map(|feed| Arc::clone(feed.health())).collect();
             tasks.spawn(watch_for_silence(client.clone(), activity.clone(), kinds));
         }
         for feed in self.by_resource.values() {
-            feed.start(client.clone(), tasks);
+            feed.start(client.clone(), namespace, tasks);
         }
     }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use capm3_apiserver::{ApiServer, WriteRecord};
 use capm3_engine::{ApiClient, ApiError, Clock, ObjectKey, ResourceKind};
-use capm3_provider::{Provider, crd_migration::Phases};
+use capm3_provider::{Provider, WatchFilter, crd_migration::Phases};
 use capm3_world::{Profile, World};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -67,6 +67,10 @@ pub struct Options {
     pub release_orphaned_hosts_after: Option<Duration>,
     /// Which parts of the storage version migration the provider does.
     pub crd_migration: Option<Phases>,
+    /// The only namespace that the provider looks at; empty for all.
+    pub namespace: String,
+    /// Which objects the provider takes care of.
+    pub watch_filter: WatchFilter,
 }
 
 impl Default for Options {
@@ -83,6 +87,8 @@ impl Default for Options {
             remembered: None,
             release_orphaned_hosts_after: None,
             crd_migration: None,
+            namespace: String::new(),
+            watch_filter: WatchFilter::default(),
         }
     }
 }
@@ -162,6 +168,8 @@ impl Lab {
                 serve_addresses: options.serve_addresses,
                 release_orphaned_hosts_after: options.release_orphaned_hosts_after,
                 crd_migration: options.crd_migration,
+                namespace: options.namespace.clone(),
+                watch_filter: options.watch_filter.clone(),
                 ..capm3_provider::Options::default()
             },
             patience,

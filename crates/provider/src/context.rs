@@ -25,6 +25,7 @@ use crate::{
     host_crd::HostCrd,
     ippool, kinds, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
     waits::{Waiting, Waits},
+    watch_filter::WatchFilter,
     watching::subscribe,
     workload::{Connect, Workloads},
 };
@@ -34,6 +35,12 @@ use crate::{
 pub struct Options {
     /// Workers per controller.
     pub workers: usize,
+    /// Workers of single controllers, by name; the others have [`workers`](Self::workers).
+    pub workers_of: BTreeMap<&'static str, usize>,
+    /// The only namespace that is looked at; empty for all.
+    pub namespace: String,
+    /// Which objects are taken care of.
+    pub watch_filter: WatchFilter,
     /// Whether the built-in address manager serves IPPools.
     pub serve_addresses: bool,
     /// Whether IPClaims are named after their hosts, so that reservations of a pool outlive machines.
@@ -52,6 +59,9 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             workers: 10,
+            workers_of: BTreeMap::new(),
+            namespace: String::new(),
+            watch_filter: WatchFilter::default(),
             serve_addresses: true,
             name_claims_by_host: false,
             fast_track: false,
@@ -78,6 +88,7 @@ pub(crate) struct Context {
     pub(crate) waits: Arc<Waits>,
     pub(crate) release_orphans_after: Option<Duration>,
     pub(crate) host_crd: Arc<HostCrd>,
+    pub(crate) watch_filter: WatchFilter,
 }
 
 impl Context {
@@ -223,6 +234,7 @@ impl Provider {
             waits: Arc::default(),
             release_orphans_after: options.release_orphaned_hosts_after,
             host_crd: Arc::default(),
+            watch_filter: options.watch_filter.clone(),
         };
         context.deletions.watch(&context);
         follow_clusters(&context);
@@ -250,9 +262,10 @@ impl Provider {
             let (client, gate) = (client.clone(), options.gate.clone());
             tasks.spawn(crd_migration::run(client, context.executor.clone(), gate, phases));
         }
-        caches.start_informers(&client, &tasks);
+        caches.start_informers_in(&options.namespace, &client, &tasks);
         for controller in &controllers {
-            controller.start_when_synced(options.workers, &tasks, Arc::clone(&caches), &options.gate);
+            let workers = options.workers_of.get(controller.name).copied().unwrap_or(options.workers);
+            controller.start_when_synced(workers, &tasks, Arc::clone(&caches), &options.gate);
         }
         Self { caches, controllers, workloads, orphans: context.orphans, waits: context.waits, _tasks: tasks }
     }

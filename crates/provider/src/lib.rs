@@ -29,6 +29,7 @@ pub mod plan;
 mod rightful_owner;
 mod wait_throttle;
 mod waits;
+mod watch_filter;
 mod watching;
 pub mod workload;
 
@@ -36,3 +37,4 @@ pub use causes::Cause;
 pub use context::{Options, Provider};
 pub use lazy::Lazy;
 pub use waits::Waiting;
+pub use watch_filter::WatchFilter;

@@ -52,6 +52,7 @@ impl ApiClient {
         if let Some(token) = token {
             path.push_str(&format!("&continue={}", token.replace('=', "%3D")));
         }
+        self.turn().await;
         let opening = self.exchange(Ask { accept: detail.accept(true), ..Ask::get(&path) });
         let patience = limits.answer_time.min(ANSWER);
         let response = tokio::time::timeout(patience, opening).await.map_err(ApiError::transport)??;

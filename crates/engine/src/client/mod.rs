@@ -13,6 +13,7 @@ mod kubeconfig;
 pub mod limits;
 mod network;
 mod pace;
+mod rate;
 mod token;
 mod watch;
 
@@ -32,6 +33,7 @@ pub use error::{ApiError, Subject};
 pub use in_cluster::{InClusterError, ServiceAccount, server_of_pod};
 pub use kubeconfig::KubeconfigProblem;
 pub use network::{NetworkError, over_network, over_network_by_secret};
+pub use rate::RateLimit;
 pub use watch::{WatchEvent, WatchStream};
 
 use crate::{Object, ObjectKey, ResourceKind};
@@ -46,6 +48,7 @@ pub struct ApiClient {
     user_agent: String,
     prefix: String,
     guard: Arc<Guard>,
+    rate: Option<RateLimit>,
     activity: Option<Activity>,
 }
 
@@ -150,7 +153,14 @@ impl ApiClient {
             prefix: String::new(),
             activity: None,
             guard: Arc::new(Guard::OWN),
+            rate: None,
         }
+    }
+
+    /// The same client, whose requests wait for their turn at this rate; none: no limit.
+    #[must_use]
+    pub fn at_rate(self, rate: Option<RateLimit>) -> Self {
+        Self { rate, ..self }
     }
 
     /// The same client, whose connections note there what arrives.
@@ -248,6 +258,7 @@ impl ApiClient {
             "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={resource_version}",
             kind.collection_path(namespace)
         );
+        self.turn().await;
         let opening = self.exchange(Ask { accept: detail.accept(false), ..Ask::get(&path) });
         let response = tokio::time::timeout(ANSWER, opening).await.map_err(ApiError::transport)??;
         Ok(WatchStream::new(response.into_body(), &self.guard))
@@ -342,8 +353,19 @@ impl ApiClient {
 
     /// The whole exchange within the time limit: a request that hangs must not hold a worker for ever.
     async fn send(&self, ask: Ask<'_>) -> Result<Vec<u8>, ApiError> {
+        // A write waits before its gate, which must be asked just before it is sent.
+        if ask.method == Method::GET {
+            self.turn().await;
+        }
         let exchange = async { bounded::answer(self.exchange(ask).await?.into_body(), &self.guard).await };
         tokio::time::timeout(ANSWER, exchange).await.map_err(ApiError::transport)?
+    }
+
+    /// Waits for the turn of a request; the time for its answer begins only then. Reads do so themselves, who writes must.
+    pub(crate) async fn turn(&self) {
+        if let Some(rate) = &self.rate {
+            rate.wait().await;
+        }
     }
 
     async fn exchange(&self, ask: Ask<'_>) -> Result<http::Response<Body>, ApiError> {

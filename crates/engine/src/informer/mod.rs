@@ -51,6 +51,8 @@ pub struct Informer<K: Object> {
     client: ApiClient,
     store: Arc<Store<K>>,
     detail: Detail,
+    /// The only one that is looked at; empty for all.
+    namespace: String,
     report: Option<Report>,
     followed: Arc<AtomicBool>,
     health: Arc<KindHealth>,
@@ -67,7 +69,15 @@ impl<K: Object> Informer<K> {
     /// An informer for all namespaces.
     pub fn new(client: ApiClient, store: Arc<Store<K>>, detail: Detail) -> Self {
         let health = Arc::new(KindHealth::new(ResourceKind::of::<K>(), true).unlogged());
-        Self { client, store, detail, report: None, followed: Arc::default(), health, quota: None }
+        let namespace = String::new();
+        Self { client, store, detail, namespace, report: None, followed: Arc::default(), health, quota: None }
+    }
+
+    /// The same for one namespace only; an empty one stands for all.
+    #[must_use]
+    pub fn within(mut self, namespace: &str) -> Self {
+        namespace.clone_into(&mut self.namespace);
+        self
     }
 
     /// Tells whether the server can be reached: called after each list. A watch that breaks leads to a list.
@@ -174,7 +184,7 @@ impl<K: Object> Informer<K> {
     /// was silent for longer may not have come to our version yet, because it was put back to an earlier state.
     async fn follow(&self, kind: &ResourceKind, version: &mut String) -> Result<usize, ApiError> {
         let opened = Instant::now();
-        let mut stream = self.client.watch(kind, "", self.detail, version).await?;
+        let mut stream = self.client.watch(kind, &self.namespace, self.detail, version).await?;
         self.followed.store(true, Ordering::Relaxed);
         self.health.followed();
         let mut told = 0;
@@ -218,8 +228,10 @@ impl<K: Object> Informer<K> {
         let (mut objects, mut unreadable) = (Vec::new(), BTreeSet::new());
         let mut token: Option<String> = None;
         loop {
-            let page =
-                self.client.list_page::<Box<RawValue>>(kind, "", self.detail, token.as_deref()).await?;
+            let page = self
+                .client
+                .list_page::<Box<RawValue>>(kind, &self.namespace, self.detail, token.as_deref())
+                .await?;
             for item in page.items {
                 match serde_json::from_str::<K>(item.get()) {
                     Ok(object) => objects.push(object),

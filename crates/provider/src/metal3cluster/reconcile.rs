@@ -31,6 +31,10 @@ impl Reconciler for ClusterReconciler<'_> {
             self.context.waits.forget(CONTROLLER, self.key);
             return Next::Act(Plan::done());
         };
+        if self.context.watch_filter.ignores(&snapshot.metal3_cluster.metadata) {
+            self.context.waits.forget(CONTROLLER, self.key);
+            return Next::Act(Plan::done());
+        }
         let next = match snapshot.cluster_to_prove_empty() {
             Some(cluster) => Next::Ask(cluster),
             None => Next::Act(decide(&snapshot, &self.context.clock.now_text())),

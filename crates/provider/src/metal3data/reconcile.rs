@@ -23,9 +23,13 @@ struct DataReconciler<'a> {
 }
 
 pub(super) async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
-    if context.caches.get::<Metal3Data>(key).is_none() {
+    let Some(data) = context.caches.get::<Metal3Data>(key) else {
         context.waits.forget(CONTROLLER, key);
         return orphaned_dependents::clean_up(context, key).await;
+    };
+    if context.watch_filter.ignores(&data.metadata) {
+        context.waits.forget(CONTROLLER, key);
+        return Outcome::Settled;
     }
     let mut data = DataReconciler { context, key, proven: BTreeSet::new() };
     capm3_engine::reconcile(&context.executor, &mut data).await

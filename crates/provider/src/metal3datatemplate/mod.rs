@@ -59,6 +59,10 @@ async fn serve_space(context: &Context, space: &ObjectKey) -> Outcome {
     let mut outcome = orphaned_dependents::clean_up(context, space).await;
     for template in context.caches.by_index(&TEMPLATES_BY_SPACE, &space.to_string()) {
         let key = template.key();
+        if context.watch_filter.ignores(&template.metadata) {
+            context.waits.forget(CONTROLLER, &key);
+            continue;
+        }
         outcome = worse(outcome, serve_template(context, &key).await);
     }
     outcome

@@ -24,9 +24,13 @@ pub(super) struct MachineReconciler<'a> {
 
 /// Gives the outcome, and the hosts that the machine waits for.
 pub(super) async fn reconcile(context: &Context, key: &ObjectKey) -> (Outcome, Awaits) {
-    if context.caches.get::<Metal3Machine>(key).is_none() {
+    let Some(machine) = context.caches.get::<Metal3Machine>(key) else {
         context.waits.forget(CONTROLLER, key);
         return (orphaned_dependents::clean_up(context, key).await, Awaits::Nothing);
+    };
+    if context.watch_filter.ignores(&machine.metadata) {
+        context.waits.forget(CONTROLLER, key);
+        return (Outcome::Settled, Awaits::Nothing);
     }
     let host_lacks = match context.host_crd.lacks(&context.client).await {
         Ok(lacks) => lacks.to_vec(),

@@ -1,6 +1,9 @@
 //! Workload clusters over the network.
 
-use capm3_engine::{ApiClient, client::over_network_by_secret};
+use capm3_engine::{
+    ApiClient,
+    client::{RateLimit, over_network_by_secret},
+};
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{Connect, ConnectError};
@@ -9,12 +12,20 @@ use super::{Connect, ConnectError};
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectOverNetwork {
     user_agent: &'static str,
+    /// Reads per second from each cluster and reads at once; no limit if the rate is 0.
+    rate: (f64, u32),
 }
 
 impl ConnectOverNetwork {
     /// Clients of that name.
     pub const fn new(user_agent: &'static str) -> Self {
-        Self { user_agent }
+        Self { user_agent, rate: (0.0, 0) }
+    }
+
+    /// The same, with a limit for the reads from each cluster. A write is one patch per Node, so writes have none.
+    #[must_use]
+    pub const fn at_rate(self, rate: f64, burst: u32) -> Self {
+        Self { rate: (rate, burst), ..self }
     }
 }
 
@@ -22,7 +33,9 @@ impl Connect for ConnectOverNetwork {
     fn connect<'a>(&'a self, kubeconfig: &'a [u8]) -> BoxFuture<'a, Result<ApiClient, ConnectError>> {
         async move {
             let text = std::str::from_utf8(kubeconfig).map_err(|e| ConnectError(e.to_string()))?;
-            over_network_by_secret(text, self.user_agent).await.map_err(|e| ConnectError(e.to_string()))
+            let client = over_network_by_secret(text, self.user_agent).await;
+            let client = client.map_err(|e| ConnectError(e.to_string()))?;
+            Ok(client.at_rate(RateLimit::new(self.rate.0, self.rate.1)))
         }
         .boxed()
     }
