@@ -15,6 +15,8 @@ pub const PROVIDER_NAME: &str = "infrastructure-metal3";
 
 pub(crate) const WEBHOOK_SERVICE: &str = "capm3-webhook-service";
 pub(crate) const CERTIFICATE_SECRET: &str = "capm3-webhook-service-cert";
+/// Where a manager keeps the certificate that it makes itself. Not that of cert-manager, which would write it too.
+pub(crate) const SELF_MANAGED_SECRET: &str = "capm3-webhook-self-managed-cert";
 pub(crate) const MUTATING: &str = "capm3-mutating-webhook-configuration";
 pub(crate) const VALIDATING: &str = "capm3-validating-webhook-configuration";
 /// Annotation by which cert-manager finds out whose authority to write into an object.

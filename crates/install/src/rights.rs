@@ -110,6 +110,63 @@ mod tests {
     }
 
     #[test]
+    fn the_crds_that_may_be_patched_are_those_that_are_converted() {
+        let crds = capm3_api::crd::all();
+        let converted = crds.iter().filter(|crd| crd.pointer("/spec/conversion/webhook").is_some());
+        let converted: BTreeSet<&str> =
+            converted.filter_map(|crd| crd["metadata"]["name"].as_str()).collect();
+        assert_eq!(table::CONVERTED.iter().copied().collect::<BTreeSet<_>>(), converted);
+    }
+
+    const ALL: &str = "get list watch create update patch delete";
+    const READ: &str = "get list watch";
+
+    /// The ClusterRole of the Go provider, as far as it concerns what we need.
+    const GO_PROVIDER: &[(&str, &str, &str)] = &[
+        ("", "events", "get list watch create update patch"),
+        ("", "secrets", ALL),
+        ("apiextensions.k8s.io", "customresourcedefinitions", READ),
+        ("cluster.x-k8s.io", "clusters machinesets", READ),
+        ("cluster.x-k8s.io", "machines machinedeployments", ALL),
+        ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes", READ),
+        (
+            "infrastructure.cluster.x-k8s.io",
+            "metal3clusters metal3dataclaims metal3datas metal3datatemplates metal3machines metal3machinetemplates",
+            ALL,
+        ),
+        (
+            "infrastructure.cluster.x-k8s.io",
+            "metal3clusters/status metal3dataclaims/status metal3datas/status metal3datatemplates/status \
+             metal3machines/status",
+            "get update patch",
+        ),
+        ("ipam.cluster.x-k8s.io", "ipaddressclaims", ALL),
+        ("ipam.cluster.x-k8s.io", "ipaddresses", READ),
+        ("ipam.metal3.io", "ipclaims", ALL),
+        ("ipam.metal3.io", "ipaddresses ippools", READ),
+        ("metal3.io", "baremetalhosts", ALL),
+    ];
+
+    /// `docs/install.md` names them: whoever changes only the image must add them.
+    #[test]
+    fn two_rights_are_needed_beyond_those_of_the_go_provider() {
+        let has = |verb: &str, right: &Right| {
+            GO_PROVIDER.iter().any(|(group, resources, verbs)| {
+                *group == right.group
+                    && resources.split_whitespace().any(|it| it == right.resource)
+                    && verbs.split(' ').any(|it| it == verb)
+            })
+        };
+        let wanted = TABLE.iter().filter(|it| it.when == When::Always && it.scope == Scope::Cluster);
+        let rights = wanted.flat_map(|right| right.verbs.iter().map(move |verb| (*verb, right)));
+        let beyond: Vec<_> = rights
+            .filter(|(verb, right)| !has(verb, right))
+            .map(|(verb, right)| (verb, right.resource))
+            .collect();
+        assert_eq!(beyond, [("patch", "metal3machinetemplates/status"), ("get", "namespaces")]);
+    }
+
+    #[test]
     fn a_right_of_one_namespace_does_not_hold_elsewhere() {
         let install = Install::default();
         let leases = |scope| allows(&install, scope, "update", "coordination.k8s.io", "leases");

@@ -51,7 +51,7 @@ impl Manager {
         let child = Command::new(binary)
             .arg("manager")
             .arg("--kubeconfig")
-            .arg(server.kubeconfig())
+            .arg(server.manager_kubeconfig()?)
             .args(["--enable-ipam", "--logging-format=json"])
             .arg(format!("--health-addr=127.0.0.1:{}", asked.health))
             .args(asked.arguments)

@@ -69,6 +69,10 @@ async fn steps(server: &Server, binary: &Path) -> Result<Vec<Checkpoint>> {
     judge::hosts_are_free(&stage.report().await?)?;
     checkpoints.push(checkpoint(&stage, "deleted").await?);
     say("deleted: nothing is left, every host is available");
+    let requests = server.manager_requests_by_kind()?;
+    let forbidden: Vec<&String> = requests.iter().filter(|row| row.ends_with(" 403")).collect();
+    ensure!(forbidden.is_empty(), "the manager lacks rights: {forbidden:?}");
+    say(&format!("no request of {} kinds was forbidden", requests.len()));
     Ok(checkpoints)
 }
 

@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::manager;
 use crate::{
     embedded::Embedded,
+    install,
     real::Cluster,
     requests::{Counts, audited_by_kind, embedded_by_kind},
 };
@@ -31,6 +32,16 @@ impl Server {
             Self::Real(cluster) => cluster.kubeconfig(),
             Self::Embedded(embedded) => embedded.kubeconfig(),
         }
+    }
+
+    /// The kubeconfig of the manager: on a real server it has the rights of its Roles only. The embedded one knows no rights.
+    pub fn manager_kubeconfig(&self) -> Result<PathBuf> {
+        let Self::Real(cluster) = self else { return Ok(self.kubeconfig()) };
+        let file = cluster.kubeconfig().with_file_name("manager.kubeconfig");
+        if !file.exists() {
+            install::account_kubeconfig(cluster, &file)?;
+        }
+        Ok(file)
     }
 
     /// Where a process that belongs to it logs.

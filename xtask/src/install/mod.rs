@@ -3,8 +3,11 @@
 //! Every object of every variant must be accepted with strict validation and without a warning, a pod of the Deployment must
 //! pass the restricted policy of its namespace, and the account of the manager must have exactly the rights of the table.
 
+mod account;
 mod kubectl;
 mod rights;
+
+pub use account::kubeconfig as account_kubeconfig;
 
 use anyhow::{Context, Result, bail, ensure};
 use capm3_install::{Certificates, DEPLOYMENT, Install, NAMESPACE, files, variables};

@@ -14,7 +14,7 @@ const PATCH: &[&str] = &["patch"];
 const CREATE_DELETE: &[&str] = &["create", "delete"];
 
 /// CRDs whose conversion the manager serves.
-const CONVERTED: &[&str] = &[
+pub(super) const CONVERTED: &[&str] = &[
     "metal3clusters.infrastructure.cluster.x-k8s.io",
     "metal3clustertemplates.infrastructure.cluster.x-k8s.io",
     "metal3machines.infrastructure.cluster.x-k8s.io",
@@ -217,15 +217,9 @@ pub const TABLE: &[Right] = &[
     )
     .in_own_namespace(),
     may(&["create"], "", "events", "engine/src/lease/event.rs", "change of the leader").in_own_namespace(),
-    may(
-        &["get", "patch"],
-        DEFINITIONS,
-        "customresourcedefinitions",
-        SELF_MANAGED,
-        "CA bundle of the conversion",
-    )
-    .only(CONVERTED)
-    .when(When::SelfManagedCertificates),
+    may(PATCH, DEFINITIONS, "customresourcedefinitions", SELF_MANAGED, "CA bundle of the conversion")
+        .only(CONVERTED)
+        .when(When::SelfManagedCertificates),
     may(
         &["get", "patch"],
         ADMISSION,
@@ -247,8 +241,8 @@ pub const TABLE: &[Right] = &[
     may(&["create"], "", "secrets", SELF_MANAGED, "certificate that all replicas share")
         .in_own_namespace()
         .when(When::SelfManagedCertificates),
-    may(&["get", "update", "patch"], "", "secrets", SELF_MANAGED, "renewal of that certificate")
-        .only(&[crate::names::CERTIFICATE_SECRET])
+    may(&["get", "update"], "", "secrets", SELF_MANAGED, "renewal of that certificate")
+        .only(&[crate::names::SELF_MANAGED_SECRET])
         .in_own_namespace()
         .when(When::SelfManagedCertificates),
 ];
