@@ -9,6 +9,7 @@ mod conversion;
 mod denial;
 mod judge;
 mod kinds;
+pub mod review;
 
 pub use self::{
     conversion::convert,
