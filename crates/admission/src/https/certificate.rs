@@ -45,19 +45,24 @@ pub fn certified(certificate: &[u8], key: &[u8]) -> Result<CertifiedKey, PairErr
     Ok(certified)
 }
 
-/// The certificate for the next connection. Clones share it.
-#[derive(Clone)]
-pub struct Served(Arc<RwLock<Arc<CertifiedKey>>>);
+/// The certificate for the next connection; without one no handshake succeeds. Clones share it.
+#[derive(Clone, Default)]
+pub struct Served(Arc<RwLock<Option<Arc<CertifiedKey>>>>);
 
 impl Served {
     /// Serves this certificate.
     pub fn new(certified: CertifiedKey) -> Self {
-        Self(Arc::new(RwLock::new(Arc::new(certified))))
+        Self(Arc::new(RwLock::new(Some(Arc::new(certified)))))
     }
 
     /// Serves another certificate from the next connection on; open ones keep theirs.
     pub fn replace(&self, certified: CertifiedKey) {
-        *self.0.write() = Arc::new(certified);
+        *self.0.write() = Some(Arc::new(certified));
+    }
+
+    /// Whether there is one.
+    pub fn has_certificate(&self) -> bool {
+        self.0.read().is_some()
     }
 }
 
@@ -69,7 +74,7 @@ impl fmt::Debug for Served {
 
 impl ResolvesServerCert for Served {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.0.read()))
+        self.0.read().clone()
     }
 }
 

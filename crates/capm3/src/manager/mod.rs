@@ -4,6 +4,7 @@ mod cluster;
 mod election;
 mod flags;
 mod probes;
+mod webhook;
 
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
@@ -23,6 +24,8 @@ use crate::{
     stop::{StopSignal, stop_signal},
 };
 use election::ElectionArgs;
+use probes::Probes;
+use webhook::{WebhookArgs, Webhooks};
 
 /// Name under which the server counts the manager's requests.
 const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
@@ -31,11 +34,15 @@ const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
 /// seconds that the Deployment leaves.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Run the controllers against a cluster.
+/// How long requests to the webhooks may take to end after that.
+const WEBHOOK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Run the controllers and webhooks against a cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "The cluster needs the CRDs of capm3, of Cluster API and of the host operator. \
     SIGTERM and Ctrl-C stop the manager: writes in flight end, the Lease is released, the exit code is 0. \
-    A manager that loses its Lease ends with code 1. It can be started again at any time.")]
+    A manager that loses its Lease ends with code 1. It can be started again at any time. Webhooks need a certificate; \
+    --webhook-port=0 serves none.")]
 pub struct ManagerArgs {
     /// Kubeconfig of the management cluster; without it, that of KUBECONFIG, or the service account of the pod
     #[arg(long, value_name = "PATH")]
@@ -62,6 +69,9 @@ pub struct ManagerArgs {
 
     #[command(flatten)]
     election: ElectionArgs,
+
+    #[command(flatten)]
+    webhooks: WebhookArgs,
 
     /// Workers per controller
     #[arg(long, default_value = "10", value_name = "N", value_parser = numbers::positive::<NonZeroUsize>)]
@@ -124,6 +134,8 @@ enum Ended {
 async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     let candidate = args.election.candidate(&ServiceAccount::default())?;
     let client = cluster::connect(args.kubeconfig.as_deref(), args.context.as_deref(), USER_AGENT).await?;
+    // Before the caches: lists in the older version are converted here.
+    let webhooks = webhook::start(&args.webhooks).await?;
     let listener = tokio::net::TcpListener::bind(args.health_addr).await;
     let listener = listener.map_err(|e| {
         Failure::CouldNotRun(format!("--health-addr {}: {e}; choose another port", args.health_addr))
@@ -139,14 +151,34 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     let provider = Arc::new(Provider::start(client, connect, clock, &options(args, gate.clone())));
     let health = listener.local_addr().unwrap_or(args.health_addr);
     info!(%health, ipam = args.enable_ipam, leader_elect = elector.is_some(), "manager started");
-    let probed = Arc::clone(&provider);
+    let probes = probes(Arc::clone(&provider), webhooks.as_ref());
     let ended = tokio::select! {
         biased;
         signal = stop => Ended::Stopped(signal),
         lost = lead(elector.as_mut()) => Ended::Lost(lost),
-        () = probes::serve(listener, Arc::new(move || unready(&probed))) => return Ok(()),
+        () = probes::serve(listener, probes) => return Ok(()),
     };
-    end(ended, elector, &gate).await
+    let result = end(ended, elector, &gate).await;
+    if let Some(webhooks) = webhooks {
+        webhooks.stop(WEBHOOK_PATIENCE).await;
+    }
+    result
+}
+
+/// What the probes ask. Without certificate the process is alive, but nobody should send it reviews.
+fn probes(provider: Arc<Provider>, webhooks: Option<&Webhooks>) -> Probes {
+    let Some(webhooks) = webhooks else {
+        return Probes { unhealthy: Arc::new(|| None), unready: Arc::new(move || unready(&provider)) };
+    };
+    let (problem, is_ended) = (webhooks.problem(), webhooks.is_ended());
+    Probes {
+        unhealthy: Arc::new(move || is_ended().map(str::to_owned)),
+        unready: Arc::new(move || {
+            let lines: Vec<String> =
+                problem().map(str::to_owned).into_iter().chain(unready(&provider)).collect();
+            (!lines.is_empty()).then(|| lines.join("\n"))
+        }),
+    }
 }
 
 fn options(args: &ManagerArgs, gate: WriteGate) -> Options {
