@@ -11,6 +11,7 @@ pub mod https;
 mod judge;
 mod kinds;
 pub mod review;
+pub mod self_managed;
 
 pub use self::{
     conversion::convert,

@@ -135,13 +135,13 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     let candidate = args.election.candidate(&ServiceAccount::default())?;
     let client = cluster::connect(args.kubeconfig.as_deref(), args.context.as_deref(), USER_AGENT).await?;
     // Before the caches: lists in the older version are converted here.
-    let webhooks = webhook::start(&args.webhooks).await?;
+    let clock = Clock::system();
+    let webhooks = webhook::start(&args.webhooks, &client, clock).await?;
     let listener = tokio::net::TcpListener::bind(args.health_addr).await;
     let listener = listener.map_err(|e| {
         Failure::CouldNotRun(format!("--health-addr {}: {e}; choose another port", args.health_addr))
     })?;
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
-    let clock = Clock::system();
     let gate = if candidate.is_some() { WriteGate::for_leader() } else { WriteGate::always_open() };
     let mut elector = match candidate {
         Some(candidate) => Some(election::elector(client.clone(), clock, candidate, gate.clone())?),

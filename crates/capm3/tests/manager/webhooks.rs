@@ -6,13 +6,16 @@ use std::{
     net::{TcpListener, TcpStream},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
+use base64::{Engine, prelude::BASE64_STANDARD};
+use capm3_engine::{ApiClient, ObjectKey, ResourceKind, client::over_network, clock::Stopwatch};
 use rcgen::{CertificateParams, KeyPair};
 use rustix::process::{Signal, kill_process};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
-    pki_types::{CertificateDer, ServerName},
+    pki_types::{CertificateDer, ServerName, pem::PemObject},
 };
 use serde_json::{Value, json};
 
@@ -99,6 +102,46 @@ fn a_manager_answers_reviews_over_https_until_it_stops() {
     kill_process(manager.pid(), Signal::TERM).unwrap();
     assert_eq!(manager.ended(), (Some(0), String::new()));
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
+}
+
+/// Reads with a client of the cluster.
+fn read<T>(up: &Up, ask: impl AsyncFnOnce(ApiClient) -> T) -> T {
+    let text = fs::read_to_string(&up.kubeconfig).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { ask(over_network(&text, None, "test").await.unwrap()).await })
+}
+
+#[test]
+fn a_manager_that_makes_its_own_certificates_is_trusted_by_what_it_tells_the_api_server() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    read(&up, async |client| {
+        let namespace = json!({"metadata": {"name": "capm3-system"}});
+        client.create(&ResourceKind::namespaces(), "", namespace).await.unwrap();
+    });
+    let port = free_port();
+    let port_flag = format!("--webhook-port={port}");
+    let flags = [port_flag.as_str(), "--self-managed-certs", "--webhook-service-namespace=capm3-system"];
+    let manager = Manager::start_with(&up, &flags);
+    manager.until_readyz(200, "ready with its own certificate");
+    let key = ObjectKey::new("", "metal3clusters.infrastructure.cluster.x-k8s.io");
+    let clock = Stopwatch::start();
+    let bundle = loop {
+        let definition =
+            read(&up, async |client| client.get::<Value>(&ResourceKind::definitions(), &key).await);
+        let config = &definition.unwrap().unwrap()["spec"]["conversion"]["webhook"]["clientConfig"];
+        if let Some(bundle) = config["caBundle"].as_str() {
+            break bundle.to_owned();
+        }
+        assert!(clock.elapsed() < Duration::from_secs(90), "{config}");
+        std::thread::park_timeout(Duration::from_millis(50));
+    };
+    let trusted = CertificateDer::from_pem_slice(&BASE64_STANDARD.decode(bundle).unwrap()).unwrap();
+    let request = json!({"uid": "u", "operation": "CREATE", "object": cluster("h")});
+    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    let path = "/validate-infrastructure-cluster-x-k8s-io-v1beta2-metal3cluster";
+    assert_eq!(ask(port, &trusted, path, &review)["allowed"], true);
+    let logs = manager.logs.lock().unwrap().iter().map(Value::to_string).collect::<String>();
+    assert!(!logs.contains("PRIVATE KEY") && !logs.contains("BEGIN"), "{logs}");
 }
 
 /// Runs a manager that does not get far enough to ask its cluster.

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use capm3_admission::https::TlsOptions;
-use clap::Args;
+use capm3_admission::{https::TlsOptions, self_managed::Service};
+use capm3_api::crd::CONVERSION_SERVICE;
+use capm3_engine::client::ServiceAccount;
+use clap::{ArgAction, Args};
 
-use crate::{exit::Failure, numbers};
+use crate::{exit::Failure, manager::flags as go, numbers};
 
 /// Where webhooks are served, and with which certificate.
 #[derive(Debug, Args)]
@@ -17,6 +19,18 @@ pub struct WebhookArgs {
     /// Folder with tls.crt and tls.key of the webhooks; replaced files are served without a restart
     #[arg(long, default_value = "/tmp/k8s-webhook-server/serving-certs/", value_name = "DIR")]
     webhook_cert_dir: PathBuf,
+
+    /// Make the certificate of the webhooks here instead of reading it from files, and tell the API server its authority
+    ///
+    /// An authority and a certificate are kept in the Secret capm3-webhook-self-managed-cert, which all replicas share,
+    /// and replaced in time. The authority is written into caBundle of the webhook configurations and CRDs of capm3.
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false",
+        default_missing_value = "true", value_parser = go::boolean, value_name = "BOOL")]
+    self_managed_certs: bool,
+
+    /// Namespace of the Service capm3-webhook-service and of that Secret; without it, that of the pod
+    #[arg(long, value_name = "NAMESPACE")]
+    webhook_service_namespace: Option<String>,
 
     /// Lowest version of TLS: VersionTLS12 or VersionTLS13; lower ones are taken and mean VersionTLS12
     #[arg(long, default_value = "VersionTLS12", value_name = "VERSION")]
@@ -36,6 +50,19 @@ impl WebhookArgs {
     /// The folder of the certificate.
     pub fn cert_dir(&self) -> &Path {
         &self.webhook_cert_dir
+    }
+
+    /// The Service for which certificates are made here; none if they come from files. `account` is that of the pod.
+    pub fn self_managed(&self, account: &ServiceAccount) -> Result<Option<Service>, Failure> {
+        if !self.self_managed_certs {
+            return Ok(None);
+        }
+        let named = self.webhook_service_namespace.clone().filter(|namespace| !namespace.is_empty());
+        let namespace = named.map_or_else(|| account.namespace(), Ok).map_err(|error| {
+            let way = "set --webhook-service-namespace NAMESPACE";
+            Failure::Usage(format!("the namespace of the webhook Service is not known: {way} ({error})"))
+        })?;
+        Ok(Some(Service { namespace, name: CONVERSION_SERVICE.1.to_owned() }))
     }
 
     /// Version and cipher suites.
@@ -76,6 +103,20 @@ mod tests {
         assert_eq!(args.tls().unwrap(), TlsOptions::default());
         assert_eq!(parse(&["--webhook-port=0"]).port(), None);
         assert_eq!(parse(&["--tls-cipher-suites="]).tls().unwrap(), TlsOptions::default());
+    }
+
+    #[test]
+    fn certificates_are_made_here_only_if_asked_for_and_for_a_known_namespace() {
+        let service = |arguments: &[&str]| {
+            let found = parse(arguments).self_managed(&ServiceAccount::at("/nonexistent"));
+            found.map(|service| service.map(|it| it.namespace)).map_err(|error| error.to_string())
+        };
+        assert_eq!(service(&["--webhook-service-namespace=n"]), Ok(None));
+        assert_eq!(service(&["--self-managed-certs=false"]), Ok(None));
+        let both = ["--self-managed-certs", "--webhook-service-namespace=n"];
+        assert_eq!(service(&both), Ok(Some("n".to_owned())));
+        let said = service(&["--self-managed-certs=true"]).unwrap_err();
+        assert!(said.contains("set --webhook-service-namespace NAMESPACE"), "{said}");
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! The webhooks of the manager: takes flags, gives a running HTTPS server. Every replica serves, whoever leads.
 
 mod flags;
+mod self_managed;
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
 use capm3_admission::https::{self, CertificateFiles, Limits, Refresh, Served, Server};
+use capm3_engine::{ApiClient, Clock, client::ServiceAccount};
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 pub use self::flags::WebhookArgs;
+use self::self_managed::SelfManaged;
 use crate::exit::Failure;
 
 /// How often the files of the certificate are looked at.
@@ -20,8 +23,12 @@ pub struct Webhooks {
     served: Served,
 }
 
-/// Starts the server; none if it is switched off.
-pub async fn start(args: &WebhookArgs) -> Result<Option<Webhooks>, Failure> {
+/// Starts the server; none if it is switched off. The client is for certificates that are made here.
+pub async fn start(
+    args: &WebhookArgs,
+    client: &ApiClient,
+    clock: Clock,
+) -> Result<Option<Webhooks>, Failure> {
     let Some(port) = args.port() else {
         info!("no webhooks are served: --webhook-port=0");
         return Ok(None);
@@ -31,7 +38,13 @@ pub async fn start(args: &WebhookArgs) -> Result<Option<Webhooks>, Failure> {
         warn!(names = ?tls.not_offered(), "asked for and not offered: not safe");
     }
     let served = Served::default();
-    from_files(args.cert_dir(), &served)?;
+    match args.self_managed(&ServiceAccount::default())? {
+        None => from_files(args.cert_dir(), &served)?,
+        Some(service) => {
+            let certificates = SelfManaged::new(client.clone(), clock, service, served.clone());
+            tokio::spawn(certificates.run());
+        }
+    }
     let config = tls.server(served.clone()).map_err(|error| Failure::CouldNotRun(error.to_string()))?;
     let listener = bind(port).await?;
     let server = https::serve(listener, config, Limits::default());
@@ -81,7 +94,7 @@ fn from_files(folder: &Path, served: &Served) -> Result<(), Failure> {
     let mut files = CertificateFiles::new(folder);
     let certified = files.load().map_err(|error| {
         let ways = "name the folder of tls.crt and tls.key by --webhook-cert-dir DIR, \
-            or serve no webhooks with --webhook-port=0";
+            have certificates made by --self-managed-certs, or serve no webhooks with --webhook-port=0";
         Failure::CouldNotRun(format!("webhooks need a certificate: {error}; {ways}"))
     })?;
     served.replace(certified);
