@@ -49,6 +49,8 @@ pub enum Real {
     Seeds(crate::seeds::Args),
     /// Bring the three racks up, scale and delete them on both servers, with manager and world as clients
     E2e,
+    /// Let a real server ask the webhooks of a manager that makes its own certificates: defaulting, refusals, conversion
+    Webhooks,
     /// Ask the embedded server and a real one the same with kubectl, and compare the answers
     Script(crate::kubectl_script::Args),
     /// Run one command against a server that is started for it; KUBECONFIG and the PATH to kubectl are set
@@ -66,6 +68,7 @@ pub fn run(what: Real) -> Result<ExitCode> {
         Real::Run(args) => crate::conformance::run(&args),
         Real::Seeds(args) => crate::seeds::run(&args),
         Real::E2e => crate::e2e::run(),
+        Real::Webhooks => crate::e2e::webhooks(),
         Real::Script(args) => crate::kubectl_script::run(args),
         Real::Down { dir, when_input_ends: false } => down(&folder(dir)),
         Real::Down { dir, .. } => down_when_input_ends(&folder(dir)),

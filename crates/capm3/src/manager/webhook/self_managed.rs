@@ -26,7 +26,7 @@ const TRIES: usize = 5;
 /// Why certificates are not as they should be.
 #[derive(Debug, Error)]
 enum LookError {
-    #[error("{object}: {source}")]
+    #[error("{object}: {}", source.with_causes())]
     Api { object: String, source: ApiError },
     #[error("Secret {0} exists and is of another type than {type}: delete it if nobody needs it", type = Material::SECRET_TYPE)]
     AnotherSecret(ObjectKey),
