@@ -49,6 +49,7 @@ fn against_the_real_server(stages: &mut Stages) -> Result<()> {
     stages.run("real seeds", || seeds::run(&seeds::Args::default()))?;
     stages.run("real install", install::run)?;
     stages.run("real e2e", e2e::run)?;
+    stages.run("real webhooks", e2e::webhooks)?;
     stages.run("real script", || kubectl_script::run(kubectl_script::Args::default()))?;
     stages.run("tests that need Go", tests_that_need_go)
 }

@@ -1,4 +1,5 @@
-//! Golden vectors of admission: schema defaults, defaulting, schema validation, validation, in a server's order.
+//! Golden vectors of admission: schema defaults, defaulting, schema validation, validation, in a server's order. Once
+//! by the functions that the embedded server calls, once by the reviews that a real one sends.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 // The reader offers more than this test uses.
@@ -6,25 +7,98 @@
 #[path = "../../domain/tests/support/mod.rs"]
 mod support;
 
-use capm3_admission::Answer;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use capm3_admission::{
+    Answer,
+    review::{self, Route},
+};
 use capm3_apiserver::ObjectSchema;
 use serde_json::{Value, json};
 use support::{Case, same};
 
-/// Both layers are asked whatever the other says, so that each can be compared alone.
+/// How the rules are asked.
+struct Rules {
+    fill_in: fn(&mut Value) -> Result<(), String>,
+    judge: fn(Option<&Value>, &Value) -> Judged,
+}
+
+/// What validation says.
+struct Judged {
+    /// None if it is let pass.
+    code: Option<u16>,
+    details: Value,
+    warnings: Vec<String>,
+}
+
 #[test]
 fn golden_webhook() {
     let definitions = capm3_api::crd::all();
-    support::run("webhook", |case| judge(case, &definitions));
+    let rules = Rules {
+        fill_in: |object| capm3_admission::fill_in(object).map_err(|denial| denial.message),
+        judge: |old, object| {
+            let Answer { denial, warnings } = capm3_admission::judge(old, object);
+            let code = denial.as_ref().map(|denial| denial.code);
+            Judged { code, details: denial.map(|denial| denial.details).unwrap_or_default(), warnings }
+        },
+    };
+    support::run("webhook", |case| judge(case, &definitions, &rules));
 }
 
-fn judge(case: &Case, definitions: &[Value]) -> Result<(), String> {
+#[test]
+fn golden_webhook_by_reviews() {
+    let definitions = capm3_api::crd::all();
+    let rules = Rules { fill_in: fill_in_by_review, judge: judge_by_review };
+    support::run("webhook", |case| judge(case, &definitions, &rules));
+}
+
+/// The response to a review of an object at the path of its kind, as an API server sends it.
+fn reviewed(task: &str, old: Option<&Value>, object: &Value) -> Value {
+    let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (group, _) = text("/apiVersion").split_once('/').unwrap();
+    let version = if group == capm3_api::ipam::GROUP { "v1alpha1" } else { "v1beta2" };
+    let path = format!("/{task}-{}-{version}-{}", group.replace('.', "-"), text("/kind").to_lowercase());
+    let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
+    let request = json!({"uid": "u", "operation": operation, "object": object, "oldObject": old});
+    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    let reply = review::answer(Route::of(&path).unwrap(), review.to_string().as_bytes());
+    assert_eq!(reply.code, 200, "{}", String::from_utf8_lossy(&reply.body));
+    let answer: Value = serde_json::from_slice(&reply.body).unwrap();
+    answer["response"].clone()
+}
+
+fn fill_in_by_review(object: &mut Value) -> Result<(), String> {
+    let response = reviewed("mutate", None, object);
+    if response["allowed"] != true {
+        return Err(response["status"]["message"].to_string());
+    }
+    if let Some(patch) = response["patch"].as_str() {
+        let patch: json_patch::Patch =
+            serde_json::from_slice(&BASE64_STANDARD.decode(patch).unwrap()).unwrap();
+        json_patch::patch(object, &patch).unwrap();
+    }
+    Ok(())
+}
+
+fn judge_by_review(old: Option<&Value>, object: &Value) -> Judged {
+    let response = reviewed("validate", old, object);
+    let status = &response["status"];
+    assert_eq!(response["allowed"] == true, status.is_null(), "{response}");
+    let warnings = response["warnings"].as_array().into_iter().flatten();
+    Judged {
+        code: status["code"].as_u64().map(|code| code.try_into().unwrap()),
+        details: status["details"].clone(),
+        warnings: warnings.map(|warning| warning.as_str().unwrap().to_owned()).collect(),
+    }
+}
+
+/// Both layers are asked whatever the other says, so that each can be compared alone.
+fn judge(case: &Case, definitions: &[Value], rules: &Rules) -> Result<(), String> {
     let mut object = case.input["object"].clone();
     let mut old = Some(case.input["oldObject"].clone()).filter(|old| !old.is_null());
     let schema = schema_of(&object, definitions)?;
     for object in old.iter_mut().chain([&mut object]) {
         schema.normalise(object);
-        capm3_admission::fill_in(object).map_err(|denial| denial.message)?;
+        (rules.fill_in)(object)?;
         schema.normalise(object);
     }
     let mut schema_errors: Vec<String> = schema
@@ -33,14 +107,13 @@ fn judge(case: &Case, definitions: &[Value]) -> Result<(), String> {
         .map(|error| format!("{}: {}", error.path, error.kind))
         .collect();
     schema_errors.sort();
-    let Answer { denial, warnings } = capm3_admission::judge(old.as_ref(), &object);
+    let Judged { code, details, warnings } = (rules.judge)(old.as_ref(), &object);
     let expected = &case.expected;
     let empty = json!([]);
     same("schema errors", &json!(schema_errors), expected.get("schema_errors").unwrap_or(&empty))?;
     let verdict = &expected["validating_webhook"];
-    same("validating", &json!(denial.is_none()), &verdict["allowed"])?;
-    same("code", &json!(denial.as_ref().map(|denial| denial.code)), &verdict["code"])?;
-    let details = denial.as_ref().map(|denial| denial.details.clone()).unwrap_or_default();
+    same("validating", &json!(code.is_none()), &verdict["allowed"])?;
+    same("code", &json!(code), &verdict["code"])?;
     let cause = |cause: &Value| {
         let kind = cause["reason"].as_str().unwrap_or_default().trim_start_matches("FieldValue");
         format!("{}: {kind}", cause["field"].as_str().unwrap_or_default())
@@ -52,7 +125,7 @@ fn judge(case: &Case, definitions: &[Value]) -> Result<(), String> {
     if let Some(missing) = verdict["warnings"].as_array().into_iter().flatten().find(told) {
         return Err(format!("nobody warns: {missing}"));
     }
-    same("allowed", &json!(denial.is_none() && schema_errors.is_empty()), &expected["allowed"])?;
+    same("allowed", &json!(code.is_none() && schema_errors.is_empty()), &expected["allowed"])?;
     match expected.get("defaulted") {
         Some(defaulted) => same("defaulted", &object, defaulted),
         None => Ok(()),

@@ -52,7 +52,7 @@ impl Manager {
             .arg("manager")
             .arg("--kubeconfig")
             .arg(server.manager_kubeconfig()?)
-            .args(["--enable-ipam", "--logging-format=json"])
+            .args(["--enable-ipam", "--logging-format=json", "--webhook-port=0"])
             .arg(format!("--health-addr=127.0.0.1:{}", asked.health))
             .args(asked.arguments)
             .stdin(Stdio::null())

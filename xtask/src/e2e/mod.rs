@@ -11,10 +11,11 @@ mod mask;
 mod scenario;
 mod server;
 mod stage;
+mod webhooks;
 
 use anyhow::{Result, ensure};
 
-pub use self::{manager::Manager, server::Server, stage::Stage};
+pub use self::{manager::Manager, server::Server, stage::Stage, webhooks::run as webhooks};
 use crate::{compare, embedded::Embedded, real::Cluster};
 
 /// Builds the manager and says where it is.

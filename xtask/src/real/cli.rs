@@ -51,6 +51,8 @@ pub enum Real {
     E2e,
     /// Apply what `capm3 manifests` gives, and check the rights of the manager's account
     Install,
+    /// Let a real server ask the webhooks of a manager that makes its own certificates: defaulting, refusals, conversion
+    Webhooks,
     /// Ask the embedded server and a real one the same with kubectl, and compare the answers
     Script(crate::kubectl_script::Args),
     /// Run one command against a server that is started for it; KUBECONFIG and the PATH to kubectl are set
@@ -69,6 +71,7 @@ pub fn run(what: Real) -> Result<ExitCode> {
         Real::Seeds(args) => crate::seeds::run(&args),
         Real::E2e => crate::e2e::run(),
         Real::Install => crate::install::run(),
+        Real::Webhooks => crate::e2e::webhooks(),
         Real::Script(args) => crate::kubectl_script::run(args),
         Real::Down { dir, when_input_ends: false } => down(&folder(dir)),
         Real::Down { dir, .. } => down_when_input_ends(&folder(dir)),

@@ -8,6 +8,7 @@ mod flags;
 mod later_flags;
 mod log_flags;
 mod probes;
+mod webhook;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -33,6 +34,8 @@ use flags::{ListenAddress, WithoutEffect};
 use later_flags::LaterArgs;
 use log_flags::LogArgs;
 pub use log_flags::LogFormat;
+use probes::Probes;
+use webhook::{WebhookArgs, Webhooks};
 
 /// Name under which the server counts the manager's requests.
 const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
@@ -41,13 +44,17 @@ const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
 /// seconds that the Deployment leaves.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Run the controllers against a cluster.
+/// How long requests to the webhooks may take to end after that.
+const WEBHOOK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Run the controllers and webhooks against a cluster.
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
     after_help = "The cluster needs the CRDs of capm3, of Cluster API and of the host operator. \
     SIGTERM and Ctrl-C stop the manager: writes in flight end, the Lease is released, the exit code is 0. \
-    A manager that loses its Lease ends with code 1. It can be started again at any time."
+    A manager that loses its Lease ends with code 1. It can be started again at any time. Webhooks need a certificate; \
+    --webhook-port=0 serves none."
 )]
 pub struct ManagerArgs {
     /// Kubeconfig of the management cluster; without it, that of KUBECONFIG, or the service account of the pod
@@ -81,6 +88,9 @@ pub struct ManagerArgs {
 
     #[command(flatten, next_help_heading = "Leader election")]
     election: ElectionArgs,
+
+    #[command(flatten)]
+    webhooks: WebhookArgs,
 
     #[command(flatten)]
     controllers: ControllerArgs,
@@ -137,11 +147,13 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     }
     let candidate = args.election.candidate(&ServiceAccount::default())?;
     let client = cluster::connect(args.kubeconfig.as_deref(), args.context.as_deref(), USER_AGENT).await?;
+    // Before the caches: lists in the older version are converted here.
+    let clock = Clock::system();
+    let webhooks = webhook::start(&args.webhooks, &client, clock).await?;
     let listener = args.health_addr.bind().await.map_err(|e| {
         Failure::CouldNotRun(format!("--health-addr {}: {e}; choose another port", args.health_addr))
     })?;
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
-    let clock = Clock::system();
     let gate = if candidate.is_some() { WriteGate::for_leader() } else { WriteGate::always_open() };
     let mut elector = match candidate {
         // Its requests are never held back: a late renewal costs the Lease.
@@ -154,14 +166,34 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     let provider = Arc::new(Provider::start(client, connect, clock, &options(args, gate.clone())));
     let health = listener.local_addr().map_or_else(|_| args.health_addr.to_string(), |at| at.to_string());
     info!(health, ipam = args.enable_ipam, leader_elect = elector.is_some(), "manager started");
-    let probed = Arc::clone(&provider);
+    let probes = probes(Arc::clone(&provider), webhooks.as_ref());
     let ended = tokio::select! {
         biased;
         signal = stop => Ended::Stopped(signal),
         lost = lead(elector.as_mut()) => Ended::Lost(lost),
-        () = probes::serve(listener, Arc::new(move || unready(&probed))) => return Ok(()),
+        () = probes::serve(listener, probes) => return Ok(()),
     };
-    end(ended, elector, &gate).await
+    let result = end(ended, elector, &gate).await;
+    if let Some(webhooks) = webhooks {
+        webhooks.stop(WEBHOOK_PATIENCE).await;
+    }
+    result
+}
+
+/// What the probes ask. Without certificate the process is alive, but nobody should send it reviews.
+fn probes(provider: Arc<Provider>, webhooks: Option<&Webhooks>) -> Probes {
+    let Some(webhooks) = webhooks else {
+        return Probes { unhealthy: Arc::new(|| None), unready: Arc::new(move || unready(&provider)) };
+    };
+    let (problem, is_ended) = (webhooks.problem(), webhooks.is_ended());
+    Probes {
+        unhealthy: Arc::new(move || is_ended().map(str::to_owned)),
+        unready: Arc::new(move || {
+            let lines: Vec<String> =
+                problem().map(str::to_owned).into_iter().chain(unready(&provider)).collect();
+            (!lines.is_empty()).then(|| lines.join("\n"))
+        }),
+    }
 }
 
 fn options(args: &ManagerArgs, gate: WriteGate) -> Options {

@@ -1,6 +1,6 @@
 //! `/healthz` and `/readyz`.
 //!
-//! Takes a listener and why the provider is not ready; answers one request a connection. Connections that send nothing
+//! Takes a listener and why the manager is not healthy or not ready; answers one request a connection. Connections that send nothing
 //! must not keep a probe waiting: none waits for another, and when there are too many the oldest one is closed.
 
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
@@ -26,11 +26,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The smallest buffer that hyper takes: a probe has few headers.
 const BUFFER: usize = 8192;
 
-/// Why the provider is not ready, one reason per line; none if it is.
-pub type Unready = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+/// Why something is not as it should be, one reason per line; none if it is.
+pub type Reasons = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// What is asked.
+#[derive(Clone)]
+pub struct Probes {
+    /// Why only a restart can help.
+    pub unhealthy: Reasons,
+    /// Why the manager cannot do its work now.
+    pub unready: Reasons,
+}
 
 /// Serves until it is dropped.
-pub async fn serve(listener: TcpListener, unready: Unready) {
+pub async fn serve(listener: TcpListener, probes: Probes) {
     let most = most_connections(getrlimit(Resource::Nofile).current);
     let mut tasks = JoinSet::new();
     let mut open: BTreeMap<u64, AbortHandle> = BTreeMap::new();
@@ -50,9 +59,9 @@ pub async fn serve(listener: TcpListener, unready: Unready) {
                 if open.len() >= most {
                     close_oldest(&mut open);
                 }
-                let unready = Arc::clone(&unready);
+                let probes = probes.clone();
                 let task = async move {
-                    talk(stream, unready).await;
+                    talk(stream, probes).await;
                     number
                 };
                 open.insert(number, tasks.spawn(task));
@@ -83,11 +92,11 @@ fn close_oldest(open: &mut BTreeMap<u64, AbortHandle>) {
 }
 
 /// Answers one request. Nothing is set up before its first byte.
-async fn talk(stream: TcpStream, unready: Unready) {
+async fn talk(stream: TcpStream, probes: Probes) {
     if !matches!(tokio::time::timeout(PATIENCE, stream.readable()).await, Ok(Ok(()))) {
         return;
     }
-    let answer = service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&request, &unready))));
+    let answer = service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&request, &probes))));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
@@ -101,14 +110,16 @@ async fn talk(stream: TcpStream, unready: Unready) {
     }
 }
 
-fn answer<B>(request: &Request<B>, unready: &Unready) -> Response<Full<Bytes>> {
-    let (status, text) = match request.uri().path() {
-        "/healthz" => (StatusCode::OK, "ok".to_owned()),
-        "/readyz" => match unready() {
-            None => (StatusCode::OK, "ok".to_owned()),
-            Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
-        },
-        _ => (StatusCode::NOT_FOUND, "try /healthz or /readyz".to_owned()),
+fn answer<B>(request: &Request<B>, probes: &Probes) -> Response<Full<Bytes>> {
+    let reasons = match request.uri().path() {
+        "/healthz" => Some((probes.unhealthy)()),
+        "/readyz" => Some((probes.unready)()),
+        _ => None,
+    };
+    let (status, text) = match reasons {
+        Some(None) => (StatusCode::OK, "ok".to_owned()),
+        Some(Some(why)) => (StatusCode::SERVICE_UNAVAILABLE, why),
+        None => (StatusCode::NOT_FOUND, "try /healthz or /readyz".to_owned()),
     };
     let mut response = Response::new(Full::new(Bytes::from(text)));
     *response.status_mut() = status;
@@ -124,10 +135,11 @@ mod tests {
 
     use super::*;
 
-    async fn start(unready: Option<&'static str>) -> SocketAddr {
+    async fn start(unhealthy: Option<&'static str>, unready: Option<&'static str>) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(serve(listener, Arc::new(move || unready.map(str::to_owned))));
+        let reasons = |why: Option<&'static str>| Arc::new(move || why.map(str::to_owned));
+        tokio::spawn(serve(listener, Probes { unhealthy: reasons(unhealthy), unready: reasons(unready) }));
         address
     }
 
@@ -154,11 +166,13 @@ mod tests {
 
     #[tokio::test]
     async fn each_path_has_its_answer() {
-        let ready = start(None).await;
-        let unready = start(Some("A is not served\nB is not synced yet")).await;
+        let ready = start(None, None).await;
+        let unready = start(None, Some("A is not served\nB is not synced yet")).await;
+        let unhealthy = start(Some("C does not accept connections"), None).await;
         assert_eq!(get(ready, "/readyz").await, (200, "ok".to_owned()));
         assert_eq!(get(unready, "/readyz").await, (503, "A is not served\nB is not synced yet".to_owned()));
         assert_eq!(get(unready, "/healthz").await, (200, "ok".to_owned()), "it is alive all the same");
+        assert_eq!(get(unhealthy, "/healthz").await, (503, "C does not accept connections".to_owned()));
         assert_eq!(get(ready, "/").await.0, 404);
     }
 
@@ -182,7 +196,7 @@ mod tests {
         let most = most_connections(getrlimit(Resource::Nofile).current);
         for (idle, bytes) in [(1000, ""), (3000, ""), (1000, "GET /"), (3000, "GET /")] {
             let idle = room.min(idle);
-            let address = start(None).await;
+            let address = start(None, None).await;
             let connections = in_time(async {
                 let mut connections = Vec::new();
                 for _ in 0..idle {

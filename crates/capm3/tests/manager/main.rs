@@ -2,127 +2,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 #![allow(dead_code, reason = "not every test needs all that is shared")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod process;
+mod webhooks;
 
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpStream},
-    process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
-use capm3_engine::{ObjectKey, ResourceKind, client::over_network, clock::Stopwatch};
+use capm3_engine::{ObjectKey, ResourceKind, client::over_network};
 use common::{Up, repository};
+use process::Manager;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-
-/// A manager that runs, and its logs.
-struct Manager {
-    child: Child,
-    health: SocketAddr,
-    logs: Arc<Mutex<Vec<Value>>>,
-}
-
-impl Manager {
-    fn start(up: &Up) -> Self {
-        Self::start_with(up, &[])
-    }
-
-    fn start_with(up: &Up, arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
-            .args(["manager", "--health-addr", "127.0.0.1:0", "--logging-format", "json"])
-            .args(arguments)
-            .env("KUBECONFIG", &up.kubeconfig)
-            .env_remove("CAPM3_LOG")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-        // The last words of a command are no log entry.
-        let mut lines = lines.map(|line| serde_json::from_str(&line).unwrap_or(json!({"said": line})));
-        let health =
-            lines.find_map(|entry| entry["fields"]["health"].as_str().map(|at| at.parse().unwrap())).unwrap();
-        let logs = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&logs);
-        std::thread::spawn(move || lines.for_each(|entry| told.lock().unwrap().push(entry)));
-        Self { child, health, logs }
-    }
-
-    /// Code and text of an answer.
-    fn get(&self, path: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.health).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
-    }
-
-    /// Asks until `/readyz` answers with this code, 90 s at most; its text.
-    fn until_readyz(&self, code: u16, what: &str) -> String {
-        let (clock, mut last) = (Stopwatch::start(), (0, String::new()));
-        while clock.elapsed() < Duration::from_secs(90) {
-            last = self.get("/readyz");
-            if last.0 == code {
-                println!("{what}: {code} after {:.1} s", clock.elapsed().as_secs_f64());
-                return last.1;
-            }
-            std::thread::park_timeout(Duration::from_millis(200));
-        }
-        panic!("{what}: {last:?} instead of {code}; logs: {:#?}", self.logs.lock().unwrap());
-    }
-
-    /// Levels and messages of log entries that begin with a word.
-    fn logged(&self, word: &str) -> Vec<(String, String)> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let logs = self.logs.lock().unwrap();
-        let entries = logs.iter().map(|entry| (text(&entry["level"]), text(&entry["fields"]["message"])));
-        entries.filter(|(_, message)| message.starts_with(word)).collect()
-    }
-}
-
-impl Manager {
-    fn pid(&self) -> Pid {
-        Pid::from_child(&self.child)
-    }
-
-    /// Waits 90 s at most until something is logged that begins with a word.
-    fn until_logged(&self, word: &str) {
-        let clock = Stopwatch::start();
-        while self.logged(word).is_empty() {
-            let logs = self.logs.lock().unwrap();
-            assert!(clock.elapsed() < Duration::from_secs(90), "no {word}: {logs:#?}");
-            drop(logs);
-            std::thread::park_timeout(Duration::from_millis(50));
-        }
-        println!("{word} after {:.1} s", clock.elapsed().as_secs_f64());
-    }
-
-    /// Waits for the end; the exit code and what was said last.
-    fn ended(mut self) -> (Option<i32>, String) {
-        let code = self.child.wait().unwrap().code();
-        let clock = Stopwatch::start();
-        loop {
-            let logs = self.logs.lock().unwrap();
-            let said = logs.iter().find_map(|entry| Some(entry["said"].as_str()?.to_owned()));
-            drop(logs);
-            if said.is_some() || code == Some(0) || clock.elapsed() > Duration::from_secs(10) {
-                return (code, said.unwrap_or_default());
-            }
-            std::thread::park_timeout(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Manager {
-    fn drop(&mut self) {
-        let _told = self.child.kill();
-        let _ended = self.child.wait();
-    }
-}
 
 /// A process that is stopped while this value lives.
 struct Frozen(Pid);
@@ -217,12 +108,13 @@ fn a_frozen_api_server_makes_every_kind_unready_until_it_answers_again() {
 }
 
 /// Times of an election that is over soon, and still leaves a slow machine time to renew.
-const ELECTION: [&str; 5] = [
+const ELECTION: [&str; 6] = [
     "--leader-elect",
     "--leader-elect-lease-duration=8s",
     "--leader-elect-renew-deadline=6s",
     "--leader-elect-retry-period=1s",
     "--leader-elect-namespace=metal3",
+    "--webhook-port=0",
 ];
 
 fn lease(up: &Up) -> Value {

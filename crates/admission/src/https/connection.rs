@@ -1,0 +1,106 @@
+//! One connection: handshake, HTTP/1.1 or HTTP/2, and its end, which always comes.
+
+use std::{pin::pin, sync::Arc};
+
+use hyper::{server::conn, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::graceful::GracefulConnection,
+};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use super::{Limits, body::Rooms, request, slots::Slot};
+
+/// Largest head of a request.
+const HEAD_BYTES: u32 = 32 * 1024;
+/// Requests at the same time on one HTTP/2 connection.
+const STREAMS: u32 = 100;
+/// What an HTTP/2 connection may send before somebody reads it.
+const WINDOW: u32 = 1024 * 1024;
+
+/// What all connections share.
+pub(super) struct Shared {
+    pub(super) tls: TlsAcceptor,
+    pub(super) rooms: Rooms,
+    pub(super) limits: Limits,
+    pub(super) stop: CancellationToken,
+}
+
+/// Serves a connection from its handshake to its end.
+pub(super) async fn run(stream: TcpStream, slot: Arc<Slot>, shared: Arc<Shared>) {
+    let _ = stream.set_nodelay(true);
+    let handshake = tokio::select! {
+        biased;
+        () = slot.is_cut() => return,
+        () = shared.stop.cancelled() => return,
+        handshake = timeout(shared.limits.handshake, shared.tls.accept(stream)) => handshake,
+    };
+    match handshake {
+        Ok(Ok(stream)) => Box::pin(serve(stream, slot, shared)).await,
+        Ok(Err(error)) => debug!(%error, "a TLS handshake with the webhook server failed"),
+        Err(_) => debug!("a TLS handshake with the webhook server took too long"),
+    }
+}
+
+async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, shared: Arc<Shared>) {
+    let (_, session) = stream.get_ref();
+    let is_h2 = session.alpn_protocol() == Some(b"h2");
+    let answering = (Arc::clone(&shared), Arc::clone(&slot));
+    let service = service_fn(move |request| {
+        let (shared, slot) = (Arc::clone(&answering.0), Arc::clone(&answering.1));
+        request::answer(shared, slot, request)
+    });
+    let io = TokioIo::new(stream);
+    if is_h2 {
+        let mut builder = conn::http2::Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS).max_header_list_size(HEAD_BYTES);
+        builder.initial_connection_window_size(WINDOW).initial_stream_window_size(WINDOW / 4);
+        drive(builder.serve_connection(io, service), &slot, &shared).await;
+    } else {
+        let mut builder = conn::http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(shared.limits.head);
+        builder.max_buf_size(HEAD_BYTES as usize);
+        drive(builder.serve_connection(io, service), &slot, &shared).await;
+    }
+}
+
+async fn drive(connection: impl GracefulConnection, slot: &Slot, shared: &Shared) {
+    let mut connection = pin!(connection);
+    tokio::select! {
+        biased;
+        () = slot.is_cut() => return,
+        () = stands_still(slot, &shared.limits) => return,
+        () = shared.stop.cancelled() => {}
+        _ = connection.as_mut() => return,
+    }
+    connection.as_mut().graceful_shutdown();
+    tokio::select! {
+        biased;
+        () = stands_still(slot, &shared.limits) => {}
+        _ = connection => {}
+    }
+}
+
+/// Resolves when nothing has gone on for too long: no request, or an answer that nobody takes.
+async fn stands_still(slot: &Slot, limits: &Limits) {
+    // What goes on meanwhile moves the end, and another limit may begin to hold: looks again as soon as any could be reached.
+    let shortest = limits.head.min(limits.progress).min(limits.idle);
+    loop {
+        let limit = match (slot.is_idle(), slot.has_asked()) {
+            (false, _) => limits.progress,
+            (true, false) => limits.head,
+            (true, true) => limits.idle,
+        };
+        let (now, end) = (Instant::now(), slot.last_progress() + limit);
+        if end <= now {
+            return;
+        }
+        tokio::time::sleep_until(end.min(now + shortest)).await;
+    }
+}

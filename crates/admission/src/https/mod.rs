@@ -1,0 +1,140 @@
+//! The webhook server: takes a listener and a TLS configuration, answers reviews over HTTP/1.1 and HTTP/2.
+//!
+//! Anybody in the cluster can connect, so everything is bounded: connections, the time for handshake, head and body, and
+//! the bytes of all bodies together. It must not judge anything itself: a body goes to [`crate::review`] as it came.
+
+mod body;
+mod certificate;
+mod connection;
+mod files;
+mod request;
+mod slots;
+mod tls;
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::warn;
+
+use self::{body::Rooms, connection::Shared, slots::Slots};
+pub use self::{
+    certificate::{PairError, Served, certified},
+    files::{CertificateFiles, FilesError, Refresh},
+    tls::{TlsError, TlsOptions, UnknownName},
+};
+
+/// The pause after an accept that failed, such as for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What clients may take up.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Connections at the same time. When there are more, the one that has been idle for longest makes room; when none
+    /// is idle, new ones wait.
+    pub connections: usize,
+    /// For the TLS handshake.
+    pub handshake: Duration,
+    /// For the head of a request, and for the first request of a connection.
+    pub head: Duration,
+    /// For the body of a request, room for it included.
+    pub body: Duration,
+    /// For an answer: to be made, and between two pieces that the client takes.
+    pub progress: Duration,
+    /// Between two requests.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 128,
+            handshake: Duration::from_secs(5),
+            head: Duration::from_secs(10),
+            body: Duration::from_secs(20),
+            progress: Duration::from_secs(60),
+            idle: Duration::from_secs(120),
+        }
+    }
+}
+
+/// A running webhook server; it stops when it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    accepting: tokio::task::AbortHandle,
+}
+
+/// Serves on the current tokio runtime. The certificate is that which `tls` resolves for each connection.
+///
+/// # Errors
+/// If the listener has no address.
+pub fn serve(listener: TcpListener, tls: rustls::ServerConfig, limits: Limits) -> io::Result<Server> {
+    let address = listener.local_addr()?;
+    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let slots = Slots::new(limits.connections);
+    let shared =
+        Shared { tls: TlsAcceptor::from(Arc::new(tls)), rooms: Rooms::default(), limits, stop: stop.clone() };
+    let accepting = tasks.spawn(accept(listener, slots, Arc::new(shared), tasks.clone())).abort_handle();
+    tasks.close();
+    Ok(Server { address, stop, tasks, accepting })
+}
+
+/// Takes connections until it is told to stop. One that finds no place waits, and all after it.
+async fn accept(listener: TcpListener, slots: Slots, shared: Arc<Shared>, tasks: TaskTracker) {
+    let mut is_refused = false;
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = shared.stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                if !is_refused {
+                    warn!(%error, "the webhook server cannot accept a connection; retries");
+                }
+                is_refused = true;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        is_refused = false;
+        let slot = tokio::select! {
+            biased;
+            () = shared.stop.cancelled() => return,
+            slot = slots.take() => slot,
+        };
+        tasks.spawn(connection::run(stream, Arc::new(slot), Arc::clone(&shared)));
+    }
+}
+
+impl Server {
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Tells, whenever it is called, whether connections are accepted.
+    pub fn is_serving(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let (accepting, stop) = (self.accepting.clone(), self.stop.clone());
+        move || !accepting.is_finished() && !stop.is_cancelled()
+    }
+
+    /// Accepts no more connections and lets requests in flight end, for so long at most.
+    pub async fn stop(self, patience: Duration) {
+        self.stop.cancel();
+        // Who does not end in time is dropped with the runtime.
+        let _ended = tokio::time::timeout(patience, self.tasks.wait()).await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
