@@ -64,7 +64,8 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, shared: Arc<Shared
         drive(builder.serve_connection(io, service), &slot, &shared).await;
     } else {
         let mut builder = conn::http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(shared.limits.head);
+        // It would also close a connection that waits for its next request, while a client reuses it.
+        builder.timer(TokioTimer::new()).header_read_timeout(None);
         builder.max_buf_size(HEAD_BYTES as usize);
         drive(builder.serve_connection(io, service), &slot, &shared).await;
     }
@@ -87,7 +88,8 @@ async fn drive(connection: impl GracefulConnection, slot: &Slot, shared: &Shared
     }
 }
 
-/// Resolves when nothing has gone on for too long: no request, or an answer that nobody takes.
+/// Resolves when nothing has gone on for too long: no request, or an answer that nobody takes. A head that arrives byte by
+/// byte is no request, so this also bounds how long one may take.
 async fn stands_still(slot: &Slot, limits: &Limits) {
     // What goes on meanwhile moves the end, and another limit may begin to hold: looks again as soon as any could be reached.
     let shortest = limits.head.min(limits.progress).min(limits.idle);

@@ -36,13 +36,13 @@ pub struct Limits {
     pub connections: usize,
     /// For the TLS handshake.
     pub handshake: Duration,
-    /// For the head of a request, and for the first request of a connection.
+    /// For the head of the first request of a connection.
     pub head: Duration,
     /// For the body of a request, room for it included.
     pub body: Duration,
     /// For an answer: to be made, and between two pieces that the client takes.
     pub progress: Duration,
-    /// Between two requests.
+    /// Between two requests, the head of the next one included.
     pub idle: Duration,
 }
 
