@@ -42,6 +42,10 @@ const fn reads(group: &'static str, resource: &'static str) -> Right {
     may(READ, group, resource, "provider/src/kinds.rs", "informer; read again after a conflict")
 }
 
+const fn migrates(resource: &'static str) -> Right {
+    may(&["list", "patch"], METAL3, resource, MIGRATION, "storage version migration")
+}
+
 impl Right {
     const fn when(self, when: When) -> Self {
         Self { when, ..self }
@@ -217,6 +221,19 @@ pub const TABLE: &[Right] = &[
     )
     .in_own_namespace(),
     may(&["create"], "", "events", "engine/src/lease/event.rs", "change of the leader").in_own_namespace(),
+    // The storage version migration, also of kinds that nothing else reads.
+    migrates("metal3clusters"),
+    migrates("metal3clustertemplates"),
+    migrates("metal3machines"),
+    migrates("metal3machinetemplates"),
+    migrates("metal3datatemplates"),
+    migrates("metal3dataclaims"),
+    migrates("metal3datas"),
+    migrates("metal3remediations"),
+    migrates("metal3remediationtemplates"),
+    may(PATCH, DEFINITIONS, "customresourcedefinitions", MIGRATION, "generation that is migrated")
+        .only(CONVERTED),
+    may(PATCH, DEFINITIONS, "customresourcedefinitions/status", MIGRATION, "stored versions").only(CONVERTED),
     may(PATCH, DEFINITIONS, "customresourcedefinitions", SELF_MANAGED, "CA bundle of the conversion")
         .only(CONVERTED)
         .when(When::SelfManagedCertificates),
@@ -248,4 +265,7 @@ pub const TABLE: &[Right] = &[
 ];
 
 /// Where the manager makes its certificate.
-const SELF_MANAGED: &str = "capm3/src/manager/mod.rs";
+const SELF_MANAGED: &str = "capm3/src/manager/webhook/self_managed.rs";
+
+/// Where stored objects are migrated.
+const MIGRATION: &str = "provider/src/crd_migration/driver.rs";
