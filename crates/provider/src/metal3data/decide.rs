@@ -162,7 +162,8 @@ impl Pass<'_> {
     }
 
     /// The finalizer and the names of the Secrets are stored before anything hangs on them. Data of older releases had
-    /// the template as controlling owner: now it is the claim, beside the machine, so that the data is in the Cluster's tree.
+    /// the template as controlling owner, that of the first design its machine: now it is the claim, beside the machine, so
+    /// that the data is in the Cluster's tree.
     fn hold_on(&mut self, spec: &Metal3DataTemplateSpec, machine: &Metal3Machine) {
         add_finalizer(&mut self.new.metadata, finalizer::DATA);
         let namespace = self.new.metadata.namespace_str().to_owned();
@@ -175,14 +176,14 @@ impl Pass<'_> {
             *slot = Some(SecretRef::new(namespace.as_str(), name));
         }
         let owners = self.new.metadata.owner_references.get_or_insert_default();
-        let before = owners.len();
-        owners.retain(|owner| owner.kind != "Metal3DataTemplate");
-        if let (true, Some(claim)) = (before != owners.len(), &self.snapshot.claim) {
-            owners.retain(|owner| owner.uid != claim.metadata.uid_str());
-            owners.insert(0, controlled_by(claim.as_ref()));
-            if owners.iter().all(|owner| owner.uid != machine.metadata.uid_str()) {
-                owners.push(owned_by(machine));
-            }
+        let is_older = owners.iter().any(|owner| {
+            let is_controlling_machine = owner.kind == "Metal3Machine" && owner.controller == Some(true);
+            owner.kind == "Metal3DataTemplate" || is_controlling_machine
+        });
+        if let (true, Some(claim)) = (is_older, &self.snapshot.claim) {
+            let ours = [claim.metadata.uid_str(), machine.metadata.uid_str()];
+            owners.retain(|o| o.kind != "Metal3DataTemplate" && !ours.contains(&o.uid.as_str()));
+            owners.splice(0..0, [controlled_by(claim.as_ref()), owned_by(machine)]);
         }
     }
 
