@@ -266,19 +266,34 @@ async fn s161_what_a_data_object_is_about_cannot_be_edited() {
     }
 }
 
-/// The key of a template's index space is fixed.
+/// The key of an index space, on a template and on data, in both versions, is neither changed nor taken away once it is
+/// given; where there is none it may be given.
 #[tokio::test(start_paused = true)]
 async fn s172_the_key_of_an_index_space_cannot_be_changed() {
-    let lab = lab().await;
-    let spec = json!({"templateReference": "k", "metaData": {"strings": [{"key": "a", "value": "1"}]}});
-    let template = object(NEW, "Metal3DataTemplate", spec);
-    assert_eq!(create(&lab, &template).await.code, 201);
-    let refused = patch(&lab, &template, &json!({"spec": {"templateReference": "other"}})).await;
-    assert!(
-        refused.code == 422 && refused.message().contains("spec.templateReference"),
-        "{}",
-        refused.message()
-    );
+    let template = json!({"metaData": {"strings": [{"key": "a", "value": "1"}]}});
+    let data = json!({"index": 3, "template": {"name": "t"}, "claim": {"name": "c"}});
+    for (version, kind, name, spec) in [
+        (NEW, "Metal3DataTemplate", "t", &template),
+        (OLD, "Metal3DataTemplate", "t", &template),
+        (NEW, "Metal3Data", "t-3", &data),
+        (OLD, "Metal3Data", "t-3", &data),
+    ] {
+        let lab = lab().await;
+        let mut object = object(version, kind, spec.clone());
+        object["metadata"]["name"] = json!(name);
+        let made = create(&lab, &object).await;
+        assert_eq!(made.code, 201, "{kind}: {}", made.message());
+        let given = patch(&lab, &object, &json!({"spec": {"templateReference": "k"}})).await;
+        assert_eq!(given.code, 200, "{kind}: {}", given.message());
+        for other in [json!("other"), json!(null), json!("")] {
+            let refused = patch(&lab, &object, &json!({"spec": {"templateReference": other}})).await;
+            let told = refused.message();
+            assert!(
+                refused.code == 422 && told.contains("spec.templateReference"),
+                "{version} {kind} {other}: {told}"
+            );
+        }
+    }
 }
 
 /// The data templates of failure domains: one a domain, named, and of the same namespace.

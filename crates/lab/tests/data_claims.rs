@@ -3,9 +3,22 @@
 
 mod common;
 
-use capm3_lab::Lab;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use capm3_apiserver::ApiServer;
+use capm3_lab::{
+    Lab, Options,
+    faults::{Answer, Call, Fault, Faults},
+};
 use common::{data::*, *};
+use http::Request;
+use http_body_util::Either;
+use kube::client::Body;
 use serde_json::{Value, json};
+use tower::Service;
 
 fn with_index() -> Value {
     json!({"metaData": {"indexes": [{"key": "index"}], "strings": [{"key": "role", "value": "worker"}]}})
@@ -51,13 +64,92 @@ async fn s89_last_updated_moves_only_with_an_index() {
     assert!(stamp(&lab) > before, "{} is not after {before}", stamp(&lab));
 }
 
-/// A claim that a user applies by hand for a machine is served: `renderedData` names the data of the first index.
+/// The printed claim `machine-1`, applied by hand: with the uid of its owner filled in it is served, and `renderedData`
+/// becomes `nodepool-1-0`; with the owner dropped it is accepted, gets no data and says what it lacks.
 #[tokio::test(start_paused = true)]
-async fn s146_a_claim_gets_the_first_index() {
+async fn s146_a_claim_that_is_applied_by_hand_gets_the_first_index() {
+    for version in ["v1beta1", "v1beta2"] {
+        let home = workers(1, with_index()).remove(0);
+        let machine = ours("Metal3Machine", "machine-1", &json!({"customDeploy": {"method": "install"}}));
+        let lab = settled(&[home, ours("Metal3DataTemplate", "nodepool-1", &with_index()), machine]).await;
+        let api_version = format!("infrastructure.cluster.x-k8s.io/{version}");
+        let owner = json!({"apiVersion": api_version, "controller": true, "kind": "Metal3Machine", "name": "machine-1",
+            "uid": get(&lab, "Metal3Machine", "machine-1")["metadata"]["uid"]});
+        let claim = |name: &str, owners: &Value| {
+            let rest = json!({"metadata": {"ownerReferences": owners}, "spec": {"template": {"name": "nodepool-1"}}});
+            manifest(&api_version, "Metal3DataClaim", name, &rest)
+        };
+        lab.apply(&[claim("machine-2", &json!([])), claim("machine-1", &json!([owner]))]).await.unwrap();
+        rest(&lab).await;
+        let served = get(&lab, "Metal3DataClaim", "machine-1");
+        assert_eq!(text(&served, "/status/renderedData/name"), "nodepool-1-0");
+        let data = get(&lab, "Metal3Data", "nodepool-1-0");
+        assert_eq!(data["spec"]["index"], json!(0));
+        assert_eq!(text(&data, "/spec/claim/name"), "machine-1");
+        let unserved = get(&lab, "Metal3DataClaim", "machine-2");
+        assert_eq!(text(&unserved, "/status/renderedData/name"), "");
+        assert_eq!(text(&unserved, "/status/errorMessage"), "metal3Machine not found in owner references");
+        assert_eq!(lab.objects("Metal3Data").len(), 1);
+    }
+}
+
+/// A Metal3Machine without a Machine, and a claim of its name for a template, with the label of a Cluster.
+async fn claim_by_hand(lab: &Lab, machine: &str, template: &str, cluster: &str) {
+    let labels = json!({"metadata": {"labels": {"cluster.x-k8s.io/cluster-name": cluster}}});
+    let mut owner = ours("Metal3Machine", machine, &json!({"customDeploy": {"method": "install"}}));
+    merge(&mut owner.object, &labels);
+    lab.apply(&[owner]).await.unwrap();
+    let mut claim = ours("Metal3DataClaim", machine, &json!({"template": {"name": template}}));
+    merge(&mut claim.object, &labels);
+    claim.object["metadata"]["ownerReferences"] = json!([{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "Metal3Machine", "name": machine, "controller": true,
+        "uid": get(lab, "Metal3Machine", machine)["metadata"]["uid"]}]);
+    lab.apply(&[claim]).await.unwrap();
+    rest(lab).await;
+}
+
+/// A template that the claims of one Cluster use, or that names its Cluster, carries the label of that Cluster; one that
+/// several share carries none.
+#[tokio::test(start_paused = true)]
+async fn s84_a_template_carries_the_label_of_its_only_cluster() {
+    let label = "/metadata/labels/cluster.x-k8s.io~1cluster-name";
+    let mut named = with_index();
+    named["clusterName"] = json!("fleet");
+    let mut manifests = workers(1, with_index());
+    manifests.insert(1, ours("Metal3DataTemplate", "named", &named));
+    manifests.insert(1, ours("Metal3DataTemplate", "unused", &with_index()));
+    let lab = settled(&manifests).await;
+    let of = |template: &str| text(&get(&lab, "Metal3DataTemplate", template), label);
+    assert_eq!(of("fleet"), "fleet", "all claims are of one Cluster");
+    assert_eq!(of("named"), "fleet", "it names its Cluster");
+    assert_eq!(of("unused"), "", "nobody uses it");
+    claim_by_hand(&lab, "stranger", "fleet", "other").await;
+    assert_eq!(of("fleet"), "", "two Clusters share it");
+    claim_by_hand(&lab, "guest", "named", "other").await;
+    assert_eq!(of("named"), "fleet", "what it names counts");
+}
+
+/// While a Cluster is paused, as during a move, its claims are neither served nor released; when the pause ends, they are.
+#[tokio::test(start_paused = true)]
+async fn pa66_claims_wait_for_the_end_of_a_pause_of_their_cluster() {
     let lab = settled(&workers(1, with_index())).await;
-    let machine = name(&worker_machines(&lab)[0]);
-    let claim = get(&lab, "Metal3DataClaim", &machine);
-    assert_eq!(claim["status"]["renderedData"], json!({"name": "fleet-0", "namespace": HOME}));
+    claim_by_hand(&lab, "leaves", "fleet", "fleet").await;
+    assert_eq!(lab.objects("Metal3Data").len(), 2);
+    let pause = |paused: bool| json!({"spec": {"paused": paused}});
+    lab.patch(&capi("Cluster"), &here("fleet"), &pause(true)).await.unwrap();
+    rest(&lab).await;
+    claim_by_hand(&lab, "comes", "fleet", "fleet").await;
+    delete(&lab, "Metal3DataClaim", "leaves").await;
+    tokio::time::sleep(std::time::Duration::from_secs(300)).await;
+    rest(&lab).await;
+    assert_eq!(text(&get(&lab, "Metal3DataClaim", "comes"), "/status/renderedData/name"), "");
+    assert_eq!(data_of(&lab, "leaves")["metadata"].get("deletionTimestamp"), None, "its data stays");
+    assert_eq!(lab.objects("Metal3Data").len(), 2);
+    lab.patch(&capi("Cluster"), &here("fleet"), &pause(false)).await.unwrap();
+    rest(&lab).await;
+    assert_ne!(text(&get(&lab, "Metal3DataClaim", "comes"), "/status/renderedData/name"), "");
+    assert!(lab.object("Metal3DataClaim", "leaves").is_none());
+    assert_eq!(lab.objects("Metal3Data").len(), 2);
 }
 
 /// A failure stands on the claim and goes away with its cause.
@@ -141,14 +233,73 @@ async fn s156_indexes_of_the_status_are_rebuilt_from_the_objects() {
     }
 }
 
-/// A name that is taken is passed over at once.
+/// Somebody who takes the next names of data away, just before the provider creates it.
+#[derive(Default)]
+struct Faster(AtomicUsize);
+
+impl Faults for Faster {
+    fn apply_fault(&self, _: &Call) -> Fault {
+        Fault::None
+    }
+
+    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
+        let mut server = server.clone();
+        let is_create = call.method == "POST" && call.path.contains("/metal3datas");
+        let number = if is_create { self.0.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
+        Box::pin(async move {
+            if number < TAKEN {
+                let client =
+                    capm3_engine::ApiClient::new(kube::Client::new(server.clone(), "default"), "faster");
+                let taken = ours("Metal3Data", &format!("fleet-{number}"), &json!({"index": number}));
+                client.create(&taken.resource(), HOME, taken.object.clone()).await.unwrap();
+            }
+            Ok(server.call(request).await?.map(Either::Left))
+        })
+    }
+}
+
+/// How many names somebody else takes.
+const TAKEN: usize = 3;
+
+/// Where somebody else creates data under the name that is about to be created, the objects are listed again and the next
+/// index is taken at once, until it works; nothing is told of a failure.
 #[tokio::test(start_paused = true)]
 async fn s157_a_taken_name_is_passed_over_at_once() {
+    let took = |lab: &Lab| {
+        let stamp = text(
+            &get(lab, "Metal3DataClaim", &name(&worker_machines(lab)[0])),
+            "/metadata/creationTimestamp",
+        );
+        let rendered = data_of(lab, &name(&worker_machines(lab)[0]));
+        (stamp, text(&rendered, "/metadata/creationTimestamp"))
+    };
+    let faster = Arc::new(Faster::default());
+    let faults = Arc::clone(&faster) as Arc<dyn Faults>;
+    let lab = Lab::start(&Options { faults, ..Options::default() }).await.unwrap();
+    lab.apply(&workers(1, with_index())).await.unwrap();
+    rest(&lab).await;
+    let requests = lab.server().requests();
+    let refused = requests.iter().filter(|r| r.user_agent == "capm3" && r.verb == "create" && r.code == 409);
+    let refused: u64 = refused.filter(|r| r.resource.ends_with("/metal3datas")).map(|r| r.count).sum();
+    assert_eq!(refused, u64::try_from(TAKEN).unwrap(), "each name was found to be taken once");
+    assert_eq!(values(&lab, "index"), [TAKEN.to_string()]);
+    assert!(all_ready(&lab));
+    let (claimed, made) = took(&lab);
+    assert_eq!(made, claimed, "within the same second");
+    let machine = name(&worker_machines(&lab)[0]);
+    assert_eq!(warnings(&lab, "Metal3DataClaim", &machine), Vec::<String>::new());
+}
+
+/// Data that is there under the next name is passed over without a try.
+#[tokio::test(start_paused = true)]
+async fn s157_a_name_that_is_seen_to_be_taken_is_not_tried() {
     let mut manifests = workers(2, with_index());
     manifests.insert(1, ours("Metal3Data", "fleet-0", &json!({"index": 0})));
     let lab = settled(&manifests).await;
     assert_eq!(values(&lab, "index"), ["1", "2"]);
     assert!(all_ready(&lab));
+    let requests = lab.server().requests();
+    assert!(!requests.iter().any(|r| r.user_agent == "capm3" && r.verb == "create" && r.code == 409));
 }
 
 /// A change of the machine makes its data look again: what is missing is made again.
@@ -167,7 +318,8 @@ async fn s158_a_changed_machine_wakes_its_data() {
     assert_eq!(warnings(&lab, "Metal3Data", "fleet-0").len(), 1);
 }
 
-/// Done is `ready` and a condition; a failure is a message and a condition.
+/// Rendered data has `ready` and the condition `Ready`; a failure is `errorMessage` and the condition on data and claim,
+/// `ready` is false, and all of it goes with its cause.
 #[tokio::test(start_paused = true)]
 async fn s159_data_says_whether_it_is_rendered() {
     let lab = settled(&workers(1, with_index())).await;
@@ -175,27 +327,59 @@ async fn s159_data_says_whether_it_is_rendered() {
     assert_eq!(data["status"]["ready"], json!(true));
     assert_eq!(condition(&data, "Ready"), ("True".into(), "Rendered".into()));
     assert!(data["status"].get("errorMessage").is_none());
+
+    let spec = json!({"metaData": {"fromHostInterfaces": [{"key": "mac", "interface": "eth9"}]}});
+    let lab = settled(&workers(1, spec)).await;
+    let machine = name(&worker_machines(&lab)[0]);
+    for (kind, name) in [("Metal3Data", "fleet-0"), ("Metal3DataClaim", machine.as_str())] {
+        let failed = get(&lab, kind, name);
+        let message = text(&failed, "/status/errorMessage");
+        assert!(message.starts_with("NIC name not found eth9"), "{kind}: {message}");
+        assert_eq!(condition(&failed, "Ready"), ("False".into(), "RenderFailed".into()), "{kind}");
+    }
+    assert_eq!(get(&lab, "Metal3Data", "fleet-0")["status"]["ready"], json!(false));
+    assert!(lab.object("Secret", &format!("{machine}-metadata")).is_none());
+    give_nic(&lab, &machine, "eth9").await;
+    let data = get(&lab, "Metal3Data", "fleet-0");
+    assert_eq!(data["status"]["ready"], json!(true));
+    assert_eq!(condition(&data, "Ready"), ("True".into(), "Rendered".into()));
+    assert!(data["status"].get("errorMessage").is_none());
 }
 
-/// Data of an older release, owned by its template, is handed to its claim and its machine.
+/// Data is owned by its claim, as controller, and by its machine, never by the template. Lists of owners of older releases
+/// and designs, with the template or the machine as controller, are brought to this form.
 #[tokio::test(start_paused = true)]
 async fn s160_data_that_its_template_owns_is_handed_to_the_claim_and_the_machine() {
     let lab = settled(&workers(1, with_index())).await;
     let machine = name(&worker_machines(&lab)[0]);
-    let template = get(&lab, "Metal3DataTemplate", "fleet");
-    let claim = get(&lab, "Metal3DataClaim", &machine);
-    let api_version = "infrastructure.cluster.x-k8s.io/v1beta2";
-    let owners = json!([
-        {"apiVersion": api_version, "kind": "Metal3DataTemplate", "name": "fleet", "uid": template["metadata"]["uid"], "controller": true},
-        {"apiVersion": api_version, "kind": "Metal3DataClaim", "name": machine, "uid": claim["metadata"]["uid"]}]);
-    let patch = json!({"metadata": {"ownerReferences": owners}});
-    lab.patch(&metal3("Metal3Data"), &here("fleet-0"), &patch).await.unwrap();
-    rest(&lab).await;
-    let data = get(&lab, "Metal3Data", "fleet-0");
-    let owners = data["metadata"]["ownerReferences"].as_array().unwrap();
-    let owners: Vec<_> =
-        owners.iter().map(|o| (o["kind"].as_str(), o["controller"] == json!(true))).collect();
-    assert_eq!(owners, [(Some("Metal3DataClaim"), true), (Some("Metal3Machine"), false)]);
+    let owners = || {
+        let data = get(&lab, "Metal3Data", "fleet-0");
+        let owners = data["metadata"]["ownerReferences"].as_array().unwrap().clone();
+        owners.iter().map(|o| (text(o, "/kind"), o["controller"] == json!(true))).collect::<Vec<_>>()
+    };
+    let expected = [("Metal3DataClaim".to_owned(), true), ("Metal3Machine".to_owned(), false)];
+    assert_eq!(owners(), expected, "new data");
+    let owner = |kind: &str, name: &str, controller: bool| {
+        json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": kind, "name": name,
+            "uid": get(&lab, kind, name)["metadata"]["uid"], "controller": controller})
+    };
+    let template = || owner("Metal3DataTemplate", "fleet", true);
+    for older in [
+        json!([template()]),
+        json!([template(), owner("Metal3DataClaim", &machine, false)]),
+        json!([template(), owner("Metal3Machine", &machine, false)]),
+        json!([
+            template(),
+            owner("Metal3DataClaim", &machine, false),
+            owner("Metal3Machine", &machine, false)
+        ]),
+        json!([owner("Metal3Machine", &machine, true)]),
+    ] {
+        let patch = json!({"metadata": {"ownerReferences": older}});
+        lab.patch(&metal3("Metal3Data"), &here("fleet-0"), &patch).await.unwrap();
+        rest(&lab).await;
+        assert_eq!(owners(), expected, "{older}");
+    }
 }
 
 /// A template whose only owner is a machine, as the first design asked for data.

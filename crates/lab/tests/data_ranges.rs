@@ -65,6 +65,7 @@ async fn s131_ranges_in_metadata_follow_the_index() {
 #[tokio::test(start_paused = true)]
 async fn s142_one_range_in_both_documents_gives_one_address() {
     let lab = settled(&without_pool(3, printed())).await;
+    assert_eq!(rendered(&lab).len(), 3);
     for (index, meta_data, network_data) in rendered(&lab) {
         let expected = format!("192.168.0.{}", 10 + index);
         assert_eq!(value(&meta_data, "ip"), expected);
@@ -72,27 +73,65 @@ async fn s142_one_range_in_both_documents_gives_one_address() {
     }
 }
 
-/// The node that takes the place of another gets exactly its address.
+/// The range of a network as printed gives the machine of index 0 192.168.0.10, that of index 1 .11 and that of index 90
+/// .100, the last one, each with the mask of the subnet.
+#[tokio::test(start_paused = true)]
+async fn s133_the_printed_range_gives_nodes_the_addresses_from_start_to_end() {
+    let mut spec = printed();
+    spec["networkData"]["networks"].as_object_mut().unwrap().remove("ipv6");
+    let lab = settled(&without_pool(91, spec)).await;
+    let rendered = rendered(&lab);
+    assert_eq!(rendered.len(), 91);
+    for (index, address) in [(0, "192.168.0.10"), (1, "192.168.0.11"), (90, "192.168.0.100")] {
+        let (_, _, network_data) = rendered.iter().find(|row| row.0 == index).unwrap();
+        let network = format!("  ip_address: {address}\n  link: eno1\n  netmask: 255.255.255.0\n");
+        assert!(network_data.contains(&network), "index {index}: {network_data}");
+    }
+}
+
+/// The one worker with index 5.
+fn with_index_5(lab: &capm3_lab::Lab) -> String {
+    let mut found: Vec<String> = worker_machines(lab).iter().map(|m| name(m)).collect();
+    found.retain(|machine| data_of(lab, machine)["spec"]["index"] == 5);
+    assert_eq!(found.len(), 1, "{found:?} have index 5");
+    found.remove(0)
+}
+
+/// The node with index 5 is replaced: its successor gets index 5 and exactly its address, whether it comes after the old
+/// machine is gone or, where every address is in use, is there before.
 #[tokio::test(start_paused = true)]
 async fn s143_a_successor_gets_the_address_of_its_predecessor() {
-    let mut manifests = without_pool(7, printed());
-    // A spare host, so that the successor does not have to wait for the old one.
-    let spare = capm3_lab::fleet::fleet(8).into_iter().find(|m| m.key().name == "host-00008").unwrap();
-    manifests.push(spare);
-    let lab = settled(&manifests).await;
-    let fifth = worker_machines(&lab).into_iter().map(|m| name(&m));
-    let fifth = fifth.into_iter().find(|m| data_of(&lab, m)["spec"]["index"] == 5).unwrap();
-    delete_machine(&lab, &fifth).await;
-    assert!(lab.object("Metal3Machine", &fifth).is_none());
-    let rendered = rendered(&lab);
-    let indexes: Vec<i64> = rendered.iter().map(|r| r.0).collect();
-    assert_eq!(indexes.len(), 7, "the successor is there: {indexes:?}");
-    for (index, meta_data, network_data) in rendered {
-        assert_eq!(value(&meta_data, "ip"), format!("192.168.0.{}", 10 + index));
-        assert_eq!(addresses(&network_data)[0], format!("192.168.0.{}", 10 + index));
+    for is_range_full in [false, true] {
+        let mut spec = printed();
+        if is_range_full {
+            let end = json!("192.168.0.16");
+            spec["metaData"]["ipAddresses"][0]["end"] = end.clone();
+            spec["networkData"]["networks"]["ipv4"][0]["ipAddress"]["end"] = end;
+        }
+        let mut manifests = without_pool(7, spec);
+        // A spare host, so that the successor does not have to wait for the old one.
+        manifests.extend(capm3_lab::fleet::fleet(8).into_iter().filter(|m| m.key().name == "host-00008"));
+        let lab = settled(&manifests).await;
+        assert_eq!(rendered(&lab).len(), 7);
+        let fifth = with_index_5(&lab);
+        if is_range_full {
+            delete_machine(&lab, &fifth).await;
+        } else {
+            let chosen = json!({"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": "yes"}}});
+            lab.patch(&capi("Machine"), &here(&fifth), &chosen).await.unwrap();
+            scale(&lab, 6).await;
+            scale(&lab, 7).await;
+        }
+        assert!(lab.object("Metal3Machine", &fifth).is_none());
+        assert_eq!(worker_machines(&lab).len(), 7);
+        let successor = with_index_5(&lab);
+        assert_ne!(successor, fifth);
+        let meta_data = secret(&lab, &format!("{successor}-metadata"), "metaData").unwrap();
+        let network_data = secret(&lab, &format!("{successor}-networkdata"), "networkData").unwrap();
+        assert_eq!(value(&meta_data, "ip"), "192.168.0.15");
+        assert_eq!(addresses(&network_data)[0], "192.168.0.15");
+        assert!(all_ready(&lab), "range full: {is_range_full}");
     }
-    scale(&lab, 7).await;
-    assert!(all_ready(&lab));
 }
 
 /// Nobody is asked for an address, and none is claimed.

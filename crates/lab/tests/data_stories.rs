@@ -125,6 +125,9 @@ async fn s188_every_node_has_its_own_values_through_an_upgrade() {
     assert_eq!(lab.objects("Metal3Data").len(), 6);
 }
 
+/// Network data that a user wrote.
+const NETWORK: &str = "links: []\nnetworks: []\nservices:\n- {type: dns, address: 192.0.2.53}\n";
+
 /// What a machine or its host brings of its own reaches cloud-init: Secrets that the machine names, and labels and
 /// annotations of the host.
 #[tokio::test(start_paused = true)]
@@ -139,7 +142,7 @@ async fn s189_values_of_the_user_reach_the_node() {
         if own {
             let patch = json!({"spec": {"template": {"spec": given}}});
             change(&mut manifests, "Metal3MachineTemplate", "workers", &patch);
-            let network = json!({"stringData": {"networkData": "links: []\nnetworks: []\nservices: []\n"}});
+            let network = json!({"stringData": {"networkData": NETWORK}});
             manifests.insert(1, manifest("v1", "Secret", "my-net", &network));
             manifests.insert(
                 1,
@@ -154,6 +157,7 @@ async fn s189_values_of_the_user_reach_the_node() {
         if own {
             assert_eq!(node.text("own").as_deref(), Some("value"));
             assert_eq!(text(&get(&lab, "BareMetalHost", &host), "/spec/networkData/name"), "my-net");
+            assert_eq!(node.network_data.as_deref(), Some(NETWORK), "the network data of the user too");
         } else {
             assert_eq!(node.text("rack").as_deref(), Some("r7"));
         }
@@ -168,8 +172,7 @@ async fn s189_data_that_a_user_put_on_a_host_reaches_the_node_and_outlives_the_m
         let mut manifests = workers(1, json!({}));
         let patch = json!({"spec": {"template": {"spec": {"dataTemplate": template}}}});
         change(&mut manifests, "Metal3MachineTemplate", "workers", &patch);
-        let data =
-            json!({"metaData": "own: value\n", "networkData": "links: []\nnetworks: []\nservices: []\n"});
+        let data = json!({"metaData": "own: value\n", "networkData": NETWORK});
         manifests.insert(1, manifest("v1", "Secret", "mine", &json!({"stringData": data})));
         for m in manifests.iter_mut().filter(|m| m.kind() == "BareMetalHost") {
             m.object["spec"]["metaData"] = json!({"name": "mine"});
@@ -179,7 +182,9 @@ async fn s189_data_that_a_user_put_on_a_host_reaches_the_node_and_outlives_the_m
         assert!(all_ready(&lab));
         let machine = worker_machines(&lab).remove(0);
         let host = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost").replace("fleet/", "");
-        assert_eq!(lab.world().node_data(&here(&host)).unwrap().text("own").as_deref(), Some("value"));
+        let node = lab.world().node_data(&here(&host)).unwrap();
+        assert_eq!(node.text("own").as_deref(), Some("value"));
+        assert_eq!(node.network_data.as_deref(), Some(NETWORK));
         scale(&lab, 0).await;
         let host = get(&lab, "BareMetalHost", &host);
         assert_eq!(text(&host, "/status/provisioning/state"), "available", "{host}");

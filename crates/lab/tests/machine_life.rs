@@ -116,6 +116,7 @@ async fn s150_the_claim_has_the_name_of_its_machine_and_is_owned_by_it() {
 #[tokio::test(start_paused = true)]
 async fn s152_the_data_names_index_claim_template_and_secrets() {
     let lab = settled(&control_plane_with_meta_data()).await;
+    assert_eq!(lab.objects("Metal3DataClaim").len(), 3);
     for claim in lab.objects("Metal3DataClaim") {
         let machine = name(&claim);
         let template = text(&claim, "/spec/template/name");
@@ -172,6 +173,7 @@ fn indexes(lab: &capm3_lab::Lab) -> Vec<(String, i64)> {
 #[tokio::test(start_paused = true)]
 async fn s173_secrets_are_named_after_their_machine() {
     let lab = settled(&control_plane_with_meta_data()).await;
+    assert_eq!(lab.objects("Metal3Machine").len(), 3);
     for machine in lab.objects("Metal3Machine") {
         let name = name(&machine);
         let meta_data = secret(&lab, &format!("{name}-metadata"), "metaData").unwrap();
@@ -192,6 +194,7 @@ async fn s173_secrets_are_named_after_their_machine() {
 #[tokio::test(start_paused = true)]
 async fn s181_each_step_is_visible_in_status() {
     let lab = settled(&control_plane_with_meta_data()).await;
+    assert_eq!(lab.objects("Metal3Machine").len(), 3);
     for machine in lab.objects("Metal3Machine") {
         let claim = get(&lab, "Metal3DataClaim", &name(&machine));
         let data_name = text(&claim, "/status/renderedData/name");

@@ -5,7 +5,6 @@ mod common;
 
 use std::sync::Arc;
 
-use capm3_apiserver::Admission;
 use capm3_lab::{Lab, Options};
 use common::*;
 use serde_json::{Value, json};
@@ -172,11 +171,6 @@ async fn s14_a_printed_older_cluster_is_provisioned_once_it_is_owned() {
     let cluster = get(&lab, "Cluster", "cluster");
     assert_eq!(cluster.pointer("/status/initialization/infrastructureProvisioned"), Some(&json!(true)));
 }
-
-/// A server that lets everything pass, as where the webhook was not there when the object was made.
-struct NoWebhook;
-
-impl Admission for NoWebhook {}
 
 /// An endpoint without host or port gives the failure reason `InvalidConfiguration` and a message with the missing member,
 /// until it is given.

@@ -137,7 +137,12 @@ fn s61_unequal_takes_another_value_or_none() {
 /// `notin` takes values outside the set or an absent key.
 #[test]
 fn s62_notin_takes_values_outside_the_set_or_none() {
-    assert_eq!(matching(expression("notin", &["l", "s"]), &three_sizes()), ["bare"]);
+    assert_eq!(matching(expression("notin", &["l", "s"]), &three_sizes()), ["bare"], "an absent key");
+    assert_eq!(
+        matching(expression("notin", &["l", "m"]), &three_sizes()),
+        ["small", "bare"],
+        "another value"
+    );
 }
 
 /// `exists` takes hosts with the key; values are ignored.

@@ -145,8 +145,16 @@ pub async fn delete_machine(lab: &Lab, name: &str) {
     rest(lab).await;
 }
 
-/// Whether all workers are provisioned.
+/// Whether there are workers and all of them are provisioned.
 pub fn all_ready(lab: &Lab) -> bool {
     let ready = |m: &Arc<Value>| m.pointer("/status/initialization/provisioned") == Some(&json!(true));
-    worker_machines(lab).iter().all(ready)
+    let workers = worker_machines(lab);
+    !workers.is_empty() && workers.iter().all(ready)
+}
+
+/// The host of a machine.
+pub fn host_of(lab: &Lab, machine: &str) -> Arc<Value> {
+    let machine = get(lab, "Metal3Machine", machine);
+    let record = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost");
+    get(lab, "BareMetalHost", record.rsplit('/').next().unwrap_or_default())
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use capm3_apiserver::ApiServer;
+use capm3_apiserver::{Admission, ApiServer};
 use capm3_engine::{ObjectKey, ResourceKind};
 use capm3_lab::{
     Lab, Options, Settled,
@@ -77,6 +77,11 @@ pub async fn started(manifests: &[Manifest]) -> Lab {
     lab.apply(manifests).await.unwrap();
     lab
 }
+
+/// A server that lets everything pass, as where the webhook was not there when the object was made.
+pub struct NoWebhook;
+
+impl Admission for NoWebhook {}
 
 /// What was true at the moments when objects of a resource were created.
 pub struct Moments {
