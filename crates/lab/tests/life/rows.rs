@@ -1,6 +1,7 @@
 //! What the Go provider does and no story of its own is about.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -14,6 +15,7 @@ use capm3_lab::{
     manifests::Manifest,
     report::report,
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{common::*, support::*};
@@ -144,10 +146,9 @@ async fn serve_claims(lab: &Lab, next: &mut u32) {
     }
 }
 
-/// Where another address manager serves the pools, its addresses are used; where none is installed, machines whose
-/// networks need no pool come up all the same.
+/// Where another address manager serves the pools, its addresses are used.
 #[tokio::test(start_paused = true)]
-async fn s2_another_address_manager_is_used_and_dhcp_needs_none() {
+async fn s2_another_address_manager_is_used() {
     let options = Options { serve_addresses: false, ..Options::default() };
     let lab = Lab::start(&options).await.unwrap();
     lab.apply(&control_plane(3)).await.unwrap();
@@ -162,19 +163,43 @@ async fn s2_another_address_manager_is_used_and_dhcp_needs_none() {
     let machines = report(&lab, 0).machines;
     assert_eq!(machines.iter().filter(|m| m.ready).count(), 3);
     assert!(machines.iter().all(|m| m.addresses[0].starts_with("10.99.0.")), "{machines:?}");
+}
 
-    let lab = Lab::start(&options).await.unwrap();
-    let mut manifests = control_plane(3);
-    manifests.retain(|m| m.kind() != "IPPool");
-    for rack in 1..=3 {
-        let dhcp = json!({"spec": {"networkData": {"services": null, "networks": {"ipv4": null,
-            "ipv4DHCP": [{"id": "net", "link": "enp1s0"}]}}}});
-        change(&mut manifests, "Metal3DataTemplate", &format!("m3dt-rack{rack}"), &dhcp);
+/// Where no address manager is installed, with none of its kinds served, machines whose networks use DHCP or have their
+/// addresses in the template come up; one that needs a pool waits for its data.
+#[tokio::test(start_paused = true)]
+async fn s2_without_an_address_manager_dhcp_and_inline_ranges_work() {
+    let inline = json!([{"id": "net", "link": "enp1s0", "ipAddress": {"subnet": "10.7.0.0/24"}}]);
+    for (networks, ready) in [
+        (json!({"ipv4": null, "ipv4DHCP": [{"id": "net", "link": "enp1s0"}]}), 3),
+        (json!({"ipv4": inline}), 3),
+        (json!({}), 0),
+    ] {
+        let mut lab = Lab::start(&Options { serve_addresses: false, ..Options::default() }).await.unwrap();
+        lab.stop_providers();
+        let is_pool = |m: &Manifest| m.key().name.contains(".ipam.");
+        let definitions: Vec<Manifest> = capm3_lab::crds().into_iter().filter(is_pool).collect();
+        assert!(definitions.len() >= 5, "both kinds of claims, addresses, and pools");
+        for definition in definitions {
+            lab.client().delete(&definition.resource(), &definition.key(), None).await.unwrap();
+        }
+        lab.start_provider();
+        let mut manifests = control_plane(3);
+        manifests.retain(|m| m.kind() != "IPPool");
+        for rack in 1..=3 {
+            let patch = json!({"spec": {"networkData": {"services": null, "networks": networks}}});
+            change(&mut manifests, "Metal3DataTemplate", &format!("m3dt-rack{rack}"), &patch);
+        }
+        lab.apply(&manifests).await.unwrap();
+        lab.settle(Duration::from_secs(600)).await;
+        let machines = report(&lab, 0).machines;
+        assert!(!machines.is_empty());
+        assert_eq!(machines.iter().filter(|m| m.ready).count(), ready, "{networks}");
+        let first = condition(&lab.objects("Metal3Machine")[0], "Metal3DataReady");
+        let expected =
+            if ready == 0 { ("False", "WaitingForMetal3Data") } else { ("True", "Metal3DataSecretsReady") };
+        assert_eq!((first.0.as_str(), first.1.as_str()), expected, "{networks}");
     }
-    lab.apply(&manifests).await.unwrap();
-    rest(&lab).await;
-    assert_eq!(report(&lab, 0).machines.iter().filter(|m| m.ready).count(), 3);
-    assert!(lab.objects("IPClaim").is_empty());
 }
 
 /// A Secret of the user that hangs in no tree of the cluster is used with a warning that a move leaves it behind; one
@@ -214,7 +239,12 @@ async fn s218_domains_choose_data_templates_in_one_way_only() {
         .collect();
     change(&mut manifests, "Metal3Cluster", "my-cluster", &json!({"spec": {"failureDomains": domains}}));
     let lab = settled(&manifests).await;
-    for machine in lab.objects("Metal3Machine") {
+    let stored = get(&lab, "Metal3Cluster", "my-cluster");
+    assert_eq!(text(&stored, "/spec/failureDomains/2/attributes/dataTemplate"), "m3dt-rack1");
+    let machines = lab.objects("Metal3Machine");
+    let domains: BTreeSet<String> = machines.iter().map(|m| text(m, "/spec/failureDomain")).collect();
+    assert_eq!(domains, ["rack1", "rack2", "rack3"].map(str::to_owned).into());
+    for machine in machines {
         let domain = text(&machine, "/spec/failureDomain");
         assert_eq!(text(&machine, "/spec/dataTemplate/name"), format!("m3dt-{domain}"));
     }
@@ -224,24 +254,137 @@ async fn s218_domains_choose_data_templates_in_one_way_only() {
     assert_eq!(stored.pointer("/spec/networkDataPerFailureDomain"), None);
 }
 
-/// Where the installed kind of hosts has no field for network data, a machine that needs it says so and its host is not
-/// provisioned without.
+/// What was logged while it is in force.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn start(&self) -> tracing::subscriber::DefaultGuard {
+        let log = self.clone();
+        let to_log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || log.clone());
+        tracing::subscriber::set_default(to_log.finish())
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().clone()).unwrap()
+    }
+}
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Where the installed kind of hosts has no field for metadata or network data, the log of the start names the field; a
+/// machine that needs it says so, and its host is not provisioned without.
 #[tokio::test(start_paused = true)]
-async fn s4_a_host_kind_without_network_data_is_named_on_the_machine() {
-    let mut lab = Lab::start(&Options::default()).await.unwrap();
-    let is_host = |m: &Manifest| m.key().name == "baremetalhosts.metal3.io";
-    let mut crd = capm3_lab::crds().into_iter().find(is_host).unwrap();
-    let properties = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
-    crd.object.pointer_mut(properties).unwrap().as_object_mut().unwrap().remove("networkData").unwrap();
-    lab.apply(&[crd]).await.unwrap();
-    lab.start_provider();
+async fn s4_a_field_that_the_host_kind_lacks_is_named_in_the_log_and_on_the_machine() {
+    for field in ["metaData", "networkData"] {
+        let mut lab = Lab::start(&Options::default()).await.unwrap();
+        lab.stop_providers();
+        let is_host = |m: &Manifest| m.key().name == "baremetalhosts.metal3.io";
+        let mut crd = capm3_lab::crds().into_iter().find(is_host).unwrap();
+        let properties = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+        crd.object.pointer_mut(properties).unwrap().as_object_mut().unwrap().remove(field).unwrap();
+        lab.apply(&[crd]).await.unwrap();
+        let log = Log::default();
+        let logs = log.start();
+        lab.start_provider();
+        rest(&lab).await;
+        drop(logs);
+        let warned = format!("the installed BareMetalHost CRD has no field spec.{field}:");
+        let lines: Vec<String> =
+            log.text().lines().filter(|l| l.contains(&warned)).map(str::to_owned).collect();
+        assert_eq!(lines.len(), 1, "said once at the start, before there are machines:\n{}", log.text());
+        assert!(lines[0].contains(" WARN "), "{lines:?}");
+        let mut manifests = control_plane(1);
+        for rack in 1..=3 {
+            let meta_data = json!({"spec": {"metaData": {"strings": [{"key": "a", "value": "b"}]}}});
+            change(&mut manifests, "Metal3DataTemplate", &format!("m3dt-rack{rack}"), &meta_data);
+        }
+        lab.apply(&manifests).await.unwrap();
+        // It looks again now and then, so there is no rest.
+        lab.settle(Duration::from_secs(60)).await;
+        let machine = &lab.objects("Metal3Machine")[0];
+        let said = machine.pointer("/status/conditions").unwrap().to_string();
+        assert!(said.contains(&format!("has no field spec.{field}")), "{said}");
+        assert_eq!(host(&lab, machine).pointer("/spec/image"), None);
+    }
+}
+
+/// A write of the status alone, the controller's own or that of somebody else, leads to no further write.
+#[tokio::test(start_paused = true)]
+async fn cl12_a_write_of_the_status_alone_leads_to_no_further_write() {
+    let (lab, writes) = Writes::lab().await;
     lab.apply(&control_plane(1)).await.unwrap();
-    // It looks again now and then, so there is no rest.
-    lab.settle(Duration::from_secs(60)).await;
-    let machine = &lab.objects("Metal3Machine")[0];
-    let said = machine.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("has no field spec.networkData"), "{said}");
-    assert_eq!(host(&lab, machine).pointer("/spec/image"), None);
+    rest(&lab).await;
+    assert!(writes.of_provider("/metal3clusters").iter().any(|w| w.subresource.is_some()), "its own was");
+    writes.clear();
+    let cluster = get(&lab, "Metal3Cluster", "my-cluster");
+    let generation = cluster.pointer("/metadata/generation").cloned();
+    let mut conditions = cluster.pointer("/status/conditions").unwrap().clone();
+    // In the order in which conditions are written.
+    conditions.as_array_mut().unwrap().insert(
+        1,
+        json!({"type": "Audited", "status": "True", "reason": "Yes",
+        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}),
+    );
+    let status = json!({"status": {"conditions": conditions}});
+    let kind = metal3("Metal3Cluster");
+    lab.client().merge_patch(&kind, &key("my-cluster"), Some("status"), &status).await.unwrap();
+    rest(&lab).await;
+    assert!(writes.of_provider("/metal3clusters").is_empty());
+    let after = get(&lab, "Metal3Cluster", "my-cluster");
+    assert_eq!(condition(&after, "Audited").0, "True", "what somebody else says stays");
+    assert_eq!(after.pointer("/metadata/generation").cloned(), generation);
+}
+
+/// Two machines that look at the same time for the only free host, with two providers at work: one gets it, the other one
+/// waits, and at no moment does the host pass from one to the other.
+#[tokio::test(start_paused = true)]
+async fn ma32_two_machines_at_once_never_take_one_host() {
+    let mut lab = Lab::start(&Options { remembered: Some(usize::MAX), ..Options::default() }).await.unwrap();
+    lab.add_provider();
+    lab.apply(&control_plane(1)).await.unwrap();
+    rest(&lab).await;
+    let mut manifests = three_racks();
+    manifests.retain(|m| {
+        matches!(m.kind(), "MachineDeployment" | "KubeadmConfigTemplate" | "Metal3MachineTemplate")
+    });
+    change(&mut manifests, "MachineDeployment", "my-cluster-workers", &json!({"spec": {"replicas": 2}}));
+    let mut free: Vec<String> = lab
+        .objects("BareMetalHost")
+        .iter()
+        .filter(|h| h.pointer("/spec/consumerRef").is_none())
+        .map(|h| name(h))
+        .collect();
+    let only = free.pop().unwrap();
+    for host in free {
+        patch_host(&lab, &host, json!({"metadata": {"annotations": {"capm3.metal3.io/unhealthy": ""}}}))
+            .await;
+    }
+    rest(&lab).await;
+    lab.apply(&manifests).await.unwrap();
+    rest(&lab).await;
+    let workers = machines(&lab, "my-cluster-workers");
+    assert_eq!(workers.len(), 2);
+    let hosts: Vec<String> = workers.iter().map(|m| host_of(m)).filter(|host| !host.is_empty()).collect();
+    assert_eq!(hosts, [only.clone()], "one has it, one waits");
+    let mut consumers = Vec::new();
+    replay(&lab, &[BARE_METAL_HOSTS], |_, host| {
+        if name(host) == only && host.pointer("/spec/consumerRef").is_some() {
+            consumers.push(text(host, "/spec/consumerRef/name"));
+        }
+    });
+    consumers.dedup();
+    assert_eq!(consumers.len(), 1, "{consumers:?}");
+    assert_eq!(capm3_lab::invariants::mix_ups(lab.server()), Vec::<String>::new());
 }
 
 /// Answers the first claims of hosts as if another machine had been faster each time.

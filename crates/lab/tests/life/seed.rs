@@ -260,13 +260,18 @@ async fn s16_a_labelled_node_gets_its_provider_id() {
     }
 }
 
-/// With a cloud provider the Node is never written; its ID is copied.
+/// With a cloud provider the Node is never written; the ID that the cloud provider gave it is copied to its machine.
 #[tokio::test(start_paused = true)]
 async fn s17_with_a_cloud_provider_no_node_is_written() {
     let (lab, writes) = Writes::lab().await;
     lab.apply(&control_plane(3)).await.unwrap();
     rest(&lab).await;
-    assert!(lab.objects("Metal3Machine").iter().all(|m| !text(m, "/spec/providerID").is_empty()));
+    let of_nodes: BTreeSet<String> = nodes(&lab).iter().map(|node| text(node, "/spec/providerID")).collect();
+    let machines = lab.objects("Metal3Machine");
+    let of_machines: BTreeSet<String> = machines.iter().map(|m| text(m, "/spec/providerID")).collect();
+    assert_eq!((machines.len(), nodes(&lab).len(), of_nodes.len()), (3, 3, 3), "{of_nodes:?}");
+    assert!(!of_nodes.contains(""), "the cloud provider gave every Node its ID");
+    assert_eq!(of_machines, of_nodes);
     assert!(writes.of_provider("/nodes").is_empty());
 }
 
@@ -274,8 +279,10 @@ async fn s17_with_a_cloud_provider_no_node_is_written() {
 #[tokio::test(start_paused = true)]
 async fn s24_the_bootstrap_text_reaches_the_node_unchanged() {
     let lab = settled(&seed()).await;
+    assert_eq!(lab.objects("Metal3Machine").len(), 4);
     for machine in lab.objects("Metal3Machine") {
         let made = secret(&lab, &text(&machine, "/status/userData/name"), "value").unwrap();
+        assert!(made.contains("metal3.io/uuid={{ ds.meta_data.uuid }}"), "{made}");
         assert_eq!(given(&lab, &machine).user_data, Some(made));
     }
 }
@@ -284,11 +291,15 @@ async fn s24_the_bootstrap_text_reaches_the_node_unchanged() {
 #[tokio::test(start_paused = true)]
 async fn s25_the_uuid_label_matches_node_and_host() {
     let lab = settled(&seed()).await;
-    let uids: BTreeSet<String> =
-        lab.objects("Metal3Machine").iter().map(|m| text(&host(&lab, m), "/metadata/uid")).collect();
-    let labels: BTreeSet<String> =
-        nodes(&lab).iter().map(|n| text(n, "/metadata/labels/metal3.io~1uuid")).collect();
-    assert_eq!(uids, labels);
+    let machines = lab.objects("Metal3Machine");
+    assert_eq!((machines.len(), nodes(&lab).len()), (4, 4));
+    for machine in machines {
+        let uid = text(&host(&lab, &machine), "/metadata/uid");
+        let mut labelled = nodes(&lab);
+        labelled.retain(|node| text(node, "/metadata/labels/metal3.io~1uuid") == uid);
+        assert_eq!(labelled.len(), 1, "{uid}");
+        assert_eq!(text(&labelled[0], "/spec/providerID"), text(&machine, "/spec/providerID"));
+    }
 }
 
 /// A Node has the name that the metadata gives under `name`, else that of the host.
