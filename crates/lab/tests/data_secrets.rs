@@ -253,7 +253,7 @@ async fn s185_existing_secrets_keep_their_bytes_when_the_template_changes() {
     let host = name(&host_of(&lab, &machine));
     let node = |lab: &Lab| {
         let data = lab.world().node_data(&here(&host)).unwrap();
-        (data.meta_data.clone(), data.network_data.clone())
+        (data.meta_data.clone(), data.network_data)
     };
     let booted = node(&lab);
     lab.server().set_admission(Arc::new(NoWebhook));

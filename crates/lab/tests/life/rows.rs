@@ -375,7 +375,7 @@ async fn ma32_two_machines_at_once_never_take_one_host() {
     let workers = machines(&lab, "my-cluster-workers");
     assert_eq!(workers.len(), 2);
     let hosts: Vec<String> = workers.iter().map(|m| host_of(m)).filter(|host| !host.is_empty()).collect();
-    assert_eq!(hosts, [only.clone()], "one has it, one waits");
+    assert_eq!(hosts, std::slice::from_ref(&only), "one has it, one waits");
     let mut consumers = Vec::new();
     replay(&lab, &[BARE_METAL_HOSTS], |_, host| {
         if name(host) == only && host.pointer("/spec/consumerRef").is_some() {
