@@ -126,12 +126,19 @@ mod tests {
         ("", "events", "get list watch create update patch"),
         ("", "secrets", ALL),
         ("apiextensions.k8s.io", "customresourcedefinitions", READ),
+        // By name: six of the nine.
+        (
+            "apiextensions.k8s.io",
+            "customresourcedefinitions customresourcedefinitions/status",
+            "update patch",
+        ),
         ("cluster.x-k8s.io", "clusters machinesets", READ),
         ("cluster.x-k8s.io", "machines machinedeployments", ALL),
         ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes", READ),
         (
             "infrastructure.cluster.x-k8s.io",
-            "metal3clusters metal3dataclaims metal3datas metal3datatemplates metal3machines metal3machinetemplates",
+            "metal3clusters metal3clustertemplates metal3dataclaims metal3datas metal3datatemplates metal3machines \
+             metal3machinetemplates metal3remediations",
             ALL,
         ),
         (
@@ -149,7 +156,7 @@ mod tests {
 
     /// `docs/install.md` names them: whoever changes only the image must add them.
     #[test]
-    fn two_rights_are_needed_beyond_those_of_the_go_provider() {
+    fn four_rights_are_needed_beyond_those_of_the_go_provider() {
         let has = |verb: &str, right: &Right| {
             GO_PROVIDER.iter().any(|(group, resources, verbs)| {
                 *group == right.group
@@ -163,7 +170,13 @@ mod tests {
             .filter(|(verb, right)| !has(verb, right))
             .map(|(verb, right)| (verb, right.resource))
             .collect();
-        assert_eq!(beyond, [("patch", "metal3machinetemplates/status"), ("get", "namespaces")]);
+        let expected = [
+            ("patch", "metal3machinetemplates/status"),
+            ("get", "namespaces"),
+            ("list", "metal3remediationtemplates"),
+            ("patch", "metal3remediationtemplates"),
+        ];
+        assert_eq!(beyond, expected);
     }
 
     #[test]

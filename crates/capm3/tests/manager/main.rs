@@ -187,7 +187,7 @@ fn a_wrong_value_of_a_flag_is_answered_with_what_it_takes() {
         ("--health-addr=9440", "use HOST:PORT, such as 127.0.0.1:9440, or :9440"),
         ("--metal3machine-concurrency=0", "expected a whole number above 0"),
         ("--kube-api-qps=fast", "expected a number, such as 20"),
-        ("--skip-crd-migration-phases=All", "possible values: StorageVersionMigration, CleanupManagedFields"),
+        ("--skip-crd-migration-phases=All", "use StorageVersionMigration or CleanupManagedFields"),
     ] {
         let run = common::capm3(&["manager", flag], "");
         assert_eq!(run.code, 2, "{flag}: {}", run.text());

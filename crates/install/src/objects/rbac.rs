@@ -81,7 +81,8 @@ mod tests {
             rules.iter().filter(|rule| rule["resources"] == json!(["secrets"])).collect();
         assert_eq!(secrets.len(), 1);
         assert_eq!(secrets[0]["verbs"], json!(["create", "get", "list", "patch", "watch"]));
-        assert!(rules.iter().all(|rule| rule.get("resourceNames").is_none()));
+        let named = rules.iter().filter(|rule| rule.get("resourceNames").is_some());
+        assert!(named.into_iter().all(|rule| rule["apiGroups"] == json!(["apiextensions.k8s.io"])));
     }
 
     #[test]
@@ -90,6 +91,7 @@ mod tests {
         let (plain, ipam) = (text(&Install::default()), text(&Install { ipam: true, ..Install::default() }));
         assert!(!plain.contains("ippools/status") && ipam.contains("ippools/status"));
         let own = text(&Install { certificates: crate::Certificates::SelfManaged, ..Install::default() });
-        assert!(!plain.contains("resourceNames") && own.contains("resourceNames"));
+        let configurations = "validatingwebhookconfigurations";
+        assert!(!plain.contains(configurations) && own.contains(configurations));
     }
 }

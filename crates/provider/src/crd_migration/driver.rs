@@ -32,14 +32,35 @@ enum MigrationError {
     Changed { kind: String, count: usize, all: usize },
 }
 
+impl MigrationError {
+    /// Whether the account lacks a right, which only a person can grant.
+    fn is_forbidden(&self) -> bool {
+        let source = match self {
+            Self::Read { source, .. } | Self::List { source, .. } => source,
+            Self::Write(error) => &error.source,
+            Self::Crd(_) | Self::Changed { .. } => return false,
+        };
+        matches!(source, ApiError::Refused { code: 403, .. })
+    }
+}
+
 /// Runs for ever, while the gate lets this process write.
 pub(crate) async fn run(client: ApiClient, executor: Executor, gate: WriteGate, phases: Phases) {
     loop {
         gate.opened().await;
         let mut pause = CHECK_AGAIN;
         for name in own_crds() {
-            if let Err(error) = migrate(&client, &executor, &name, phases).await {
-                let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+            let Err(error) = migrate(&client, &executor, &name, phases).await else { continue };
+            let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+            if error.is_forbidden() {
+                // The Role of the Go provider covers six of the nine kinds.
+                warn!(
+                    crd = name,
+                    cause,
+                    "storage version migration: {error}; grant the rights of the shipped Role, or set \
+                     --skip-crd-migration-phases; retries after 10 min"
+                );
+            } else {
                 warn!(crd = name, cause, "storage version migration: {error}; retries after 30 s");
                 pause = RETRY_AFTER;
             }
