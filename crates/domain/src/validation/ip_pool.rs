@@ -139,8 +139,19 @@ fn check_reservations(spec: &Node<'_>, findings: &mut Findings) {
             let detail = format!("{OUT_OF_BOUNDS}: it is reserved for {claim:?}; widen a range or remove it");
             findings.errors.push(refuse(Rule::ReservationOutside, "spec.preAllocations", detail));
         } else if !ranges.iter().any(|range| range.contains(address)) {
-            let detail = format!("is never given out by the pools given, so {claim:?} would wait for ever");
-            findings.newer.push(refuse(Rule::ReservationOutside, "spec.preAllocations", detail));
+            match bounds.iter().any(|bounds| bounds.is_below_host_bits(address)) {
+                // The Go provider accepts it too.
+                true => findings.warnings.push(format!(
+                    "{}: the pool never allocates {address}, so claim {claim:?} gets no address: a subnet with host bits is \
+                     allocated from the address after the written one; write the subnet without host bits",
+                    node.path()
+                )),
+                false => {
+                    let detail =
+                        format!("is never allocated from the pools given, so {claim:?} would wait for ever");
+                    findings.newer.push(refuse(Rule::ReservationOutside, "spec.preAllocations", detail));
+                }
+            }
         }
     }
 }
@@ -192,6 +203,15 @@ impl Bounds {
         self.start.is_none_or(|start| start <= address)
             && self.end.is_none_or(|end| address <= end)
             && self.subnet.is_none_or(|subnet| subnet.contains(&address.to_ip()))
+    }
+
+    /// Whether the address lies in a subnet that was written with host bits, at or below the written address.
+    fn is_below_host_bits(&self, address: Address) -> bool {
+        self.subnet.is_some_and(|subnet| {
+            let written = subnet.addr();
+            let is_below = subnet.network() < address.to_ip() && address.to_ip() <= written;
+            written != subnet.network() && self.contains(address) && is_below
+        })
     }
 
     fn is_mixed(&self) -> bool {
