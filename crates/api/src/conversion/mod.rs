@@ -20,6 +20,7 @@ mod remediation;
 mod schema;
 mod status;
 mod stored;
+mod time;
 
 use serde_json::Value;
 use thiserror::Error;
@@ -204,6 +205,9 @@ impl Kind {
     fn to_hub(&self, object: &mut Object) -> Result<(), ConversionError> {
         let hub = stored::take_off(object)?;
         (self.up)(object)?;
+        if let Some(status) = object.get_mut("status") {
+            time::to_utc(status);
+        }
         self.bring_back(object, hub)
     }
 

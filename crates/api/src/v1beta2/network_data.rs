@@ -29,7 +29,7 @@ pub struct NetworkData {
 pub struct NetworkLinks {
     /// Physical or virtual interfaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    #[schemars(length(min = 1, max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
     pub ethernets: Vec<EthernetLink>,
     /// Bonds of other links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -92,9 +92,6 @@ pub const DIFFERENCES: &[Permitted] = &[
         r"metal3datatemplates v1beta2 .spec.networkData.links.bonds[].parameters: required yes -> none",
         r"metal3datatemplates v1beta2 .spec.networkData.links.bonds[].parameters[].value: type object -> -",
     ]),
-    ("D3: as many interfaces as bonds and VLANs", &[
-        r"metal3datatemplates v1beta2 .spec.networkData.links.ethernets: maxItems 32 -> 512",
-    ]),
     ("D3, golden w-datatemplate-vlan-dup: one VLAN on two links", &[
         r"metal3datatemplates v1beta2 .spec.networkData.links.vlans: list-map-keys ['vlanID'] -> ['id']",
     ]),
