@@ -81,7 +81,7 @@ impl CertificateFiles {
         Ok(certified)
     }
 
-    /// Looks at the files again. A problem is told when it appears and when it becomes another one.
+    /// Reads the files again. A problem is logged when it appears and when it changes.
     pub fn refresh(&mut self) -> Refresh {
         let contents = match self.read() {
             Ok(contents) => contents,

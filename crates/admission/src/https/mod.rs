@@ -83,7 +83,7 @@ pub fn serve(listener: TcpListener, tls: rustls::ServerConfig, limits: Limits) -
     Ok(Server { address, stop, tasks, accepting })
 }
 
-/// Takes connections until it is told to stop. One that finds no place waits, and all after it.
+/// Accepts connections until it is stopped. At the limit, a new connection waits, and so do those after it.
 async fn accept(listener: TcpListener, slots: Slots, shared: Arc<Shared>, tasks: TaskTracker) {
     let mut is_refused = false;
     loop {

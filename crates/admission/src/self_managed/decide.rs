@@ -1,6 +1,6 @@
 //! What is to be done with the certificates now.
 //!
-//! A new authority is trusted before it is used, and an old one as long as it may be used: the API server is told both
+//! A new authority is trusted before it is used, and an old one as long as it may be used: caBundle contains both
 //! while replicas still serve what the old one signed. [`SETTLE`] lies between the steps, much longer than a replica
 //! takes to read the Secret and to tell the API server.
 

@@ -63,7 +63,7 @@ pub fn carry_out(
 /// An authority and its key.
 fn authority(now: Timestamp) -> Result<(String, String), IssueError> {
     let mut params = CertificateParams::default();
-    // Rotations are told apart by their names.
+    // The name distinguishes rotations.
     let name = format!("capm3-webhook-ca-{}", now.as_second());
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);

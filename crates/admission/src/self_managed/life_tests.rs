@@ -43,7 +43,7 @@ fn next(material: Option<&Material>, now: Timestamp) -> (Step, Option<Material>)
     (step, carry_out(step, material, &names(), now).unwrap())
 }
 
-/// Two replicas look at the Secret, one of them half an hour late, and the API server is told what that one reads. After
+/// Two replicas read the Secret, one of them half an hour late, and caBundle is what that one reads. After
 /// two years the authority is replaced, and at no time is one of them refused.
 #[test]
 fn a_rotation_never_serves_what_is_not_trusted() {

@@ -4,7 +4,7 @@
 //! controllers render them. Which host a machine takes, which index and which addresses it gets, the controllers' own
 //! decisions tell, over the same memory as in the planner. The writes in between are left out: finalizers, conditions and
 //! statuses change no document, and thousands of machines must be rendered in a second. What is allocated already (hosts with
-//! a consumer, Metal3Data, IPAddress) is kept. What is wrong with one machine is told with its place and costs no other
+//! a consumer, Metal3Data, IPAddress) is kept. What is wrong with one machine is reported with its place and stops no other
 //! machine; an object that cannot be read might have a host, an index or an address that another machine would get, so nothing
 //! is rendered then.
 
