@@ -231,6 +231,10 @@ pub mod reason {
     pub const WAITING_FOR_HOST: &str = "WaitingForHost";
     /// Metal3Data: a pool has not answered yet.
     pub const WAITING_FOR_IP_ADDRESS: &str = "WaitingForIPAddress";
+    /// The API server does not serve IPClaim.
+    pub const IP_CLAIM_NOT_SERVED: &str = "IPClaimNotServed";
+    /// The API server does not serve IPAddressClaim.
+    pub const IP_ADDRESS_CLAIM_NOT_SERVED: &str = "IPAddressClaimNotServed";
     /// Metal3Data: an older Secret of the name is still going.
     pub const WAITING_FOR_SECRET: &str = "WaitingForSecret";
     /// Metal3Data: somebody else's Secret has the name.

@@ -1,33 +1,14 @@
 //! Takes percent-encoded text of a URL, gives plain text; malformed escapes stay as they are.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
 /// Decodes `%41` and, in queries, `+`.
 pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
-    if !text.bytes().any(|byte| byte == b'%' || byte == b'+') {
-        return text.to_owned();
-    }
-    let mut bytes = text.bytes();
-    let mut decoded = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'+' if plus_is_space => decoded.push(b' '),
-            b'%' => {
-                let mut ahead = bytes.clone();
-                match (ahead.next().and_then(hex), ahead.next().and_then(hex)) {
-                    (Some(high), Some(low)) => {
-                        decoded.push(high * 16 + low);
-                        bytes = ahead;
-                    }
-                    _ => decoded.push(b'%'),
-                }
-            }
-            other => decoded.push(other),
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
-}
-
-fn hex(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    let spaced =
+        if plus_is_space && text.contains('+') { text.replace('+', " ").into() } else { Cow::Borrowed(text) };
+    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

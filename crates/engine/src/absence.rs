@@ -129,7 +129,7 @@ async fn ask_for_one(
         if page.items.iter().any(|item| item.metadata.name.as_deref() == Some(key.name.as_str())) {
             return Ok(Verdict::Unknown(Doubt::Listed));
         }
-        token = page.metadata.continue_.filter(|token| !token.is_empty());
+        token = page.metadata.continue_;
         if token.is_none() {
             caches.forget(kind, key, caches.version(kind, key));
             caches.proved_absent(kind, key);
@@ -180,7 +180,7 @@ async fn ask_for_all(
                 verdict = Verdict::Unknown(Doubt::NotCached);
             }
         }
-        token = page.metadata.continue_.filter(|token| !token.is_empty());
+        token = page.metadata.continue_;
         if token.is_none() {
             return Ok(verdict);
         }
@@ -189,7 +189,7 @@ async fn ask_for_all(
 
 /// Takes an object into the cache of its kind, if there is one; whether the cache shows it then.
 fn take_in(caches: &Caches, kind: &ResourceKind, key: &ObjectKey, object: Value) -> bool {
-    caches.feed(kind, object);
+    caches.feed(kind, &object);
     caches.health_of(kind).is_none() || caches.version(kind, key) > 0
 }
 

@@ -16,7 +16,8 @@ use tracing::warn;
 use crate::{
     Aggregate, Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks, Visit,
     client::{ApiClient, Detail},
-    informer::{KindHealth, watch_for_silence},
+    informer::{Advice, KindHealth, KindState, watch_for_silence},
+    read_json::read_json,
 };
 
 /// Every store of a provider.
@@ -24,12 +25,12 @@ use crate::{
 pub struct Caches {
     by_type: BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>,
     by_resource: BTreeMap<(String, String), Arc<dyn Feed>>,
+    advice: Advice,
 }
 
 /// A store that takes in what a server answered.
 trait Feed: Send + Sync {
-    fn feed(&self, object: Value);
-    fn feed_ref(&self, object: &Value);
+    fn feed(&self, object: &Value);
     fn value(&self, key: &ObjectKey) -> Option<Value>;
     fn values(&self) -> Vec<Value>;
     fn feed_text(&self, object: &[u8]);
@@ -64,11 +65,7 @@ impl<K: Object> Fed<K> {
 }
 
 impl<K: Object> Feed for Fed<K> {
-    fn feed(&self, object: Value) {
-        self.take(serde_json::from_value(object));
-    }
-
-    fn feed_ref(&self, object: &Value) {
+    fn feed(&self, object: &Value) {
         self.take(K::deserialize(object));
     }
 
@@ -81,7 +78,7 @@ impl<K: Object> Feed for Fed<K> {
     }
 
     fn feed_text(&self, object: &[u8]) {
-        self.take(serde_json::from_slice(object));
+        self.take(read_json(object));
     }
 
     fn remove(&self, key: &ObjectKey, version: u64) {
@@ -128,6 +125,11 @@ impl<K: Object> Feed for Fed<K> {
 }
 
 impl Caches {
+    /// No stores yet; the log tells by `advice` what helps where a kind cannot be read.
+    pub fn advising(advice: Advice) -> Self {
+        Self { advice, ..Self::default() }
+    }
+
     /// Adds a kind with its indexes, without which nothing works.
     pub fn add<K: Object>(&mut self, indexes: &[Index<K>]) -> Arc<Store<K>> {
         self.add_with(indexes, Detail::Whole, true)
@@ -154,7 +156,7 @@ impl Caches {
         let store = Arc::new(Store::new(indexes));
         self.by_type.insert(TypeId::of::<K>(), Arc::clone(&store) as Arc<dyn Any + Send + Sync>);
         let kind = ResourceKind::of::<K>();
-        let health = Arc::new(KindHealth::new(kind.clone(), is_required));
+        let health = Arc::new(KindHealth::new(kind.clone(), is_required).advising(self.advice));
         let feed = Fed { store: Arc::clone(&store), detail, followed: Arc::default(), health };
         self.by_resource.insert((kind.group, kind.plural), Arc::new(feed));
         store
@@ -235,16 +237,9 @@ impl Caches {
     }
 
     /// Takes in what the server answered to a write.
-    pub fn feed(&self, kind: &ResourceKind, object: Value) {
+    pub fn feed(&self, kind: &ResourceKind, object: &Value) {
         if let Some(feed) = self.feed_of(kind) {
             feed.feed(object);
-        }
-    }
-
-    /// The same for an object that somebody else keeps.
-    pub(crate) fn feed_ref(&self, kind: &ResourceKind, object: &Value) {
-        if let Some(feed) = self.feed_of(kind) {
-            feed.feed_ref(object);
         }
     }
 
@@ -301,6 +296,11 @@ impl Reader for Caches {
 
     fn is_known_gone<K: Object>(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
         self.store::<K>().is_some_and(|store| store.is_known_gone(key, uid))
+    }
+
+    fn is_served<K: Object>(&self) -> Option<bool> {
+        let state = self.health_of(&ResourceKind::of::<K>())?.state();
+        Some(!matches!(state, KindState::NotInstalled | KindState::NotServed(_)))
     }
 
     fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {

@@ -9,9 +9,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::{
-    Aggregate, Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Visit, Write, patch::merge,
-};
+use crate::{Aggregate, Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Visit, Write};
 
 /// How often [`Memory::drive`] looks at one key before it gives up.
 const ATTEMPTS: usize = 8;
@@ -103,7 +101,7 @@ impl Memory {
     pub fn change<K: Object>(&mut self, key: &ObjectKey, patch: &Value) {
         let kind = ResourceKind::of::<K>();
         if let Some(mut object) = self.find(&kind, key) {
-            merge(&mut object, patch);
+            json_patch::merge(&mut object, patch);
             self.store(&kind, key, object);
         }
     }
@@ -217,7 +215,7 @@ impl Memory {
         }
         let Value::Object(mut members) = patch else { return Ok(()) };
         members.retain(|member, _| (member == "status") == (subresource == Some("status")));
-        merge(&mut object, &Value::Object(members));
+        json_patch::merge(&mut object, &Value::Object(members));
         self.store(kind, key, object);
         Ok(())
     }
@@ -232,7 +230,7 @@ impl Memory {
     fn store(&mut self, kind: &ResourceKind, key: &ObjectKey, mut object: Value) {
         self.version += 1;
         metadata(&mut object).insert("resourceVersion".to_owned(), self.version.to_string().into());
-        self.caches.feed_ref(kind, &object);
+        self.caches.feed(kind, &object);
         let is_held = object.pointer("/metadata/finalizers").and_then(Value::as_array);
         let is_held = is_held.is_some_and(|finalizers| !finalizers.is_empty());
         match is_held || text(&object, "deletionTimestamp").is_empty() {
@@ -291,7 +289,7 @@ impl Clone for Memory {
         copy.wholes.clone_from(&self.wholes);
         for kind in self.caches.kinds() {
             for object in self.caches.values(&kind) {
-                copy.caches.feed_ref(&kind, &object);
+                copy.caches.feed(&kind, &object);
             }
         }
         copy

@@ -28,25 +28,6 @@ pub fn merge_diff(old: &Value, new: &Value) -> Option<Value> {
     (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
-/// Applies a JSON merge patch (RFC 7386).
-pub fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(changes) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let Value::Object(members) = target else { return };
-    for (key, change) in changes {
-        if change.is_null() {
-            members.remove(key);
-        } else {
-            merge(members.entry(key.clone()).or_insert(Value::Null), change);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -78,7 +59,7 @@ mod tests {
         fn applying_the_patch_to_the_old_gives_the_new(old in tree(), new in tree()) {
             let mut result = old.clone();
             if let Some(patch) = merge_diff(&old, &new) {
-                merge(&mut result, &patch);
+                json_patch::merge(&mut result, &patch);
             }
             prop_assert_eq!(result, new);
         }

@@ -10,8 +10,8 @@ use serde_json::Value;
 /// The object in the version in which the controllers read it, with the namespace that it lives in.
 pub fn object<K: Object>(document: &Document) -> Result<K, Problem> {
     let value = value(document)?;
-    serde_json::from_value::<K>(value.clone()).map_err(|error| {
-        let fails = |value: &Value| serde_json::from_value::<K>(value.clone()).err().map(|e| e.to_string());
+    K::deserialize(&value).map_err(|error| {
+        let fails = |value: &Value| K::deserialize(value).err().map(|e| e.to_string());
         document.problem(&culprit(&value, &fails), format!("cannot be read: {error}"))
     })
 }

@@ -7,6 +7,8 @@ use anyhow::Result;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
+use crate::mask;
+
 /// Names that are drawn begin with this in the cases.
 const DRAWN: &str = "drawn-";
 
@@ -38,11 +40,11 @@ impl Mask {
         Ok(Self {
             uids: BTreeMap::new(),
             versions: BTreeMap::new(),
-            time: Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")?,
+            time: Regex::new(mask::TIME)?,
             age: Regex::new(r"^\d+s$")?,
             drawn: Regex::new(&format!("({DRAWN})[a-z0-9]{{5}}\\b"))?,
             recorded: Regex::new(r"(ResourceVersion in record \()\d+")?,
-            uid: Regex::new(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")?,
+            uid: Regex::new(mask::UID)?,
         })
     }
 

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use anyhow::Result;
 use regex::Regex;
 
+use crate::mask::{TIME, UID};
+
 /// What is replaced, and by what. The first ones go first.
 const RULES: &[(&str, &str)] = &[
-    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uid>"),
-    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
+    (UID, "<uid>"),
+    (TIME, "<time>"),
     // As `kubectl describe` writes it.
     (r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "<time>"),
     (r#"(?i)(resource ?version"?: *)"?\d+"?"#, "${1}<version>"),

@@ -1,13 +1,12 @@
 //! The three racks on a real server, with the manager and the world at work.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use tokio::runtime::Runtime;
 
 use crate::{
     e2e::{self, Manager, Server, Stage},
-    real::Cluster,
     repo,
 };
 
@@ -22,13 +21,13 @@ pub struct ThreeRacks {
 impl ThreeRacks {
     pub fn start() -> Result<Self> {
         let binary = e2e::build_manager()?;
-        let server = Server::Real(Cluster::start()?);
-        let kubeconfig = fs::read_to_string(server.kubeconfig()).context("reading the kubeconfig")?;
+        let server = Server::start_real()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let stage = runtime.block_on(Stage::set_up(&kubeconfig))?;
+        let stage = runtime.block_on(Stage::on(&server))?;
         let manager = Manager::start(&binary, &server)?;
         let manifests = capm3_lab::manifests::read(&repo::root().join("examples/three-racks"))?;
         runtime.block_on(async {
+            server.until_webhooks_are_asked().await?;
             stage.apply(&manifests).await?;
             stage.until_ready(3, 3).await
         })?;

@@ -62,7 +62,7 @@ fn s125_the_netmask_of_an_older_route_is_its_prefix() {
 
 /// `templateReference` of a template and of its data is kept through both directions.
 #[test]
-fn s171_a_template_reference_survives_both_directions() {
+fn s171_dt85_a_template_reference_survives_both_directions() {
     for kind in ["Metal3DataTemplate", "Metal3Data"] {
         let hub = to_hub(&v1beta1(kind, json!({"templateReference": "shared"}))).unwrap();
         assert_eq!(hub["spec"]["templateReference"], "shared");

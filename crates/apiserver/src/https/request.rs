@@ -13,6 +13,7 @@ use crate::{
     response::{self, ResponseBody},
     server::ApiServer,
     status::ApiError,
+    user::is_same,
 };
 
 /// For the body of a request, to find room and to be read; what follows takes no time worth limiting.
@@ -86,11 +87,6 @@ fn has_token(headers: &HeaderMap, token: &str) -> bool {
     given.is_some_and(|(scheme, given)| {
         scheme.eq_ignore_ascii_case("bearer") && is_same(given.trim().as_bytes(), token.as_bytes())
     })
-}
-
-/// Compares without telling by its duration how much was right.
-fn is_same(given: &[u8], secret: &[u8]) -> bool {
-    given.len() == secret.len() && given.iter().zip(secret).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
 }
 
 #[cfg(test)]

@@ -113,6 +113,32 @@ struct Status {
 }
 
 impl ApiError {
+    /// What it is, in a word for programs: one of a fixed number.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "not_found",
+            Self::NotServed { .. } => "not_served",
+            Self::AlreadyExists { .. } => "already_exists",
+            Self::Conflict { .. } => "conflict",
+            Self::Expired { .. } => "expired",
+            Self::Refused { code, .. } => match code {
+                400 => "bad_request",
+                401 => "unauthorized",
+                403 => "forbidden",
+                413 => "too_large",
+                422 => "invalid",
+                429 => "throttled",
+                500.. => "server_error",
+                _ => "refused",
+            },
+            Self::WebhookUnavailable { .. } => "webhook_unavailable",
+            Self::Unreadable { .. } => "unreadable",
+            Self::NoAnswer { .. } => "no_answer",
+            Self::LimitExceeded(_) => "limit_exceeded",
+            Self::GateClosed => "not_sent",
+        }
+    }
+
     pub(crate) fn transport(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::NoAnswer { source: source.into() }
     }

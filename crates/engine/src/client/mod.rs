@@ -36,7 +36,7 @@ pub use network::{NetworkError, over_network, over_network_by_secret};
 pub use rate::RateLimit;
 pub use watch::{WatchEvent, WatchStream};
 
-use crate::{Object, ObjectKey, ResourceKind};
+use crate::{Object, ObjectKey, ResourceKind, metrics::RequestCounts, read_json::read_json};
 
 /// How long a server may take for a whole answer, and to open a watch.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -50,6 +50,8 @@ pub struct ApiClient {
     guard: Arc<Guard>,
     rate: Option<RateLimit>,
     activity: Option<Activity>,
+    host: String,
+    requests: RequestCounts,
 }
 
 /// One page of a list.
@@ -72,6 +74,11 @@ where
     Ok(Option::<Vec<K>>::deserialize(items)?.unwrap_or_default())
 }
 
+/// A server may write an empty token where there is no next page.
+fn empty_is_none<'de, D: serde::Deserializer<'de>>(token: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(token)?.filter(|token| !token.is_empty()))
+}
+
 /// Version and continuation of a page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -79,7 +86,7 @@ pub struct PageMeta {
     /// Version of the list.
     pub resource_version: Option<String>,
     /// Where the next page starts.
-    #[serde(rename = "continue")]
+    #[serde(rename = "continue", deserialize_with = "empty_is_none")]
     pub continue_: Option<String>,
 }
 
@@ -154,6 +161,8 @@ impl ApiClient {
             activity: None,
             guard: Arc::new(Guard::OWN),
             rate: None,
+            host: "in-process".to_owned(),
+            requests: RequestCounts::default(),
         }
     }
 
@@ -167,6 +176,23 @@ impl ApiClient {
     #[must_use]
     pub(crate) fn with_activity(self, activity: Activity) -> Self {
         Self { activity: Some(activity), ..self }
+    }
+
+    /// The same client, of a server with this host and port.
+    #[must_use]
+    pub(crate) fn of_host(self, host: String) -> Self {
+        Self { host, ..self }
+    }
+
+    /// The same client, whose requests are counted together with others.
+    #[must_use]
+    pub fn counted_in(self, requests: RequestCounts) -> Self {
+        Self { requests, ..self }
+    }
+
+    /// Host and port of the server, and the requests to it; copies count together.
+    pub fn requests(&self) -> (String, RequestCounts) {
+        (self.host.clone(), self.requests.clone())
     }
 
     /// When anything last arrived from the server; none for one in this process, which always answers.
@@ -369,6 +395,7 @@ impl ApiClient {
     }
 
     async fn exchange(&self, ask: Ask<'_>) -> Result<http::Response<Body>, ApiError> {
+        let method = ask.method.clone();
         let mut request = Request::builder()
             .method(ask.method)
             .uri(format!("{}{}", self.prefix, ask.path))
@@ -378,7 +405,9 @@ impl ApiClient {
             request = request.header(header::CONTENT_TYPE, content_type);
         }
         let request = request.body(Body::from(ask.body)).map_err(ApiError::transport)?;
-        let response = self.inner.send(request).await.map_err(ApiError::transport)?;
+        let response = self.inner.send(request).await;
+        self.requests.add(&method, response.as_ref().ok().map(|answer| answer.status().as_u16()));
+        let response = response.map_err(ApiError::transport)?;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -408,7 +437,7 @@ impl std::fmt::Debug for ApiClient {
 
 /// Reads an answer.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(body).map_err(bounded::unreadable)
+    read_json(body).map_err(bounded::unreadable)
 }
 
 #[cfg(test)]

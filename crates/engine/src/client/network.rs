@@ -130,5 +130,6 @@ pub(super) fn connect(
         false => info!(server, port, "connecting to the management cluster"),
     }
     let client = ApiClient::new(kube::Client::new(service, config.default_namespace), user_agent);
-    Ok(client.with_activity(activity))
+    let host = config.cluster_url.authority().map_or_else(String::new, ToString::to_string);
+    Ok(client.with_activity(activity).of_host(host))
 }

@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::{
-    ApiError, Guard, Hold, bounded,
+    ApiError, Guard, Hold, bounded, decode,
     limits::{LimitExceeded, Limits, bytes_within},
     pace::Pace,
 };
-use crate::ObjectKey;
+use crate::{ObjectKey, read_json::read_json};
 
 /// Silence after which a watch counts as dead; the server was asked to end it before.
 const SILENCE: Duration = Duration::from_secs(300);
@@ -116,17 +116,17 @@ impl WatchStream {
         let Some(line) = self.next_line().await? else {
             return Ok(None);
         };
-        let line: Line<'_> = read(&line)?;
+        let line: Line<'_> = decode(&line)?;
         let object = line.object.get().as_bytes();
         match line.type_ {
             "ADDED" | "MODIFIED" => Ok(Some(read_object(object, WatchEvent::Applied)?)),
             "DELETED" => Ok(Some(read_object(object, WatchEvent::Deleted)?)),
             "BOOKMARK" => {
-                let bookmark: Bookmark = read(object)?;
+                let bookmark: Bookmark = decode(object)?;
                 Ok(Some(WatchEvent::Bookmark(bookmark.metadata.resource_version.unwrap_or_default())))
             }
             _ => {
-                let code = read::<ErrorObject>(object).map_or(500, |e| e.code);
+                let code = decode::<ErrorObject>(object).map_or(500, |e| e.code);
                 Err(bounded::refused(code, Some(object), self.limits.error))
             }
         }
@@ -219,19 +219,15 @@ fn read_object<K: DeserializeOwned>(
     text: &[u8],
     event: impl FnOnce(K) -> WatchEvent<K>,
 ) -> Result<WatchEvent<K>, ApiError> {
-    match serde_json::from_slice(text) {
+    match read_json(text) {
         Ok(object) => Ok(event(object)),
         Err(source) => {
-            let NamedMeta { namespace, name, resource_version } = read::<Named>(text)?.metadata;
+            let NamedMeta { namespace, name, resource_version } = decode::<Named>(text)?.metadata;
             let version = resource_version.parse().unwrap_or(0);
             let source = bounded::in_few_words(source);
             Ok(WatchEvent::Unreadable { key: ObjectKey::new(namespace, name), version, source })
         }
     }
-}
-
-fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(text).map_err(bounded::unreadable)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::{
         ApiError, Guard, Hold, WatchEvent, in_few_words, in_time,
         limits::{LimitExceeded, bytes_within, count_within},
     },
+    read_json::read_json,
 };
 
 /// What is known of a deleted object for a while, beside its name.
@@ -78,7 +79,7 @@ impl<K: Object> Informer<K> {
             let mut take = |text: &[u8]| {
                 seen += 1;
                 count_within("objects in the list", seen, limits.objects)?;
-                match serde_json::from_slice::<K>(text) {
+                match read_json::<K>(text) {
                     Ok(object) => {
                         weight += (quota.weigh)(&object);
                         quota.kept.lock().grow_to(weight)?;
@@ -91,7 +92,7 @@ impl<K: Object> Informer<K> {
             let page = self.client.read_page(kind, self.detail, token.as_deref(), &mut take).await?;
             bytes += page.bytes;
             bytes_within("the list", bytes, limits.list)?;
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            match page.metadata.continue_ {
                 Some(next) => token = Some(next),
                 None => return Ok((objects, page.metadata.resource_version.unwrap_or_default())),
             }

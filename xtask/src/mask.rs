@@ -1,0 +1,8 @@
+//! Patterns of what no two runs have in common, for everything that compares answers, objects or outputs. What stands in
+//! their place is told by whoever compares.
+
+/// A time, as the API writes it.
+pub const TIME: &str = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z";
+
+/// The uid of an object.
+pub const UID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
