@@ -121,6 +121,10 @@ impl<R: Reader> Reader for Final<'_, R> {
         self.0.aggregate(group)
     }
 
+    fn is_served<K: Object>(&self) -> Option<bool> {
+        self.0.is_served::<K>()
+    }
+
     fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {
         self.0.count(index, value)
     }

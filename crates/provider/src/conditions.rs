@@ -45,9 +45,16 @@ fn set_status(
     };
     match conditions.iter_mut().find(|c| c.type_ == type_) {
         Some(slot) => *slot = new,
-        None => conditions.push(new),
+        None => insert(conditions, new, |condition| &condition.type_),
     }
-    conditions.sort_by(|a, b| rank(&a.type_).cmp(&rank(&b.type_)).then_with(|| a.type_.cmp(&b.type_)));
+}
+
+/// Adds a condition at its place: `Ready` first, `Paused` last, the others by name. Those that are there keep theirs: an order
+/// that somebody else left is not worth a write.
+fn insert<C>(conditions: &mut Vec<C>, new: C, type_of: impl Fn(&C) -> &str) {
+    let order = |condition: &C| (rank(type_of(condition)), type_of(condition).to_owned());
+    let at = conditions.iter().position(|other| order(other) > order(&new));
+    conditions.insert(at.unwrap_or(conditions.len()), new);
 }
 
 /// Gives conditions that say the same as before the time since when they say it, however often they were set in
@@ -175,9 +182,8 @@ fn put_legacy(conditions: &mut Vec<LegacyCondition>, mut new: LegacyCondition) {
             *old = new;
             old.last_transition_time = if same { then } else { now };
         }
-        None => conditions.push(new),
+        None => insert(conditions, new, |condition| &condition.type_),
     }
-    conditions.sort_by(|a, b| rank(&a.type_).cmp(&rank(&b.type_)).then_with(|| a.type_.cmp(&b.type_)));
 }
 
 /// Sets the older `Ready` from those of the named ones that exist: the worst group speaks.
@@ -230,6 +236,24 @@ mod tests {
         }
         let order: Vec<_> = list.iter().map(|c| c.type_.as_str()).collect();
         assert_eq!(order, ["Ready", "A", "B", "Paused"]);
+    }
+
+    #[test]
+    fn conditions_of_others_stay_where_they_are() {
+        let types = |list: &[Condition]| list.iter().map(|c| c.type_.clone()).collect::<Vec<_>>();
+        let of = |type_: &str| Condition { type_: type_.to_owned(), ..Condition::default() };
+        let mut list = ["Ready", "B", "Paused", "Audited"].map(of).to_vec();
+        set(&mut list, AT_ONE, "B", true, "R", "");
+        summarise(&mut list, AT_ONE, &["B"]);
+        assert_eq!(types(&list), ["Ready", "B", "Paused", "Audited"]);
+        set(&mut list, AT_ONE, "A", true, "R", "");
+        assert_eq!(types(&list), ["Ready", "A", "B", "Paused", "Audited"]);
+        let mut older = ["Ready", "Paused", "Audited"]
+            .map(|type_| LegacyCondition { type_: type_.to_owned(), ..LegacyCondition::default() })
+            .to_vec();
+        set_legacy_true(&mut older, "1", "Ready");
+        let older: Vec<_> = older.iter().map(|c| c.type_.as_str()).collect();
+        assert_eq!(older, ["Ready", "Paused", "Audited"]);
     }
 
     #[test]

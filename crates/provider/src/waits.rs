@@ -1,19 +1,20 @@
 //! What objects wait for at present, by controller and key: what the latest decision about each said.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use capm3_domain::wait::Wait;
 use capm3_engine::{Next, ObjectKey};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::plan::End;
 
 /// A controller by its name, and the object.
 pub type Waiting = (&'static str, ObjectKey);
 
-/// The waits of every object.
+/// The waits of every object, and since when each has had its code.
 #[derive(Debug, Default)]
-pub(crate) struct Waits(Mutex<BTreeMap<Waiting, Wait>>);
+pub(crate) struct Waits(Mutex<BTreeMap<Waiting, (Wait, Instant)>>);
 
 impl Waits {
     /// Takes down what a decision waits for. A question to the server changes nothing.
@@ -28,7 +29,10 @@ impl Waits {
         let waiting = (controller, key.clone());
         match end {
             End::WaitFor(wait) | End::Retry(wait, _) => {
-                self.0.lock().insert(waiting, wait.clone());
+                let mut waits = self.0.lock();
+                let before = waits.get(&waiting).filter(|(before, _)| before.code() == wait.code());
+                let since = before.map_or_else(Instant::now, |(_, since)| *since);
+                waits.insert(waiting, (wait.clone(), since));
             }
             End::Done => {
                 self.0.lock().remove(&waiting);
@@ -45,6 +49,13 @@ impl Waits {
 
     /// What waits, and what it waits for.
     pub(crate) fn all(&self) -> BTreeMap<Waiting, Wait> {
-        self.0.lock().clone()
+        self.0.lock().iter().map(|(waiting, (wait, _))| (waiting.clone(), wait.clone())).collect()
+    }
+
+    /// Shows every wait: the controller, what is waited for, and for how long it has had this code.
+    pub(crate) fn each(&self, mut look: impl FnMut(&'static str, &Wait, Duration)) {
+        for ((controller, _), (wait, since)) in self.0.lock().iter() {
+            look(controller, wait, since.elapsed());
+        }
     }
 }

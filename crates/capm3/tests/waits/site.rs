@@ -69,7 +69,7 @@ impl Site {
     /// Merges a patch into an object.
     pub fn with(mut self, kind: &str, name: &str, patch: &Value) -> Self {
         let mut found = self.0.iter_mut().filter(|object| is(object, kind, name));
-        merge(found.next().unwrap_or_else(|| panic!("no {kind} {name}")), patch);
+        json_patch::merge(found.next().unwrap_or_else(|| panic!("no {kind} {name}")), patch);
         self
     }
 
@@ -142,22 +142,4 @@ pub fn host(name: &str) -> Value {
     );
     host["metadata"]["annotations"] = json!({"inspect.metal3.io/hardwaredetails": hardware.to_string()});
     host
-}
-
-/// RFC 7386.
-fn merge(target: &mut Value, patch: &Value) {
-    let Some(patch) = patch.as_object() else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    for (key, value) in patch {
-        if value.is_null() {
-            target.as_object_mut().unwrap().remove(key);
-        } else {
-            merge(&mut target[key], value);
-        }
-    }
 }

@@ -2,16 +2,34 @@
 
 use std::fmt;
 
-use capm3_api::{ipam::IpClaim, metadata::MetadataExt, vocabulary::annotation::REQUESTED_ADDRESS};
+use capm3_api::{
+    ipam::IpClaim,
+    metadata::MetadataExt,
+    vocabulary::{annotation::REQUESTED_ADDRESS, reason},
+};
 use kube::core::ObjectMeta;
 
-/// The two kinds of claims that one pool serves. Their names are separate: one name may stand for two claims.
+/// The two kinds of claims that one pool serves. Their names are separate: one name may stand for two claims. Each belongs to an
+/// address manager that need not be installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClaimKind {
     /// `IPClaim` of `ipam.metal3.io`.
     IpClaim,
     /// `IPAddressClaim` of Cluster API.
     IpAddressClaim,
+}
+
+impl ClaimKind {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::IpClaim, Self::IpAddressClaim];
+
+    /// The reason of a condition that says that the API server does not serve it.
+    pub const fn reason_not_served(self) -> &'static str {
+        match self {
+            Self::IpClaim => reason::IP_CLAIM_NOT_SERVED,
+            Self::IpAddressClaim => reason::IP_ADDRESS_CLAIM_NOT_SERVED,
+        }
+    }
 }
 
 impl fmt::Display for ClaimKind {

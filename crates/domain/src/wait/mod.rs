@@ -19,6 +19,7 @@ pub use self::{
     text::{Message, Text},
 };
 use crate::{
+    address::ClaimKind,
     host::{Blocker, Consumer, HostAnnotationError, HostCounts, Rejection, SelectorError},
     provider_id::{NodeConflict, NodeWait},
     release::HostWait,
@@ -196,6 +197,15 @@ pub enum Wait {
     HostOfData,
     /// Metal3Data: pools have not given addresses yet.
     Addresses(AddressWaits),
+    /// Metal3Data: the API server does not serve the kind by which a pool is asked for an address.
+    ClaimKindNotServed {
+        /// The kind.
+        claim: ClaimKind,
+        /// Kind of the pool.
+        kind: String,
+        /// Name of the pool.
+        pool: String,
+    },
     /// Metal3Data: a Secret that is being deleted.
     OldSecret(String),
     /// Metal3Data: its claim is released, or uses other data.

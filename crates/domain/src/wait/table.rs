@@ -224,6 +224,9 @@ impl Wait {
                 Nobody,
                 &["IPClaim", "IPAddress", "IPPool", "IPAddressClaim"],
             ),
+            Self::ClaimKindNotServed { claim, .. } => {
+                ("CAPM3-W081", ready(claim.reason_not_served()), PlatformEngineer, &[])
+            }
             Self::OldSecret(_) => ("CAPM3-W077", ready(reason::WAITING_FOR_SECRET), Nobody, &["Secret"]),
             Self::AbandonedData => ("CAPM3-W078", None, Nobody, DATA),
             Self::ClaimOfDeletedData(_) => ("CAPM3-W079", ready(reason::DELETING), Nobody, DATA),
@@ -323,7 +326,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::wait::{DataError, Pause};
+    use crate::{
+        address::ClaimKind,
+        wait::{DataError, Pause},
+    };
 
     fn text() -> Text {
         Text::new("what somebody reports")
@@ -371,6 +377,7 @@ mod tests {
             Wait::MachineOfData,
             Wait::OwnerOfData,
             Wait::HostOfData,
+            Wait::ClaimKindNotServed { claim: ClaimKind::IpClaim, kind: name(), pool: name() },
             Wait::OldSecret(name()),
             Wait::AbandonedData,
             DataError::ForeignSecret(name()).into(),

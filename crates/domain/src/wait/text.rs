@@ -214,6 +214,11 @@ impl Wait {
             Self::OwnerOfData => f.write_str("waiting for the Machine that owns the Metal3Machine"),
             Self::HostOfData => f.write_str("waiting for the BareMetalHost of the Metal3Machine"),
             Self::Addresses(waits) => write!(f, "waiting for {waits:#}"),
+            Self::ClaimKindNotServed { claim, kind, pool } => write!(
+                f,
+                "the API server does not serve {claim}, which is needed for an address of {kind} {pool}; install the address \
+                 manager of {kind}"
+            ),
             Self::OldSecret(name) => write!(f, "waiting for the old Secret {name} to be deleted"),
             Self::AbandonedData => {
                 f.write_str("waiting for the template's controller to delete this data with its claim")

@@ -64,6 +64,12 @@ fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Vec<Advice> {
     }
     let named = format!("{} {}", pool.kind, pool.name);
     let kubectl = |verb: &str| known.kubectl(verb, &format!("{} {}", pool.kind.to_lowercase(), pool.name));
+    if let Some(claim) = pool.not_served {
+        return vec![Advice::say(format!(
+            "install the address manager of {}, with the CRD of {claim}",
+            pool.kind
+        ))];
+    }
     match &pool.stock {
         Some(stock) if stock.free == 0 => of_full_pool(pool, &named, stock, kubectl("edit")),
         _ if pool.problem.is_none() => Vec::new(),

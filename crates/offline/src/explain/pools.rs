@@ -1,9 +1,12 @@
 //! The pools that the machine's data takes addresses from.
 
 use capm3_api::metadata::MetadataExt;
-use capm3_domain::render::{Objects, PoolRef, referenced_pools};
+use capm3_domain::{
+    address::ClaimKind,
+    render::{Objects, PoolRef, referenced_pools},
+};
 use capm3_engine::ObjectKey;
-use capm3_provider::metal3data::{self, DataSnapshot, wanted_spec};
+use capm3_provider::metal3data::{self, DataSnapshot, claim_kind, wanted_spec};
 use serde::Serialize;
 
 use super::{Site, pool_usage::PoolUsage};
@@ -29,6 +32,9 @@ pub struct PoolLine {
     pub holders: Vec<String>,
     /// Why the machine has no address of it.
     pub problem: Option<String>,
+    /// The kind by which it is asked for addresses, where the API server does not serve that.
+    #[serde(skip)]
+    pub not_served: Option<ClaimKind>,
 }
 
 /// How much of a pool is left.
@@ -65,7 +71,9 @@ pub(super) fn pools(site: &Site, data: &ObjectKey) -> Vec<PoolLine> {
 fn line(site: &Site, snapshot: &DataSnapshot, pool: &PoolRef) -> PoolLine {
     let claim = snapshot.ip_claims.iter().find(|claim| claim.claim.is_on(pool));
     let there = snapshot.pools.get(&pool.name).filter(|_| pool.is_metal3());
+    let not_served = Some(claim_kind(pool)).filter(|kind| snapshot.kinds_not_served.contains(kind));
     let problem = match claim {
+        None if let Some(kind) = not_served => Some(format!("the API server does not serve {kind}")),
         _ if pool.is_metal3() && there.is_none() => Some("there is no such pool".to_owned()),
         Some(claim) => claim.claim.problem(),
         None => None,
@@ -88,5 +96,6 @@ fn line(site: &Site, snapshot: &DataSnapshot, pool: &PoolRef) -> PoolLine {
         reservations,
         holders,
         problem,
+        not_served,
     }
 }

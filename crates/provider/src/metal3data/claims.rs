@@ -13,7 +13,10 @@ use capm3_api::{
     v1beta2::{self, Metal3Data},
     vocabulary::{condition, finalizer, label},
 };
-use capm3_domain::render::{Address, PoolRef};
+use capm3_domain::{
+    address::ClaimKind,
+    render::{Address, PoolRef},
+};
 use capm3_engine::Object;
 
 use kube::core::ObjectMeta;
@@ -37,6 +40,11 @@ pub struct PoolClaim {
     pub claim: AddressClaim,
     /// The address, once given.
     pub address: Option<Address>,
+}
+
+/// The kind by which a pool is asked for addresses.
+pub fn claim_kind(pool: &PoolRef) -> ClaimKind {
+    if pool.is_metal3() { ClaimKind::IpClaim } else { ClaimKind::IpAddressClaim }
 }
 
 /// Name of the claim on a pool, unless it is named after its host.

@@ -21,7 +21,7 @@ use super::{
     DataSnapshot,
     claim_state::{ClaimState, claim_state},
     claims::{AddressClaim, PoolClaim, ask},
-    pools::{free, wait_for_pool},
+    pools::{free, not_served, wait_for_pool},
     secrets::{self, Secrets, Told},
     status::{DataState, is_rendered_as, report_on_claim, report_on_data, was_rendered},
     wanted_documents::{wanted_documents, wanted_spec},
@@ -32,6 +32,9 @@ use crate::{
     wait_throttle::is_throttled,
 };
 
+/// How often it is looked whether a kind is served by now.
+const NOT_SERVED_AGAIN: Duration = Duration::from_secs(60);
+
 /// How soon the controller is called again to prove an absence.
 const PROVE_AGAIN: Duration = Duration::from_secs(1);
 
@@ -41,6 +44,14 @@ struct Pass<'a> {
     new: Metal3Data,
     others: Plan,
     secrets_missing: bool,
+}
+
+/// How a pass ends that waits. No watch tells that a kind is served from now on.
+fn end_of(wait: &Wait) -> End {
+    match wait {
+        Wait::ClaimKindNotServed { .. } => End::Retry(wait.clone(), NOT_SERVED_AGAIN),
+        _ => End::WaitFor(wait.clone()),
+    }
 }
 
 /// A document that cannot be rendered.
@@ -85,7 +96,7 @@ impl Pass<'_> {
                 {
                     return plan.ending(End::After(rest));
                 }
-                (DataState::waiting(wait), End::WaitFor(wait.clone()))
+                (DataState::waiting(wait), end_of(wait))
             }
         };
         // The own status is written last: until it is, the next look says and records the same again.
@@ -192,10 +203,13 @@ impl Pass<'_> {
         let snapshot = self.snapshot;
         let mut addresses = BTreeMap::new();
         let mut waiting = AddressWaits::default();
-        let mut refused = None;
+        let (mut refused, mut not_asked) = (None, None);
         for (name, pool) in pools {
             match snapshot.ip_claims.iter().find(|c| c.claim.is_on(pool)) {
-                None => self.ask(pool, &mut waiting),
+                None => match not_served(snapshot, pool) {
+                    Some(wait) => not_asked = not_asked.or(Some(wait)),
+                    None => self.ask(pool, &mut waiting),
+                },
                 Some(claim) => match (claim.claim.problem(), &claim.address) {
                     (Some(problem), _) => {
                         let (pool, report) = (name.clone(), Text::from(problem));
@@ -209,10 +223,11 @@ impl Pass<'_> {
                 },
             }
         }
-        match refused {
-            Some(error) => Err(error.into()),
-            None if waiting.0.is_empty() => Ok(addresses),
-            None => Err(Wait::Addresses(waiting)),
+        match (refused, not_asked) {
+            (Some(error), _) => Err(error.into()),
+            (None, Some(not_asked)) => Err(not_asked),
+            (None, None) if waiting.0.is_empty() => Ok(addresses),
+            (None, None) => Err(Wait::Addresses(waiting)),
         }
     }
 

@@ -22,10 +22,11 @@ use std::sync::Arc;
 use capm3_engine::{Controller, ObjectKey, Queue};
 
 pub(crate) use claim_state::{ClaimState, claim_state};
-pub use claims::{AddressClaim, PoolClaim, claim_name, new_ip_claim, of_capi, of_metal3};
+pub use claims::{AddressClaim, PoolClaim, claim_kind, claim_name, new_ip_claim, of_capi, of_metal3};
 pub use decide::decide;
 pub(crate) use observe::claim_is_gone;
 pub use observe::{DataSnapshot, Settings, observe};
+pub(crate) use reconcile::CONTROLLER;
 pub use wanted_documents::{render, wanted_documents, wanted_spec};
 
 use crate::context::{Context, boxed};

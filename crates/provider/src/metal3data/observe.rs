@@ -6,15 +6,17 @@ use std::{
 };
 
 use capm3_api::{
+    conditions::find,
     ipam::{IpAddress, IpClaim, IpPool},
     metadata::MetadataExt,
     neighbours::{
         BareMetalHost, CAPI_GROUP, CapiIpAddress, Cluster, IpAddressClaim, Machine, SecretMetadata,
     },
     v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine},
-    vocabulary::label,
+    vocabulary::{condition, label},
 };
 use capm3_domain::{
+    address::ClaimKind,
     host::annotated_host,
     numbers::UsedNumbers,
     render::{Content, Objects, PoolRef, Pools, referenced_pools, secret_name},
@@ -72,6 +74,8 @@ pub struct DataSnapshot {
     pub gone_pools: BTreeSet<String>,
     /// Names of those whose claims are looked at by their address manager.
     pub working_pools: BTreeSet<String>,
+    /// Kinds of address claims that the API server does not serve.
+    pub kinds_not_served: BTreeSet<ClaimKind>,
     /// How the provider deals with addresses.
     pub settings: Settings,
     /// The Secrets of the names that this data uses.
@@ -143,6 +147,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey, settings: Settings) -> Opt
             .collect(),
         pools,
         ip_claims,
+        kinds_not_served: kinds_not_served(reader, &data),
         settings,
         secrets,
         data,
@@ -202,6 +207,17 @@ fn is_inherited(namesake: &AddressClaim, data: &Metal3Data, claim: Option<&Metal
 
 fn used_addresses(reader: &impl Reader, pool: &IpPool) -> Arc<UsedNumbers> {
     reader.aggregate::<IpPool, Used<InStatus>>(&pool.key().to_string()).numbers()
+}
+
+/// The kinds of address claims that the server does not serve. Where the reader does not know, the last report counts.
+fn kinds_not_served(reader: &impl Reader, data: &Metal3Data) -> BTreeSet<ClaimKind> {
+    let ready = find(&data.status.conditions, condition::READY);
+    let is_reported = |kind: ClaimKind| ready.is_some_and(|ready| ready.reason == kind.reason_not_served());
+    let is_served = |kind: &ClaimKind| match kind {
+        ClaimKind::IpClaim => reader.is_served::<IpClaim>(),
+        ClaimKind::IpAddressClaim => reader.is_served::<IpAddressClaim>(),
+    };
+    ClaimKind::ALL.into_iter().filter(|kind| !is_served(kind).unwrap_or(!is_reported(*kind))).collect()
 }
 
 /// The pools that are not paused and whose Cluster, if they name one, is there and is not paused.

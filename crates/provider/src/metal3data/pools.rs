@@ -4,10 +4,10 @@ use capm3_api::metadata::MetadataExt;
 use capm3_domain::{
     address::count_addresses,
     render::PoolRef,
-    wait::{AddressWait, FreeAddresses},
+    wait::{AddressWait, FreeAddresses, Wait},
 };
 
-use super::DataSnapshot;
+use super::{DataSnapshot, claims::claim_kind};
 
 /// A pool that was asked. One that does not exist is said to be missing.
 pub(super) fn wait_for_pool(snapshot: &DataSnapshot, pool: &PoolRef) -> AddressWait {
@@ -17,6 +17,13 @@ pub(super) fn wait_for_pool(snapshot: &DataSnapshot, pool: &PoolRef) -> AddressW
     }
     let free = free(snapshot, &name);
     AddressWait::Pool { kind, pool: name, free }
+}
+
+/// What keeps a pool from being asked at all: the API server does not serve the kind of its claims.
+pub(super) fn not_served(snapshot: &DataSnapshot, pool: &PoolRef) -> Option<Wait> {
+    let claim = claim_kind(pool);
+    let wait = || Wait::ClaimKindNotServed { claim, kind: pool.kind.clone(), pool: pool.name.clone() };
+    snapshot.kinds_not_served.contains(&claim).then(wait)
 }
 
 /// How many addresses an IPPool has, and how many of them are free as its status shows it.

@@ -10,7 +10,7 @@ use super::{Settings, claim_state::to_prove, decide, observe, orphaned_dependent
 use crate::{context::Context, plan::Plan};
 
 /// Name in logs and counts.
-pub(super) const CONTROLLER: &str = "metal3data";
+pub(crate) const CONTROLLER: &str = "metal3data";
 
 /// An object that must be proven to be gone.
 type Absence = (ResourceKind, ObjectKey);
