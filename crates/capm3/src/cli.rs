@@ -53,11 +53,11 @@ impl Cli {
             Command::Manager(args) => (args.log_level(), args.logging_format()),
             _ => ("error", LogFormat::Text),
         };
-        logs::start(usual, format)?;
+        let level = logs::start(usual, format)?;
         info!(version = env!("CARGO_PKG_VERSION"), "capm3 {} starts", self.command.name());
         match self.command {
             Command::Up(args) => up::run(&args),
-            Command::Manager(args) => manager::run(&args),
+            Command::Manager(args) => manager::run(&args, level),
             Command::Crds(args) => crds::run(&args),
             Command::Manifests(args) => manifests::run(&args),
             Command::Migrate(args) => migrate::run(&args),

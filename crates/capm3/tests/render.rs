@@ -150,6 +150,9 @@ fn wrong_usage_ends_with_two() {
         (vec!["-f", pool], "use --machines N"),
         (vec!["-f", pool, "--diff"], "--kubeconfig"),
         (vec!["-f", pool, "--template", "x"], "--machines"),
+        (vec!["-f", pool, "--as", "ifupdown"], "use one of netplan, networkd"),
+        (vec!["-f", pool, "--as", "eni@20.1"], "too old"),
+        (vec!["-f", pool, "--side-by-side"], "--as"),
     ] {
         let run = render(&arguments);
         assert_eq!(run.code, 2, "{arguments:?}: {}", run.text());
@@ -160,9 +163,77 @@ fn wrong_usage_ends_with_two() {
 #[test]
 fn help_teaches() {
     let help = render(&["--help"]).stdout;
-    for part in ["Examples:", "byte for byte", "--machines", "--diff", "hardwaredetails", "m3ipa"] {
+    for part in [
+        "Examples:",
+        "byte for byte",
+        "--machines",
+        "--diff",
+        "--as",
+        "cloud-init --version",
+        "hardwaredetails",
+        "m3ipa",
+    ] {
         assert!(help.contains(part), "{help}");
     }
+}
+
+const BONDED: &str = "crates/capm3/tests/data/bond-and-vlan.yaml";
+
+fn bonded(as_target: &str, more: &[&str]) -> Run {
+    render(&[&["-f", BONDED, "--machines", "1", "--as", as_target], more].concat())
+}
+
+#[test]
+fn an_image_that_configures_everything_loses_nothing() {
+    let run = is_expected("as-netplan", bonded("netplan", &[]));
+    assert_eq!(run.code, 0);
+    assert!(!run.stdout.contains("lost"), "{}", run.text());
+    assert_eq!(run.stdout, bonded("netplan@26.2", &[]).stdout, "the newest version is the default");
+}
+
+#[test]
+fn a_person_sees_the_bond_that_their_image_drops() {
+    let run = is_expected("as-networkd-25.3", bonded("networkd@25.3", &[]));
+    assert_eq!(run.code, 0, "the node gets a network, if not the one that was asked for");
+    let said = "# lost: bond0: the image drops the bond: it is not created\n";
+    assert!(run.stdout.contains(said), "{}", run.text());
+    assert!(run.stdout.contains("# lost: vlan100: the image drops the VLAN"), "{}", run.text());
+    assert!(!bonded("networkd@26.1", &[]).stdout.contains(said), "26.1 creates bonds");
+}
+
+#[test]
+fn a_person_sees_the_bond_options_that_their_image_drops() {
+    let run = is_expected("as-network_manager-24.1.7", bonded("network_manager@24.1.7", &[]));
+    let said =
+        "# lost: bond0: the image drops bond option lacp_rate: instead of fast the kernel's default holds\n";
+    assert!(run.stdout.contains(said), "{}", run.text());
+    let beside = is_expected("side-by-side", bonded("network_manager@24.1.7", &["--side-by-side"]));
+    assert!(beside.stdout.contains("\n- bond_lacp_rate: fast"), "{}", beside.text());
+    assert!(beside.stdout.contains(said), "{}", beside.text());
+}
+
+#[test]
+fn a_document_that_cloud_init_refuses_ends_with_one() {
+    let text = fs::read_to_string(repository().join(BONDED)).unwrap();
+    let dangling = text.replace("vlanLink: bond0", "vlanLink: bnd0");
+    let arguments = ["render", "-f", "-", "--machines", "1", "--as", "eni"];
+    let run = is_expected("as-refused", capm3(&arguments, &dangling));
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("no link has the id bnd0"), "{}", run.text());
+    let monitored = text.replace("name: miimon, value: 100", "name: arp_ip_target, value: 10.0.0.1");
+    let refused_by_netplan =
+        |target: &str| capm3(&["render", "-f", "-", "--machines", "1", "--as", target], &monitored);
+    assert_eq!(refused_by_netplan("netplan").code, 1);
+    assert_eq!(refused_by_netplan("eni").code, 0);
+}
+
+#[test]
+fn json_of_a_node_has_what_is_configured_and_what_is_lost() {
+    let run = is_expected("as-json", bonded("networkd@25.3", &["-o", "json"]));
+    let node = &machines(&run)[0];
+    assert_eq!((node["renderer"].as_str(), node["cloudInit"].as_str()), (Some("networkd"), Some("25.3")));
+    assert_eq!(node["interfaces"]["bond0"]["kind"], "nic");
+    assert!(node["lost"].as_array().unwrap().iter().any(|loss| loss["what"] == "bond device"));
 }
 
 /// A host with the interfaces that the printed templates name, and pools of their names.

@@ -6,6 +6,7 @@
 
 pub mod address;
 pub mod capacity;
+pub mod cloud_init;
 pub mod data_template;
 pub mod host;
 pub mod index;

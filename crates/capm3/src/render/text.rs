@@ -27,7 +27,8 @@ pub fn documents(rendering: &Rendering) -> String {
     text
 }
 
-fn whose(machine: &Rendered) -> String {
+/// A machine with its host, template and index.
+pub fn whose(machine: &Rendered) -> String {
     let host = machine.host.as_ref().map_or("no host".to_owned(), |host| format!("host {host}"));
     let template = match (&machine.data_template, machine.index) {
         (Some(template), Some(index)) => format!("{template} index {index}"),

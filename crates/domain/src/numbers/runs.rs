@@ -53,6 +53,25 @@ impl Runs {
         runs.map(|(start, end)| end.min(last) - start + 1).fold(0, u128::saturating_add)
     }
 
+    /// The highest number.
+    pub fn last(&self) -> Option<u128> {
+        self.last_by_first.last_key_value().map(|(_, last)| *last)
+    }
+
+    /// The numbers of both sets. Costs as much as there are numbers in the other one that this one lacks.
+    pub fn plus(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        let mut lacking = Vec::new();
+        let rest = other.minus(self);
+        for (&first, &last) in &rest.last_by_first {
+            lacking.extend(first..=last);
+        }
+        lacking.into_iter().for_each(|number| {
+            both.insert(number);
+        });
+        both
+    }
+
     /// The numbers of this set that are not in the other one.
     pub fn minus(&self, other: &Self) -> Self {
         let mut left = Self::default();

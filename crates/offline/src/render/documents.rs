@@ -1,5 +1,6 @@
 //! The two documents of one machine, or what is wrong with them and where.
 
+use capm3_api::neighbours::BareMetalHost;
 use capm3_domain::render::{Content, Inputs, Problem as Cause, RenderError, secret_name};
 use capm3_engine::manifests::Problem;
 use capm3_provider::metal3data::{render as render_half, wanted_documents, wanted_spec};
@@ -31,10 +32,21 @@ pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
         index: data.spec.index,
         meta_data,
         network_data,
+        nics: case.host.as_ref().and_then(inspected_nics),
         meta_data_secret: secret(Content::MetaData),
         network_data_secret: secret(Content::NetworkData),
     };
     case.problem.map_or(Ok(rendered), Err)
+}
+
+/// MAC and name of each NIC of an inspected host.
+fn inspected_nics(host: &BareMetalHost) -> Option<Vec<(String, String)>> {
+    let nics = &host.status.hardware.as_ref()?.nics;
+    Some(
+        nics.iter()
+            .filter_map(|nic| Some((nic.mac.as_deref()?.to_owned(), nic.name.as_deref()?.to_owned())))
+            .collect(),
+    )
 }
 
 /// A render error at its place in the template, with the machine and the way out.

@@ -16,6 +16,7 @@ mod hosts;
 mod indexes;
 mod machines;
 mod made;
+mod on_node;
 mod overlaps;
 mod owners;
 mod site;
@@ -29,6 +30,7 @@ use capm3_engine::{
     manifests::{Document, Problem},
 };
 pub use diff::unified;
+pub use on_node::{Node, on_node};
 use serde::Serialize;
 
 use self::{case::Case, site::Site};
@@ -83,6 +85,9 @@ pub struct Rendered {
     pub meta_data: Option<String>,
     /// The network data document, likewise.
     pub network_data: Option<String>,
+    /// MAC and name of each NIC of the host, as its inspection found them; none where there was no inspection.
+    #[serde(skip)]
+    pub nics: Option<Vec<(String, String)>>,
     /// Where the controllers store the metadata document.
     #[serde(skip)]
     pub meta_data_secret: ObjectKey,
