@@ -1,8 +1,8 @@
 //! `docs/acceptance.md`: which requirement of the design documents is shown by which test.
 //!
-//! A test named `s205_...` shows row S205; the first sentence of its doc comment is the requirement. What a real server is asked
-//! for a row, in `tests/seeds/rows`, is listed beside them. A row that was shown once stays: without a test for it nothing is
-//! generated.
+//! A test named `s205_...` shows row S205, one named `s59_s61_...` two rows; its doc comment is the requirement. What a real
+//! server is asked for a row, in `tests/seeds/rows`, is listed beside them. A row that was shown once stays: without a test for
+//! it nothing is generated.
 
 use std::{collections::BTreeSet, fs, ops::RangeInclusive};
 
@@ -33,7 +33,7 @@ pub struct Row {
 
 /// Writes the table, or fails if it is out of date.
 pub fn generate(check: bool) -> Result<()> {
-    let mut rows = rows("s")?;
+    let mut rows = rows(&["s"])?;
     lost(&rows, "S", SHOWN, &numbers(PAGE, "S")?).context(PAGE)?;
     rows.extend(of_a_real_server()?);
     rows.sort_by(|a, b| (a.number, &a.test).cmp(&(b.number, &b.test)));
@@ -89,11 +89,8 @@ pub fn write(file: &str, text: &str, check: bool) -> Result<()> {
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
 }
 
-/// The tests that are named after rows of these areas (a pattern), in order of rows.
-pub fn rows(areas: &str) -> Result<Vec<Row>> {
-    let pattern = Regex::new(&format!(
-        r"(?m)((?:^\s*///[^\n]*\n)+)(?:^\s*#\[[^\n]*\n)*^\s*(?:async )?fn (({areas})(\d+)_\w+)\("
-    ))?;
+/// The tests that are named after rows of these areas, in order of rows.
+pub fn rows(areas: &[&str]) -> Result<Vec<Row>> {
     let root = repo::root();
     let mut rows = Vec::new();
     let mut files = Vec::new();
@@ -102,21 +99,40 @@ pub fn rows(areas: &str) -> Result<Vec<Row>> {
     }
     for file in files {
         let text = fs::read_to_string(&file)?;
-        for found in pattern.captures_iter(&text) {
-            let part = |n: usize| found.get(n).map(|m| m.as_str()).unwrap_or_default();
-            let words: Vec<&str> =
-                part(1).lines().map(|l| l.trim().trim_start_matches("///").trim()).collect();
-            rows.push(Row {
-                area: part(3).to_owned(),
-                number: part(4).parse()?,
-                requirement: words.join(" ").trim().replace('|', "\\|"),
-                test: part(2).to_owned(),
-                file: file.strip_prefix(&root).unwrap_or(&file).display().to_string(),
-            });
-        }
+        rows.extend(rows_in(&text, &file.strip_prefix(&root).unwrap_or(&file).display().to_string(), areas)?);
     }
     rows.sort_by(|a, b| (a.number, &a.test).cmp(&(b.number, &b.test)));
     Ok(rows)
+}
+
+/// The rows that the tests of one file show: one for each number that the name of a test begins with.
+fn rows_in(text: &str, file: &str, areas: &[&str]) -> Result<Vec<Row>> {
+    let pattern =
+        Regex::new(r"(?m)((?:^\s*///[^\n]*\n)+)(?:^\s*#\[[^\n]*\n)*^\s*(?:async )?fn ([a-z]+\d+_\w+)\(")?;
+    let mut rows = Vec::new();
+    for found in pattern.captures_iter(text) {
+        let (_, [comment, test]) = found.extract();
+        let words: Vec<&str> =
+            comment.lines().map(|line| line.trim().trim_start_matches("///").trim()).collect();
+        let requirement = words.join(" ").trim().replace('|', "\\|");
+        let shown = numbers_of(test).filter(|(area, _)| areas.contains(area));
+        rows.extend(shown.map(|(area, number)| Row {
+            area: area.to_owned(),
+            number,
+            requirement: requirement.clone(),
+            test: test.to_owned(),
+            file: file.to_owned(),
+        }));
+    }
+    Ok(rows)
+}
+
+/// The numbers of rows that the name of a test begins with, each after its area.
+fn numbers_of(test: &str) -> impl Iterator<Item = (&str, u32)> {
+    test.split('_').map_while(|part| {
+        let (area, number) = part.split_at(part.find(|c: char| c.is_ascii_digit())?);
+        Some((area, number.parse().ok()?))
+    })
 }
 
 fn page(rows: &[Row]) -> String {
@@ -149,6 +165,19 @@ mod tests {
         lost(&rows, "S", &[1..=1, 3..=3], &BTreeSet::from([3])).unwrap();
         let told = lost(&rows, "S", &[1..=3], &on_page).unwrap_err().to_string();
         assert!(told.contains("row S2, S7 "), "{told}");
+    }
+
+    #[test]
+    fn a_test_shows_each_row_that_its_name_begins_with() {
+        let text = "/// One | two,\n/// three.\n#[test]\nfn s7_dt9_s8_both_of_12_are_shown() {\n/// None.\nfn s_7() {\n";
+        let shown = |areas: &[&str]| {
+            let rows = rows_in(text, "file.rs", areas).unwrap();
+            rows.into_iter().map(|row| (row.area, row.number, row.requirement)).collect::<Vec<_>>()
+        };
+        let row = |area: &str, number| (area.to_owned(), number, "One \\| two, three.".to_owned());
+        assert_eq!(shown(&["s"]), [row("s", 7), row("s", 8)]);
+        assert_eq!(shown(&["ma", "dt"]), [row("dt", 9)]);
+        assert_eq!(shown(&["of"]), []);
     }
 
     #[test]

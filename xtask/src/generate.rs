@@ -11,13 +11,14 @@ use capm3_domain::render::yaml::to_yaml;
 use capm3_install::{Install, files, rights_page};
 use serde_json::Value;
 
-use crate::{acceptance, parity, repo};
+use crate::{acceptance, metrics_page, parity, repo};
 
 /// Writes every generated file, or fails if one is out of date.
 pub fn run(check: bool) -> Result<()> {
     acceptance::generate(check)?;
     parity::generate(check)?;
     acceptance::write("docs/rbac.md", &rights_page::page(), check)?;
+    acceptance::write("docs/metrics.md", &metrics_page::page(), check)?;
     let config = repo::root().join("config");
     folder(&config.join("crd"), &crds(), check)?;
     let install = Install::default();

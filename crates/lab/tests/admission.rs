@@ -206,7 +206,7 @@ async fn s85_an_owner_without_uid_is_refused() {
 
 /// `clusterName` is accepted in both versions, with a warning that it is deprecated.
 #[tokio::test(start_paused = true)]
-async fn s87_a_cluster_name_is_accepted_with_a_warning() {
+async fn s87_dt86_a_cluster_name_is_accepted_with_a_warning() {
     let lab = lab().await;
     for version in [OLD, NEW] {
         let answer =

@@ -239,13 +239,16 @@ async fn s96_what_a_pool_gives_reaches_the_node() {
     assert_eq!(lab.objects("IPClaim").len(), 1, "one address, however often the pool is used");
 }
 
-/// A pool of another address manager is asked through Cluster API's contract; its refusal is told, its answer used.
+/// A pool of another group and kind is asked by an IPAddressClaim of Cluster API: what its manager refuses is reported, and
+/// address, prefix and gateway come from the IPAddress that it gives.
 #[tokio::test(start_paused = true)]
-async fn a_pool_of_another_address_manager_is_asked_through_cluster_api() {
+async fn ip109_ip110_a_pool_of_another_address_manager_is_asked_through_cluster_api() {
     let foreign = json!({"name": "theirs", "kind": "InClusterIPPool", "apiGroup": "ipam.cluster.x-k8s.io"});
-    let spec =
-        json!({"networkData": {"networks": {"ipv4": [{"id": "n", "link": "eno1", "fromPoolRef": foreign}]}}});
+    let routes = json!([{"network": "0.0.0.0", "prefix": 0, "gateway": {"fromPoolRef": foreign}}]);
+    let spec = json!({"networkData": {"networks": {"ipv4": [
+        {"id": "n", "link": "eno1", "fromPoolRef": foreign, "routes": routes}]}}});
     let lab = settled(&workers(1, spec)).await;
+    assert!(lab.objects("IPClaim").is_empty());
     let claim = get(&lab, "IPAddressClaim", "fleet-0-theirs");
     assert_eq!(claim["spec"]["poolRef"], foreign);
     assert_eq!(claim["metadata"]["finalizers"], json!(["metal3data.infrastructure.cluster.x-k8s.io"]));
@@ -273,7 +276,10 @@ async fn a_pool_of_another_address_manager_is_asked_through_cluster_api() {
         "claimRef": {"name": "fleet-0-theirs"}}});
     lab.apply(&[manifest(CAPI, "IPAddress", "their-address", &address)]).await.unwrap();
     tell(json!({"addressRef": {"name": "their-address"}, "conditions": null})).await;
-    assert!(rendered(&lab)[0].2.contains("ip_address: 10.9.9.9\n"));
+    let document = &rendered(&lab)[0].2;
+    for line in ["ip_address: 10.9.9.9\n", "netmask: 255.255.255.0\n", "gateway: 10.9.9.1\n"] {
+        assert!(document.contains(line), "{document}");
+    }
     assert!(all_ready(&lab));
     scale(&lab, 0).await;
     assert!(lab.object("IPAddressClaim", "fleet-0-theirs").is_none(), "the claim goes with its data");

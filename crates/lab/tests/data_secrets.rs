@@ -63,9 +63,10 @@ fn of_host(lab: &Lab) -> (String, String) {
     (text(&host, "/spec/metaData/name"), text(&host, "/spec/networkData/name"))
 }
 
-/// A rendered Secret is owned by its data, carries the label of its Cluster and one key.
+/// A rendered Secret is named after its machine and what it holds. It is owned by its data, has a type of its own, carries the
+/// label of its Cluster and one key.
 #[tokio::test(start_paused = true)]
-async fn s176_a_rendered_secret_hangs_in_the_clusters_tree() {
+async fn s176_dt82_a_rendered_secret_hangs_in_the_clusters_tree() {
     let lab = settled(&workers(1, both())).await;
     let machine = machine(&lab);
     let data = data_of(&lab, &machine);
@@ -247,7 +248,7 @@ async fn demonstration_7_manual_hybrid_and_late_secrets() {
 /// When a template changes after its data was rendered, as where the webhook that refuses it is away, the Secrets keep
 /// their bytes, and a host that is provisioned again gets the data that it had.
 #[tokio::test(start_paused = true)]
-async fn s185_existing_secrets_keep_their_bytes_when_the_template_changes() {
+async fn s185_dt83_existing_secrets_keep_their_bytes_when_the_template_changes() {
     let mut lab = settled(&workers(1, both())).await;
     let (before, machine) = (rendered(&lab), machine(&lab));
     let host = name(&host_of(&lab, &machine));

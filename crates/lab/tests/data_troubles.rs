@@ -184,7 +184,7 @@ async fn an_exhausted_pool_is_told_and_served_when_it_grows() {
             ]
         );
         let mut bigger = range.clone();
-        merge(&mut bigger, &grown);
+        json_patch::merge(&mut bigger, &grown);
         lab.patch(&ipam("IPPool"), &here("small"), &json!({"spec": {"pools": [bigger]}})).await.unwrap();
         rest(&lab).await;
         assert!(all_ready(&lab));

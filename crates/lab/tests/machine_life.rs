@@ -96,9 +96,9 @@ async fn s56_every_pair_of_match_labels_must_match() {
     assert_eq!(text(machine, "/metadata/annotations/metal3.io~1BareMetalHost"), "metal3/rack2-host-1");
 }
 
-/// A Metal3Machine with a data template has a claim of its name, owned by it as controller.
+/// A Metal3Machine with a data template has a claim of its name and with its labels, owned by it as controller.
 #[tokio::test(start_paused = true)]
-async fn s150_the_claim_has_the_name_of_its_machine_and_is_owned_by_it() {
+async fn s150_dt75_the_claim_has_the_name_of_its_machine_and_is_owned_by_it() {
     let lab = settled(&control_plane_with_meta_data()).await;
     let machines = lab.objects("Metal3Machine");
     assert_eq!(machines.len(), 3);
@@ -108,7 +108,9 @@ async fn s150_the_claim_has_the_name_of_its_machine_and_is_owned_by_it() {
         assert_eq!(text(owner, "/uid"), text(&machine, "/metadata/uid"));
         assert_eq!(text(owner, "/kind"), "Metal3Machine");
         assert_eq!(owner.pointer("/controller"), Some(&json!(true)));
-        assert_eq!(claim.pointer("/metadata/labels"), machine.pointer("/metadata/labels"));
+        let labels = &machine["metadata"]["labels"];
+        assert_eq!(labels["cluster.x-k8s.io/cluster-name"], "my-cluster");
+        assert_eq!(&claim["metadata"]["labels"], labels);
     }
 }
 
@@ -131,9 +133,9 @@ async fn s152_the_data_names_index_claim_template_and_secrets() {
     }
 }
 
-/// With indexes 0, 1 and 3 in use the next one is 2; the first is 0.
+/// With indexes 0, 1 and 3 in use the next one is 2; the first is 0. Data is named after template and index.
 #[tokio::test(start_paused = true)]
-async fn s155_the_lowest_free_index_is_given() {
+async fn s155_dt76_the_lowest_free_index_is_given() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t, namespace: metal3}\nspec: {metaData: {indexes: [{key: index}]}}\n";
     let mut manifests = racks_without_machines();
     manifests.extend(yaml(template));
@@ -147,7 +149,12 @@ async fn s155_the_lowest_free_index_is_given() {
     rest(&lab).await;
     claim_for(&lab, "e").await;
     rest(&lab).await;
-    assert_eq!(indexes(&lab), [("a", 0), ("b", 1), ("e", 2), ("d", 3)].map(|(n, i)| (n.to_owned(), i)));
+    let expected = [("a", 0), ("b", 1), ("e", 2), ("d", 3)].map(|(n, i)| (n.to_owned(), i));
+    assert_eq!(indexes(&lab), expected);
+    for (machine, index) in expected {
+        let data = get(&lab, "Metal3Data", &format!("t-{index}"));
+        assert_eq!((text(&data, "/spec/claim/name"), &data["spec"]["index"]), (machine, &json!(index)));
+    }
 }
 
 /// A Metal3Machine without a Machine, and a claim of its name.
@@ -190,9 +197,10 @@ async fn s173_secrets_are_named_after_their_machine() {
     }
 }
 
-/// With a data template: claim, index, data, Secrets and host follow each other, and each step is visible in a status.
+/// With a data template: claim, index, data, Secrets and host follow each other, and each step is visible in a status, such as
+/// `renderedData` of claim and machine, which names the data.
 #[tokio::test(start_paused = true)]
-async fn s181_each_step_is_visible_in_status() {
+async fn s181_dt79_each_step_is_visible_in_status() {
     let lab = settled(&control_plane_with_meta_data()).await;
     assert_eq!(lab.objects("Metal3Machine").len(), 3);
     for machine in lab.objects("Metal3Machine") {

@@ -23,7 +23,7 @@ fn labelled(value: &str) -> Vec<Manifest> {
             "MachineDeployment" => json!({"spec": {"template": {"metadata": labels}}}),
             _ => continue,
         };
-        merge(&mut manifest.object, &patch);
+        json_patch::merge(&mut manifest.object, &patch);
     }
     all
 }

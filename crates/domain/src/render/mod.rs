@@ -15,6 +15,10 @@ mod network_data;
 mod networks;
 mod objects;
 mod overlap;
+#[cfg(test)]
+mod parity_metadata_tests;
+#[cfg(test)]
+mod parity_network_data_tests;
 mod pools;
 mod remedy;
 mod routes;

@@ -251,8 +251,9 @@ mod tests {
         assert!(!PoolRef::new("p", Some("ipam.cluster.x-k8s.io"), Some("InClusterIPPool")).is_metal3());
     }
 
+    /// One name for pools of two kinds is an error that names both.
     #[test]
-    fn one_name_for_pools_of_two_kinds_is_an_error_that_names_both() {
+    fn ip113_one_name_for_pools_of_two_kinds_is_refused() {
         let spec = json!({
             "metaData": {"ipAddressesFromPool": [{"key": "a", "name": "p"}]},
             "networkData": {"networks": {"ipv6": [

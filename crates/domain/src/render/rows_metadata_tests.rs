@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::{Objects, referenced_pools, testing::Setting};
 
 /// What is rendered for the machine of the tests, without the provider id that is always there.
-fn rendered(setting: &Setting, template: Value) -> String {
+pub(super) fn rendered(setting: &Setting, template: Value) -> String {
     setting.meta_data(template).unwrap().replace("providerid: metal3/host-1/m3m-1\n", "")
 }
 
-fn simple(template: Value) -> String {
+pub(super) fn simple(template: Value) -> String {
     rendered(&Setting::new(json!({})), template)
 }
 
@@ -94,7 +94,7 @@ fn s95_an_index_stands_between_prefix_and_suffix() {
     }
 }
 
-fn pools() -> Setting {
+pub(super) fn pools() -> Setting {
     Setting::new(json!({
         "v4": {"address": "10.0.0.5", "prefix": 24, "gateway": "10.0.0.1", "dnsServers": ["10.0.0.2", "10.0.0.3"]},
         "v6": {"address": "2001:db8::5", "prefix": 64, "gateway": "2001:db8::1", "dnsServers": ["2001:db8::2"]},

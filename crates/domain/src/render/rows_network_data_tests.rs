@@ -4,19 +4,19 @@ use serde_json::{Value, json};
 
 use super::testing::Setting;
 
-fn pools() -> Setting {
+pub(super) fn pools() -> Setting {
     Setting::new(json!({
         "v4": {"address": "10.0.0.5", "prefix": 24, "gateway": "10.0.0.1", "dnsServers": ["10.0.0.2", "10.0.0.3"]},
         "v6": {"address": "2001:db8::5", "prefix": 64, "gateway": "2001:db8::1", "dnsServers": ["2001:db8::2"]},
     }))
 }
 
-fn read(template: Value) -> Value {
+pub(super) fn read(template: Value) -> Value {
     serde_saphyr::from_str(&pools().network_data(template).unwrap()).unwrap()
 }
 
 /// The links of a document, as text.
-fn links(links: Value) -> String {
+pub(super) fn links(links: Value) -> String {
     let document = Setting::new(json!({})).network_data(json!({"links": links})).unwrap();
     let links = document.strip_prefix("links:\n").unwrap();
     links.strip_suffix("networks: []\nservices: []\n").unwrap().to_owned()
@@ -24,7 +24,7 @@ fn links(links: Value) -> String {
 
 /// Every document has exactly `links`, `networks` and `services`, each a list, whatever the template has.
 #[test]
-fn s106_a_document_has_three_lists() {
+fn s106_nd107_a_document_has_three_lists() {
     let services = json!({"services": {"dns": ["8.8.8.8"]}});
     for template in [json!({}), services, json!({"links": {}, "networks": {}}), everything()] {
         let document = read(template.clone());
@@ -76,7 +76,7 @@ fn s109_the_type_of_an_ethernet_is_copied() {
     }
 }
 
-fn ethernet_with(mac: Value) -> Result<String, String> {
+pub(super) fn ethernet_with(mac: Value) -> Result<String, String> {
     let template = json!({"links": {"ethernets": [{"id": "eno1", "type": "phy", "macAddress": mac}]}});
     let document = Setting::new(json!({})).network_data(template)?;
     let line = document.lines().find_map(|line| line.strip_prefix("- ethernet_mac_address: "));
@@ -224,9 +224,9 @@ fn s128_listed_dns_servers_keep_their_order() {
     assert_eq!(servers(&document["networks"][0]["routes"][0]["services"]), expected);
 }
 
-/// DNS servers of a pool come after the listed ones, on a route as at the top.
+/// DNS servers come from a list and from a pool, on a route as at the top; those of the pool come after the listed ones.
 #[test]
-fn s129_dns_servers_of_a_pool_come_after_the_listed_ones() {
+fn s129_nd106_dns_servers_of_a_pool_come_after_the_listed_ones() {
     let document = with_services(&json!({"dns": ["9.9.9.9"], "dnsFromIPPool": "v4"}));
     let expected = ["9.9.9.9", "10.0.0.2", "10.0.0.3"];
     assert_eq!(servers(&document["services"]), expected);

@@ -42,12 +42,14 @@ impl Setting {
             "annotations": {"pool6": "v6", "mac": "52:54:00:aa:01:07"}, "labels": {"role": "worker"}
         }});
         let host = json!({
-            "metadata": {"name": "host-1", "namespace": "metal3", "annotations": {"pool": "v4", "rack": "r7"}},
+            "metadata": {"name": "host-1", "namespace": "metal3", "labels": {"disk": "nvme"},
+                "annotations": {"pool": "v4", "rack": "r7"}},
             "status": {"hardware": {"nics": [{"name": "enp1s0", "mac": "52:54:00:aa:01:01"}]}}
         });
         Self {
             data: read(json!({"metadata": {"name": "t-0", "namespace": "metal3"}, "spec": {"index": 0}})),
-            metal3_machine: read(json!({"metadata": {"name": "m3m-1", "namespace": "metal3"}})),
+            metal3_machine: read(json!({"metadata": {"name": "m3m-1", "namespace": "metal3",
+                "labels": {"zone": "z1"}, "annotations": {"asset": "a-9", "pool4": "v4"}}})),
             machine: read(machine),
             host: read(host),
             addresses: pools.as_object().unwrap().iter().map(|(k, v)| (k.clone(), address(v))).collect(),
@@ -57,6 +59,13 @@ impl Setting {
     /// The same machine with another index.
     pub fn at(mut self, index: i32) -> Self {
         self.data.spec.index = Some(index);
+        self
+    }
+
+    /// The same machine on a host with this spec and status.
+    pub fn on(mut self, spec: Value, status: Value) -> Self {
+        self.host.spec = read(spec);
+        self.host.status = read(status);
         self
     }
 
@@ -74,6 +83,12 @@ impl Setting {
 
     pub fn meta_data(&self, template: Value) -> Result<String, String> {
         render_meta_data(&read(template), &self.inputs()).map_err(|error| error.to_string())
+    }
+
+    /// The pools of a template, each as group, kind and name.
+    pub fn pools(&self, template: Value) -> Result<Vec<String>, String> {
+        let pools = referenced_pools(&read(template), self.inputs().objects).map_err(|e| e.to_string())?;
+        Ok(pools.into_values().map(|p| format!("{}/{}/{}", p.api_group, p.kind, p.name)).collect())
     }
 
     /// What is said of a template `t` that cannot be rendered.

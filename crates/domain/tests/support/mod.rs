@@ -99,7 +99,9 @@ fn answered(expected: &Value, answer: Answer) -> Value {
         Answer::AsTheReference => expected.clone(),
         Answer::Instead(patch) => {
             let patch: Value = serde_json::from_str(patch).expect("an answer in the table is JSON");
-            merged(expected, &patch)
+            let mut answer = expected.clone();
+            json_patch::merge(&mut answer, &patch);
+            answer
         }
         Answer::Edited(replacements) => edited(expected, replacements),
         Answer::LeaveOut(names) => without_empty(expected, names),
@@ -138,23 +140,6 @@ fn says_nothing(value: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         other => other.is_null(),
     }
-}
-
-/// JSON merge patch: null removes a member, objects are merged, anything else replaces.
-fn merged(base: &Value, patch: &Value) -> Value {
-    let Value::Object(changes) = patch else {
-        return patch.clone();
-    };
-    let mut members = base.as_object().cloned().unwrap_or_default();
-    for (key, change) in changes {
-        if change.is_null() {
-            members.remove(key);
-        } else {
-            let member = merged(members.get(key).unwrap_or(&Value::Null), change);
-            members.insert(key.clone(), member);
-        }
-    }
-    Value::Object(members)
 }
 
 #[derive(Default)]

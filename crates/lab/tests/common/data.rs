@@ -6,7 +6,7 @@ use capm3_engine::{ObjectKey, ResourceKind};
 use capm3_lab::{Lab, fleet::fleet, manifests::Manifest};
 use serde_json::{Value, json};
 
-use super::{change, get, merge, metal3, name, rest, secret, text};
+use super::{change, get, hosts, metal3, name, resource, rest, secret, text};
 
 /// Where everything lives.
 pub const HOME: &str = "fleet";
@@ -19,6 +19,11 @@ pub fn workers(size: usize, spec: Value) -> Vec<Manifest> {
     change(&mut manifests, "Metal3MachineTemplate", "control-plane", &without);
     replace(&mut manifests, "Metal3DataTemplate", "fleet", spec);
     manifests
+}
+
+/// The spec of a template that gives an index and a fixed value.
+pub fn with_index() -> Value {
+    json!({"metaData": {"indexes": [{"key": "index"}], "strings": [{"key": "role", "value": "worker"}]}})
 }
 
 /// Puts another spec into a manifest.
@@ -37,7 +42,7 @@ pub fn take_out(manifests: &mut Vec<Manifest>, kind: &str, name: &str) -> Manife
 pub fn manifest(api_version: &str, kind: &str, name: &str, rest: &Value) -> Manifest {
     let mut object =
         json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": HOME}});
-    merge(&mut object, rest);
+    json_patch::merge(&mut object, rest);
     Manifest { file: "test".to_owned(), object }
 }
 
@@ -53,12 +58,12 @@ pub fn pool(name: &str, spec: &Value) -> Manifest {
 
 /// Where a kind of Metal3's address manager is served.
 pub fn ipam(kind: &str) -> ResourceKind {
-    manifest("ipam.metal3.io/v1alpha1", kind, "", &json!({})).resource()
+    resource("ipam.metal3.io/v1alpha1", kind)
 }
 
 /// Where a kind of Cluster API's address contract is served.
 pub fn capi_ipam(kind: &str) -> ResourceKind {
-    manifest("ipam.cluster.x-k8s.io/v1beta2", kind, "", &json!({})).resource()
+    resource("ipam.cluster.x-k8s.io/v1beta2", kind)
 }
 
 /// A key in the fleet's namespace.
@@ -155,6 +160,5 @@ pub fn all_ready(lab: &Lab) -> bool {
 /// The host of a machine.
 pub fn host_of(lab: &Lab, machine: &str) -> Arc<Value> {
     let machine = get(lab, "Metal3Machine", machine);
-    let record = text(&machine, "/metadata/annotations/metal3.io~1BareMetalHost");
-    get(lab, "BareMetalHost", record.rsplit('/').next().unwrap_or_default())
+    hosts::host(lab, &machine)
 }

@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 pub mod data;
+pub mod hosts;
 
 /// Longest virtual time that a test waits for rest.
 pub const LIMIT: Duration = Duration::from_secs(3600);
@@ -43,25 +44,7 @@ pub fn yaml(text: &str) -> Vec<Manifest> {
 /// Merges a patch into the manifest of that kind and name.
 pub fn change(manifests: &mut [Manifest], kind: &str, name: &str, patch: &Value) {
     let found = manifests.iter_mut().find(|m| m.kind() == kind && m.key().name == name);
-    merge(&mut found.unwrap_or_else(|| panic!("no {kind} {name}")).object, patch);
-}
-
-/// RFC 7386.
-pub fn merge(target: &mut Value, patch: &Value) {
-    let Some(patch) = patch.as_object() else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    for (key, value) in patch {
-        if value.is_null() {
-            target.as_object_mut().unwrap().remove(key);
-        } else {
-            merge(&mut target[key], value);
-        }
-    }
+    json_patch::merge(&mut found.unwrap_or_else(|| panic!("no {kind} {name}")).object, patch);
 }
 
 /// A lab in which these manifests were applied and everything has come to rest.
@@ -166,22 +149,20 @@ pub fn secret(lab: &Lab, name: &str, key: &str) -> Option<String> {
     Some(String::from_utf8(BASE64_STANDARD.decode(encoded).unwrap()).unwrap())
 }
 
+/// Where a kind is served.
+pub fn resource(api_version: &str, kind: &str) -> ResourceKind {
+    let object = json!({"apiVersion": api_version, "kind": kind});
+    Manifest { file: String::new(), object }.resource()
+}
+
 /// Where a kind of the provider is served.
 pub fn metal3(kind: &str) -> ResourceKind {
-    let manifest = Manifest {
-        file: String::new(),
-        object: json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind}),
-    };
-    manifest.resource()
+    resource("infrastructure.cluster.x-k8s.io/v1beta2", kind)
 }
 
 /// Where a kind of Cluster API is served.
 pub fn capi(kind: &str) -> ResourceKind {
-    let manifest = Manifest {
-        file: String::new(),
-        object: json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind}),
-    };
-    manifest.resource()
+    resource("cluster.x-k8s.io/v1beta2", kind)
 }
 
 /// A key in the example's namespace.

@@ -7,7 +7,7 @@ use capm3_engine::{ObjectKey, ResourceKind, informer::KindState};
 use capm3_lab::{Lab, Options, moving::Restore};
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

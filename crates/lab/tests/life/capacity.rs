@@ -5,7 +5,7 @@ use std::time::Duration;
 use capm3_lab::{Lab, Options, fleet::fleet, manifests::Manifest};
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const TEMPLATE: &str = "my-cluster-workers";
 
@@ -19,15 +19,18 @@ fn racks() -> Vec<Manifest> {
     let mut manifests = racks_without_machines();
     let workers =
         manifests.iter_mut().filter(|m| text(&m.object, "/metadata/labels/cluster-role") == "worker");
-    workers.for_each(|host| merge(&mut host.object, &inspected(32, 131_072)));
+    workers.for_each(|host| json_patch::merge(&mut host.object, &inspected(32, 131_072)));
     manifests
 }
 
 /// One more worker host.
 fn another(name: &str, cpus: u32, mebibytes: u32) -> Manifest {
     let mut host = racks().into_iter().find(|m| m.key().name == "rack1-host-2").unwrap();
-    merge(&mut host.object, &json!({"metadata": {"name": name}, "spec": {"bootMACAddress": null}}));
-    merge(&mut host.object, &inspected(cpus, mebibytes));
+    json_patch::merge(
+        &mut host.object,
+        &json!({"metadata": {"name": name}, "spec": {"bootMACAddress": null}}),
+    );
+    json_patch::merge(&mut host.object, &inspected(cpus, mebibytes));
     host
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capm3_lab::Lab;
 use serde_json::json;
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 /// How often each reason was told of each object.
 fn counts(lab: &Lab) -> BTreeMap<(String, String), usize> {

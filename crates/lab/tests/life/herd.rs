@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use capm3_lab::{Settled, fleet::fleet};
 use serde_json::json;
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const WAITING: usize = 1000;
 

@@ -4,7 +4,7 @@ use capm3_lab::{Lab, Options};
 use capm3_world::Profile;
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 /// Whether a revision gives a host its first consumer; gives the consumer's name.
 fn taken(past: &Past, object: &Value) -> Option<String> {

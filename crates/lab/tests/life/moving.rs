@@ -4,7 +4,7 @@ use capm3_engine::ObjectKey;
 use capm3_lab::{Lab, Options, moving::move_cluster, report::report};
 use serde_json::json;
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 /// A cluster that is moved keeps machines, data, claims, Secrets, indexes and addresses, and no host is provisioned
 /// anew, though all status is lost and all uids are new.

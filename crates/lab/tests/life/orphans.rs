@@ -5,7 +5,7 @@ use std::time::Duration;
 use capm3_lab::{Lab, Options};
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const API: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
 

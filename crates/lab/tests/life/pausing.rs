@@ -6,7 +6,7 @@ use capm3_lab::{Lab, Options};
 use capm3_world::Profile;
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const CAPI: &str = "cluster.x-k8s.io/v1beta2";
 const API: &str = "infrastructure.cluster.x-k8s.io/v1beta2";

@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use capm3_lab::{Lab, manifests::Manifest, report::report};
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*, wire};
+use crate::{
+    common::{hosts::*, *},
+    wire,
+};
 
 /// The three data templates are accepted with their clusterName, of which a warning says that it is deprecated, and
 /// stored as they were sent.
@@ -292,7 +295,7 @@ async fn s214_without_the_field_every_machine_has_the_one_template() {
         let id = format!("metal3://metal3/{}/{}", host_of(&machine), name(&machine));
         let own = json!({"providerID": id, "failureDomain": text(&machine, "/spec/failureDomain"),
             "dataTemplate": {"name": "m3dt-rack1", "namespace": "metal3"}});
-        merge(&mut expected, &own);
+        json_patch::merge(&mut expected, &own);
         assert_eq!(machine["spec"], expected);
     }
     let indexes: BTreeSet<_> = report(&lab, 0).machines.into_iter().map(|m| m.index).collect();

@@ -15,7 +15,7 @@ use capm3_lab::{
 };
 use serde_json::Value;
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 /// Forbids every change of a host while it is in force.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use capm3_lab::{Lab, Options};
 use capm3_world::Profile;
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 async fn released() -> (capm3_lab::Lab, Vec<String>) {
     let mut manifests = three_racks();

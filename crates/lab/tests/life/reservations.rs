@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use capm3_lab::{Lab, manifests::Manifest};
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const KUBEADM: &str = "controlplane.cluster.x-k8s.io/v1beta2";
 const METAL3: &str = "infrastructure.cluster.x-k8s.io/v1beta2";

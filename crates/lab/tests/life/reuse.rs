@@ -6,7 +6,7 @@ use capm3_lab::{Lab, Options, manifests::Manifest};
 use capm3_world::Profile;
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 /// The example with nodeReuse on, cleaning off, and a control plane that replaces one machine at a time.
 fn with_reuse() -> Vec<Manifest> {

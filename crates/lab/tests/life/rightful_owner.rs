@@ -3,7 +3,7 @@
 use capm3_lab::Lab;
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const CAPI: &str = "cluster.x-k8s.io/v1beta2";
 const CONSUMER: &str = "/spec/consumerRef/name";

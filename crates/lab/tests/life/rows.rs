@@ -1,51 +1,51 @@
 //! What the Go provider does and no story of its own is about.
 
-use std::{
-    collections::BTreeSet,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use capm3_lab::{
-    Lab, Options,
-    faults::{Call, Fault, Faults, NoFaults, Refusal},
-    manifests::Manifest,
-    report::report,
-};
+use capm3_lab::{Lab, Options, manifests::Manifest, report::report};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
 const CAPI: &str = "cluster.x-k8s.io/v1beta2";
 const HOSTS: &str = "metal3.io/v1alpha1";
 
-/// A Metal3Cluster that a topology clones from a Metal3ClusterTemplate works like one that a user wrote.
+/// A Metal3Cluster that a topology clones from a Metal3ClusterTemplate, under a name and with labels of its own, works like one
+/// that a user wrote.
 #[tokio::test(start_paused = true)]
 async fn cl13_a_cluster_that_is_cloned_from_a_template_works() {
     let mut manifests = control_plane(1);
     let at = manifests.iter().position(|m| m.kind() == "Metal3Cluster").unwrap();
     let written = manifests.remove(at).object;
+    let labels = json!({"labels": {"team": "a"}, "annotations": {"note": "b"}});
     let template = json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3ClusterTemplate",
-        "metadata": {"name": "class", "namespace": "metal3"}, "spec": {"template": {"spec": written["spec"]}}});
+        "metadata": {"name": "class", "namespace": "metal3"},
+        "spec": {"template": {"metadata": labels, "spec": written["spec"]}}});
     let namespace = manifests.iter().find(|m| m.kind() == "Namespace").unwrap().clone();
     let lab = started(&[namespace, Manifest { file: String::new(), object: template }]).await;
-    let stored = get(&lab, "Metal3ClusterTemplate", "class");
-    let clone = json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3Cluster",
-        "metadata": {"name": "my-cluster", "namespace": "metal3", "annotations": {
-            "cluster.x-k8s.io/cloned-from-name": "class",
-            "cluster.x-k8s.io/cloned-from-groupkind": "Metal3ClusterTemplate.infrastructure.cluster.x-k8s.io"}},
-        "spec": stored.pointer("/spec/template/spec").unwrap()});
+    let stored = get(&lab, "Metal3ClusterTemplate", "class").pointer("/spec/template").unwrap().clone();
+    // What the topology controller makes of it: all of the template, and where it comes from.
+    let mut clone = json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3Cluster",
+        "metadata": {"name": "my-cluster-x7k2p", "namespace": "metal3",
+            "labels": {"cluster.x-k8s.io/cluster-name": "my-cluster", "topology.cluster.x-k8s.io/owned": ""},
+            "annotations": {"cluster.x-k8s.io/cloned-from-name": "class",
+                "cluster.x-k8s.io/cloned-from-groupkind": "Metal3ClusterTemplate.infrastructure.cluster.x-k8s.io"}}});
+    json_patch::merge(&mut clone, &stored);
     manifests.push(Manifest { file: String::new(), object: clone });
+    let name_of_clone = json!({"spec": {"infrastructureRef": {"name": "my-cluster-x7k2p"}}});
+    change(&mut manifests, "Cluster", "my-cluster", &name_of_clone);
     lab.apply(&manifests).await.unwrap();
     rest(&lab).await;
-    let cluster = get(&lab, "Metal3Cluster", "my-cluster");
+    let cluster = get(&lab, "Metal3Cluster", "my-cluster-x7k2p");
+    assert_eq!(cluster["spec"], written["spec"], "nothing of the template is lost");
+    assert_eq!(text(&cluster, "/metadata/labels/team"), "a");
+    assert_eq!(text(&cluster, "/metadata/annotations/note"), "b");
     assert_eq!(cluster.pointer("/status/initialization/provisioned"), Some(&json!(true)));
-    assert_eq!(condition(&lab.objects("Metal3Machine")[0], "Ready").0, "True");
+    let machines = lab.objects("Metal3Machine");
+    assert_eq!(machines.len(), 1);
+    assert_eq!(condition(&machines[0], "Ready").0, "True");
 }
 
 /// A change of its Cluster, Metal3Cluster, Machine, host, claim or data makes a machine look again at once.
@@ -329,12 +329,9 @@ async fn cl12_a_write_of_the_status_alone_leads_to_no_further_write() {
     let cluster = get(&lab, "Metal3Cluster", "my-cluster");
     let generation = cluster.pointer("/metadata/generation").cloned();
     let mut conditions = cluster.pointer("/status/conditions").unwrap().clone();
-    // In the order in which conditions are written.
-    conditions.as_array_mut().unwrap().insert(
-        1,
-        json!({"type": "Audited", "status": "True", "reason": "Yes",
-        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}),
-    );
+    // At the end, where whoever keeps no order puts it.
+    conditions.as_array_mut().unwrap().push(json!({"type": "Audited", "status": "True", "reason": "Yes",
+        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}));
     let status = json!({"status": {"conditions": conditions}});
     let kind = metal3("Metal3Cluster");
     lab.client().merge_patch(&kind, &key("my-cluster"), Some("status"), &status).await.unwrap();
@@ -343,91 +340,4 @@ async fn cl12_a_write_of_the_status_alone_leads_to_no_further_write() {
     let after = get(&lab, "Metal3Cluster", "my-cluster");
     assert_eq!(condition(&after, "Audited").0, "True", "what somebody else says stays");
     assert_eq!(after.pointer("/metadata/generation").cloned(), generation);
-}
-
-/// Two machines that look at the same time for the only free host, with two providers at work: one gets it, the other one
-/// waits, and at no moment does the host pass from one to the other.
-#[tokio::test(start_paused = true)]
-async fn ma32_two_machines_at_once_never_take_one_host() {
-    let mut lab = Lab::start(&Options { remembered: Some(usize::MAX), ..Options::default() }).await.unwrap();
-    lab.add_provider();
-    lab.apply(&control_plane(1)).await.unwrap();
-    rest(&lab).await;
-    let mut manifests = three_racks();
-    manifests.retain(|m| {
-        matches!(m.kind(), "MachineDeployment" | "KubeadmConfigTemplate" | "Metal3MachineTemplate")
-    });
-    change(&mut manifests, "MachineDeployment", "my-cluster-workers", &json!({"spec": {"replicas": 2}}));
-    let mut free: Vec<String> = lab
-        .objects("BareMetalHost")
-        .iter()
-        .filter(|h| h.pointer("/spec/consumerRef").is_none())
-        .map(|h| name(h))
-        .collect();
-    let only = free.pop().unwrap();
-    for host in free {
-        patch_host(&lab, &host, json!({"metadata": {"annotations": {"capm3.metal3.io/unhealthy": ""}}}))
-            .await;
-    }
-    rest(&lab).await;
-    lab.apply(&manifests).await.unwrap();
-    rest(&lab).await;
-    let workers = machines(&lab, "my-cluster-workers");
-    assert_eq!(workers.len(), 2);
-    let hosts: Vec<String> = workers.iter().map(|m| host_of(m)).filter(|host| !host.is_empty()).collect();
-    assert_eq!(hosts, std::slice::from_ref(&only), "one has it, one waits");
-    let mut consumers = Vec::new();
-    replay(&lab, &[BARE_METAL_HOSTS], |_, host| {
-        if name(host) == only && host.pointer("/spec/consumerRef").is_some() {
-            consumers.push(text(host, "/spec/consumerRef/name"));
-        }
-    });
-    consumers.dedup();
-    assert_eq!(consumers.len(), 1, "{consumers:?}");
-    assert_eq!(capm3_lab::invariants::mix_ups(lab.server()), Vec::<String>::new());
-}
-
-/// Answers the first claims of hosts as if another machine had been faster each time.
-#[derive(Default)]
-struct LostRaces(AtomicUsize);
-
-/// How many races are lost.
-const LOST: usize = 2;
-
-impl Faults for LostRaces {
-    fn apply_fault(&self, call: &Call) -> Fault {
-        let is_claim = call.method.as_str() == "PATCH" && call.path.contains("/baremetalhosts/");
-        match is_claim && self.0.fetch_add(1, Ordering::SeqCst) < LOST {
-            true => Fault::Refused(Refusal::Conflict),
-            false => Fault::None,
-        }
-    }
-}
-
-/// The writes of the provider to machines and hosts until one machine is ready.
-async fn writes_until_ready(faults: Arc<dyn Faults>) -> u64 {
-    let lab = Lab::start(&Options { faults, ..Options::default() }).await.unwrap();
-    lab.apply(&control_plane(1)).await.unwrap();
-    rest(&lab).await;
-    let machine = machines(&lab, "my-cluster-cp")[0].clone();
-    assert_eq!(condition(&machine, "Ready").0, "True", "{machine}");
-    let mut warnings = lab.objects("Event");
-    warnings.retain(|event| text(event, "/type") == "Warning");
-    assert!(warnings.is_empty(), "{warnings:?}");
-    let requests = lab.server().requests();
-    let ours = requests.iter().filter(|r| r.user_agent == "capm3" && r.verb == "patch");
-    let ours =
-        ours.filter(|r| r.resource.ends_with("/metal3machines") || r.resource.ends_with("/baremetalhosts"));
-    ours.map(|r| r.count).sum()
-}
-
-/// A machine that loses the race for a host looks again at once: no status tells of a failure, nor does an event.
-#[tokio::test(start_paused = true)]
-async fn ma33_a_lost_race_is_no_failure() {
-    let races = Arc::new(LostRaces::default());
-    let lost = writes_until_ready(Arc::clone(&races) as Arc<dyn Faults>).await;
-    assert!(races.0.load(Ordering::SeqCst) > LOST, "the races were lost");
-    let won = writes_until_ready(Arc::new(NoFaults)).await;
-    assert!(won > 0);
-    assert_eq!(lost, won, "what reaches the server is the same");
 }

@@ -4,7 +4,7 @@ use capm3_lab::{Lab, Options};
 use capm3_world::Profile;
 use serde_json::{Value, json};
 
-use crate::{common::*, support::*};
+use crate::common::{hosts::*, *};
 
 const HOST_API: &str = "metal3.io/v1alpha1";
 

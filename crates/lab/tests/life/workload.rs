@@ -18,7 +18,10 @@ use capm3_lab::{
 };
 use serde_json::{Value, json};
 
-use crate::{common::*, seed::seed, support::*};
+use crate::{
+    common::{hosts::*, *},
+    seed::seed,
+};
 
 /// The example with one machine of the control plane, whose kubeconfig leads nowhere until it is mended.
 async fn unreachable() -> (capm3_lab::Lab, String) {
@@ -264,3 +267,52 @@ async fn s29_an_older_provider_id_stays_and_new_machines_get_the_long_form() {
     assert_eq!(node_of(&lab, &text(&host(&lab, &new), "/metadata/uid")).1, long);
     assert_eq!(condition(&new, "Ready").0, "True");
 }
+
+/// Only the workload clusters of Clusters that name a Metal3Cluster are connected to; one of another provider with a kubeconfig
+/// is not, although the namespace is the same.
+#[tokio::test(start_paused = true)]
+async fn op145_only_clusters_with_a_metal3cluster_are_connected() {
+    let mut manifests = control_plane(1);
+    manifests.extend(yaml(OTHER_PROVIDER));
+    let lab = settled(&manifests).await;
+    patch(&lab, "v1", "Secret", "other-kubeconfig", json!({"metadata": {"labels": {"again": "1"}}})).await;
+    rest(&lab).await;
+    let connections = lab.connections();
+    assert!(!connections.is_empty());
+    let is_ours = |address: &String| address.ends_with("/clusters/metal3/my-cluster");
+    assert!(connections.iter().all(is_ours), "{connections:?}");
+}
+
+/// A cluster of another provider, and a Metal3Machine that names it by mistake.
+const OTHER_PROVIDER: &str = "
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: other, namespace: metal3}
+spec:
+  controlPlaneEndpoint: {host: 192.0.2.9, port: 6443}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DockerCluster, name: other}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: other-kubeconfig, namespace: metal3, labels: {cluster.x-k8s.io/cluster-name: other}}
+stringData:
+  value: |
+    apiVersion: v1
+    kind: Config
+    clusters: [{name: x, cluster: {server: 'https://embedded.invalid/clusters/metal3/other'}}]
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata: {name: other-0, namespace: metal3, labels: {cluster.x-k8s.io/cluster-name: other}}
+spec:
+  clusterName: other
+  bootstrap: {dataSecretName: other-kubeconfig}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Machine, name: other-0}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Machine
+metadata: {name: other-0, namespace: metal3}
+spec:
+  image: {url: 'http://example.com/a.qcow2', checksum: 'http://example.com/a.sha256', checksumType: sha256, diskFormat: qcow2}
+---
+";

@@ -184,18 +184,8 @@ mod tests {
         let mut value = json!({"metadata": {"namespace": "n", "name": "m"},
             "spec": {"image": {"url": "http://i", "checksum": "c", "checksumType": "sha256"}},
             "status": {"userData": {"name": "u"}, "networkData": {"name": "net", "namespace": "n"}}});
-        json_merge(&mut value, &extra);
+        json_patch::merge(&mut value, &extra);
         serde_json::from_value(value).unwrap()
-    }
-
-    fn json_merge(target: &mut Value, patch: &Value) {
-        for (key, value) in patch.as_object().unwrap() {
-            if value.is_object() && target[key].is_object() {
-                json_merge(&mut target[key], value);
-            } else {
-                target[key] = value.clone();
-            }
-        }
     }
 
     #[test]

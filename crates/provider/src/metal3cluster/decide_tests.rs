@@ -47,21 +47,9 @@ fn condition_of(plan: &Plan, type_: &str) -> Value {
 
 /// The object after the plan was carried out.
 fn applied(mut object: Value, plan: &Plan) -> Value {
-    fn merge(target: &mut Value, patch: &Value) {
-        for (key, value) in patch.as_object().unwrap() {
-            if value.is_null() {
-                target.as_object_mut().unwrap().remove(key);
-            } else if value.is_object() {
-                let slot = target.as_object_mut().unwrap().entry(key.clone()).or_insert(json!({}));
-                merge(slot, value);
-            } else {
-                target[key] = value.clone();
-            }
-        }
-    }
     for write in &plan.writes {
         let Write::Patch { patch, .. } = write else { panic!("only patches") };
-        merge(&mut object, patch);
+        json_patch::merge(&mut object, patch);
     }
     object
 }

@@ -1,5 +1,7 @@
 //! Tables of decisions: a snapshot in, a plan out.
 
+mod parity;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -72,6 +74,7 @@ fn complete() -> DataSnapshot {
         pools: [("pool".to_owned(), pool())].into(),
         used_addresses: [("pool".to_owned(), used_addresses())].into(),
         working_pools: BTreeSet::new(),
+        kinds_not_served: BTreeSet::new(),
         settings: Settings::default(),
         secrets: BTreeMap::new(),
     }
@@ -230,8 +233,9 @@ fn with_its_addresses_both_secrets_are_made_and_the_data_is_ready() {
     assert!(!printed.contains("cm9sZTog"), "contents of Secrets are never printed: {printed}");
 }
 
+/// A claim of earlier data of the same name is not used. If it is being deleted, the finalizer that was left on it is removed.
 #[test]
-fn a_claim_of_a_predecessor_of_the_same_name_is_let_go_and_waited_for() {
+fn ip115_a_claim_of_earlier_data_of_the_same_name_is_not_used() {
     let namesake = |deleting: bool| {
         let mut claim = json!({"metadata": {"namespace": "metal3", "name": "dt-0-pool", "resourceVersion": "8",
             "finalizers": [finalizer::DATA], "ownerReferences": [{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
@@ -244,15 +248,24 @@ fn a_claim_of_a_predecessor_of_the_same_name_is_let_go_and_waited_for() {
     };
     let going = decide(&namesake(true));
     assert_eq!(shown(&going)[..2], ["patch Metal3Data dt-0", "patch IPClaim dt-0-pool"]);
+    let Some(Write::Patch { patch, .. }) = going.writes.get(1) else { panic!("a patch") };
+    assert_eq!(patch["metadata"]["finalizers"], json!([]));
     let staying = decide(&namesake(false));
     assert!(!shown(&staying).iter().any(|write| write.contains("IPClaim")));
-    assert!(waits_for(&staying).contains("dt-0-pool"));
+    for plan in [&going, &staying] {
+        assert_eq!(waits_for(plan), "waiting for IPClaim dt-0-pool of another owner to be deleted");
+        assert!(!shown(plan).iter().any(|write| write.starts_with("create")), "{plan}");
+    }
 }
 
+/// What a pool says about a claim that it does not serve is the error message in the status of the data.
 #[test]
-fn an_address_that_cannot_be_given_is_said_with_pool_and_cause() {
+fn ip114_the_error_of_a_pool_is_in_the_status_of_the_data() {
     let plan = decide(&with_address(json!({"errorMessage": "Exhausted IP Pools"}), None));
-    assert!(plan.to_string().contains("IP Allocation for pool failed : Exhausted IP Pools"), "{plan}");
+    let Some(Write::Patch { kind, subresource, patch, .. }) = plan.writes.last() else { panic!("a patch") };
+    assert_eq!((kind.kind.as_str(), *subresource), ("Metal3Data", Some("status")));
+    let message = patch["status"]["errorMessage"].as_str().unwrap();
+    assert!(message.starts_with("IP Allocation for pool failed : Exhausted IP Pools"), "{message}");
     assert!(!shown(&plan).iter().any(|w| w.contains("Secret")));
 }
 
@@ -347,8 +360,9 @@ fn deleting(mut snapshot: DataSnapshot) -> DataSnapshot {
     snapshot
 }
 
+/// Data that is being deleted waits until its claim is gone, then it releases its addresses. The template need not be there.
 #[test]
-fn deletion_waits_for_the_claim_then_gives_addresses_back_without_the_template() {
+fn dt84_deletion_waits_for_the_claim_then_releases_addresses() {
     let waits = decide(&deleting(served()));
     assert_eq!(shown(&waits), ["patch Metal3Data/status dt-0"], "it says why it stays");
     assert_eq!(waits_for(&waits), "waiting for Metal3DataClaim m to be deleted");

@@ -111,6 +111,58 @@ fn older_claims_come_first_then_names() {
     assert_eq!(order, ["t-0", "t-1", "t-2"]);
 }
 
+/// `status.indexes` is made from the data, in the order of indexes: a status that was lost, as after a move, comes back.
+#[test]
+fn dt77_a_lost_list_of_indexes_is_rebuilt_from_the_data_in_order() {
+    let mut memory = world(&[]);
+    for (now, name) in [(0, "c"), (10, "b"), (20, "a")] {
+        memory.put_whole::<Metal3DataClaim>(claim(name));
+        pass(&mut memory, now);
+    }
+    let indexes = |memory: &Memory| memory.list::<Metal3DataTemplate>()[0]["status"]["indexes"].clone();
+    let entry = |name: &str, index: i32| json!({"name": name, "index": index});
+    let expected = json!([entry("c", 0), entry("b", 1), entry("a", 2)]);
+    assert_eq!(indexes(&memory), expected);
+    for lost in [json!(null), json!({"indexes": [entry("nobody", 0)]})] {
+        memory.change::<Metal3DataTemplate>(&key("t"), &json!({"status": null}));
+        memory.change::<Metal3DataTemplate>(&key("t"), &json!({"status": lost}));
+        pass(&mut memory, 30);
+        assert_eq!(indexes(&memory), expected);
+    }
+}
+
+/// `spec.clusterName` of a template decides nothing: claims of any Cluster are served.
+#[test]
+fn dt86_a_template_that_names_a_cluster_serves_the_claims_of_others() {
+    let mut memory = world(&["a"]);
+    memory.change::<Metal3DataTemplate>(&key("t"), &json!({"spec": {"clusterName": "elsewhere"}}));
+    pass(&mut memory, 0);
+    assert_eq!(index_of(&memory, "a").as_deref(), Some("t-0"));
+    let template = &memory.list::<Metal3DataTemplate>()[0]["metadata"];
+    assert!(template.get("ownerReferences").is_none(), "{template}");
+}
+
+/// Data is owned by its claim, as controller, and by its machine, never by the template, which machines of several Clusters may
+/// use.
+#[test]
+fn dt78_data_is_owned_by_claim_and_machine_and_clusters_share_the_template() {
+    let mut memory = world(&["a"]);
+    let mut other = claim("b");
+    other["metadata"]["labels"] = json!({"cluster.x-k8s.io/cluster-name": "d"});
+    memory.put_whole::<Metal3DataClaim>(other);
+    pass(&mut memory, 0);
+    let datas = memory.list::<Metal3Data>();
+    assert_eq!(datas.len(), 2);
+    for (data, (claim, cluster)) in datas.iter().zip([("a", "c"), ("b", "d")]) {
+        let owners = data["metadata"]["ownerReferences"].as_array().unwrap().iter();
+        let owners: Vec<_> =
+            owners.map(|o| (&o["kind"], &o["name"], o["controller"] == json!(true))).collect();
+        let (claim, name) = (json!("Metal3DataClaim"), json!(claim));
+        assert_eq!(owners, [(&claim, &name, true), (&json!("Metal3Machine"), &name, false)]);
+        assert_eq!(data["metadata"]["labels"], json!({"cluster.x-k8s.io/cluster-name": cluster}));
+    }
+}
+
 #[test]
 fn many_claims_share_one_status_write() {
     let names: Vec<String> = (0..50).map(|n| format!("c{n:02}")).collect();
@@ -266,8 +318,9 @@ fn a_claim_never_takes_the_data_of_another_with_it() {
     assert_eq!(left, ["t-0"]);
 }
 
+/// A template that is being deleted stays until it has neither claims nor data.
 #[test]
-fn a_template_stays_until_claims_and_data_are_gone() {
+fn dt80_a_template_stays_until_claims_and_data_are_gone() {
     let mut memory = world(&["a"]);
     pass(&mut memory, 0);
     memory.change::<Metal3Data>(
@@ -278,10 +331,13 @@ fn a_template_stays_until_claims_and_data_are_gone() {
     pass(&mut memory, 1);
     assert_eq!(memory.list::<Metal3DataTemplate>().len(), 1, "a claim is left");
     delete_claim(&mut memory, "a");
-    pass(&mut memory, 2);
-    assert_eq!(memory.list::<Metal3DataTemplate>().len(), 1, "its data is left");
+    // The claim goes in the first pass; only the second one sees nothing but data.
+    for second in [2, 3] {
+        pass(&mut memory, second);
+        assert_eq!(memory.list::<Metal3DataTemplate>().len(), 1, "its data is left");
+    }
     memory.change::<Metal3Data>(&key("t-0"), &json!({"metadata": {"finalizers": []}}));
-    pass(&mut memory, 3);
+    pass(&mut memory, 4);
     assert!(memory.list::<Metal3DataTemplate>().is_empty());
 }
 

@@ -9,17 +9,8 @@ fn machine(name: &str, domain: &str, more: Value) -> Arc<Machine> {
             "annotations": {PRE_TERMINATE_CONTROL_PLANE: ""}, "creationTimestamp": "2026-08-01T00:00:00Z"},
         "spec": {"clusterName": "c", "version": "v1", "failureDomain": domain},
         "status": {"nodeRef": {"name": name}}});
-    json_merge(&mut value, more);
+    json_patch::merge(&mut value, &more);
     Arc::new(serde_json::from_value(value).unwrap())
-}
-
-fn json_merge(to: &mut Value, from: Value) {
-    match (to, from) {
-        (Value::Object(to), Value::Object(from)) => {
-            from.into_iter().for_each(|(key, value)| json_merge(to.entry(key).or_insert(Value::Null), value));
-        }
-        (to, from) => *to = from,
-    }
 }
 
 fn snapshot(replicas: i32, machines: Vec<Arc<Machine>>) -> Snapshot {

@@ -1,4 +1,5 @@
-//! What these tests share beyond the example.
+//! What tests of machines and hosts share: copies of the example, short ways to change and to look at objects, and all
+//! that was written.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,7 +9,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::common::*;
+use super::*;
 
 /// Pointer to the label with the failure domain.
 pub const DOMAIN: &str = "/metadata/labels/infrastructure.cluster.x-k8s.io~1failure-domain";
@@ -167,11 +168,7 @@ pub fn deprovisioning_took(lab: &Lab, host: &str) -> i64 {
 
 /// Merges a patch into an object of the example's namespace, whatever its kind.
 pub async fn patch(lab: &Lab, api_version: &str, kind: &str, name: &str, patch: Value) {
-    let manifest = Manifest {
-        file: String::new(),
-        object: json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "metal3"}}),
-    };
-    lab.patch(&manifest.resource(), &manifest.key(), &patch).await.unwrap();
+    lab.patch(&resource(api_version, kind), &key(name), &patch).await.unwrap();
 }
 
 /// Merges a patch into a host.
@@ -186,11 +183,7 @@ pub async fn patch_machine(lab: &Lab, name: &str, change: Value) {
 
 /// Deletes an object of the example's namespace.
 pub async fn delete(lab: &Lab, api_version: &str, kind: &str, name: &str) {
-    let manifest = Manifest {
-        file: String::new(),
-        object: json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "metal3"}}),
-    };
-    lab.client().delete(&manifest.resource(), &manifest.key(), None).await.unwrap();
+    lab.client().delete(&resource(api_version, kind), &key(name), None).await.unwrap();
 }
 
 /// Pauses the Cluster of the example, or ends the pause.
