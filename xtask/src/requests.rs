@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use capm3_apiserver::RequestCount;
 use serde::{Deserialize, Serialize};
 
@@ -111,16 +111,45 @@ pub fn audited_by_kind(log: &Path, user_agent: &str) -> Result<Vec<String>> {
     Ok(table(rows))
 }
 
+/// What a user was denied by a real server, whatever it is: `3 watch /api/v1/secrets`. An error if the user never asked.
+pub fn denied(log: &Path, user: &str) -> Result<Vec<String>> {
+    let file = File::open(log).with_context(|| format!("reading {}", log.display()))?;
+    let (mut rows, mut asked) = (Vec::new(), 0_u64);
+    for line in BufReader::new(file).lines() {
+        let Ok(line) = serde_json::from_str::<Line>(&line?) else { continue };
+        if line.user.username != user {
+            continue;
+        }
+        asked += 1;
+        if line.response_status.code == 403 {
+            let path = line.request_uri.split('?').next().unwrap_or_default();
+            rows.push((format!("{} {path}", line.verb), 1));
+        }
+    }
+    ensure!(asked > 0, "{user} asked nothing by {}", log.display());
+    Ok(table(rows))
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Line {
     verb: String,
+    #[serde(default, rename = "requestURI")]
+    request_uri: String,
+    #[serde(default)]
+    user: User,
     #[serde(default)]
     user_agent: String,
     #[serde(default)]
     object_ref: ObjectRef,
     #[serde(default)]
     response_status: ResponseStatus,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct User {
+    username: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -157,6 +186,26 @@ mod tests {
         )
         .unwrap();
         assert_eq!(Counts::audited(&log, "a").unwrap(), Counts { writes: 1, reads: 1 });
+    }
+
+    #[test]
+    fn denials_of_a_user_are_told_with_verb_and_path_also_of_watches() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("audit.log");
+        fs::write(
+            &log,
+            r#"{"verb":"watch","user":{"username":"m"},"requestURI":"/api/v1/secrets?watch=1","responseStatus":{"code":403}}
+{"verb":"watch","user":{"username":"m"},"requestURI":"/api/v1/secrets?watch=2","responseStatus":{"code":403}}
+{"verb":"get","user":{"username":"m"},"requestURI":"/api/v1/nodes","responseStatus":{"code":200}}
+{"verb":"get","user":{"username":"n"},"requestURI":"/api/v1/pods","responseStatus":{"code":403}}
+"#,
+        )
+        .unwrap();
+        assert_eq!(denied(&log, "m").unwrap(), ["       2 watch /api/v1/secrets"]);
+        assert_eq!(
+            denied(&log, "o").unwrap_err().to_string(),
+            format!("o asked nothing by {}", log.display())
+        );
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! its rows with it. Nodes are written in workload clusters, with the kubeconfig of the Cluster, so they are not here.
 
 mod table;
+mod without;
 
 use crate::{Certificates, Install};
 pub use table::TABLE;
+pub use without::{Fails, Says, Without};
 
 /// Where a right holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +49,8 @@ pub struct Right {
     pub by: &'static str,
     /// What for.
     pub why: &'static str,
+    /// What does not happen where it is missing.
+    pub without: Without,
 }
 
 impl Right {
@@ -101,6 +105,13 @@ mod tests {
     }
 
     #[test]
+    fn every_right_says_what_does_not_happen_without_it() {
+        let nothing = |right: &&Right| right.without.fails == Fails::Nothing("");
+        let found: Vec<&Right> = TABLE.iter().filter(nothing).collect();
+        assert!(found.is_empty(), "{found:#?}");
+    }
+
+    #[test]
     fn no_verb_is_given_twice_for_the_same_reason() {
         let mut seen = BTreeSet::new();
         for right in TABLE {
@@ -132,6 +143,8 @@ mod tests {
             "customresourcedefinitions customresourcedefinitions/status",
             "update patch",
         ),
+        ("authentication.k8s.io", "tokenreviews", "create"),
+        ("authorization.k8s.io", "subjectaccessreviews", "create"),
         ("cluster.x-k8s.io", "clusters machinesets", READ),
         ("cluster.x-k8s.io", "machines machinedeployments", ALL),
         ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes", READ),

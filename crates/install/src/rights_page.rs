@@ -1,6 +1,6 @@
 //! `docs/rbac.md`, from the table of rights.
 
-use crate::rights::{Right, Scope, TABLE, When};
+use crate::rights::{Right, Scope, TABLE, When, Without};
 
 /// The page.
 pub fn page() -> String {
@@ -9,7 +9,10 @@ pub fn page() -> String {
          edit. The ClusterRole `capm3-manager-role` and the Role `capm3-leader-election-role` consist of exactly these \
          rights. Nodes are read and written in workload clusters, with the kubeconfig of the Cluster.\n\n\
          A control plane of another kind than KubeadmControlPlane is read only if you grant `get` on it; without that, hosts \
-         that are reserved for its machines (`nodeReuse`) stay reserved after it is deleted.\n",
+         that are reserved for its machines (`nodeReuse`) stay reserved after it is deleted.\n\n\
+         **Where a right is missing**, what the column *without it* names does not happen, and the manager says so where the \
+         last column tells. Nothing else is lost: hosts and addresses that are in use stay in use, and everything goes on as \
+         soon as the right is granted; no restart is needed. Tests take each right away and look for exactly this.\n",
     );
     let sections: [(&str, Scope, When); 5] = [
         ("In every namespace", Scope::Cluster, When::Always),
@@ -24,7 +27,8 @@ pub fn page() -> String {
     ];
     for (title, scope, when) in sections {
         text.push_str(&format!(
-            "\n## {title}\n\n| group | resource | verbs | what for | needed by |\n|---|---|---|---|---|\n"
+            "\n## {title}\n\n| group | resource | verbs | what for | needed by | without it | the manager says |\n\
+             |---|---|---|---|---|---|---|\n"
         ));
         let rights = TABLE.iter().filter(|right| right.scope == scope && right.when == when);
         rights.for_each(|right| text.push_str(&row(right)));
@@ -43,7 +47,8 @@ fn row(right: &Right) -> String {
         )
     };
     let verbs = right.verbs.join(", ");
-    format!("| {group} | {}{names} | {verbs} | {} | `crates/{}` |\n", right.resource, right.why, right.by)
+    let Right { resource, why, by, without: Without { fails, says }, .. } = right;
+    format!("| {group} | {resource}{names} | {verbs} | {why} | `crates/{by}` | {fails} | {says} |\n")
 }
 
 #[cfg(test)]

@@ -61,6 +61,8 @@ pub struct Options {
     pub faults: Arc<dyn Faults>,
     /// Whether the provider's own address manager serves IPPools.
     pub serve_addresses: bool,
+    /// Whether the provider names IPClaims after hosts.
+    pub name_claims_by_host: bool,
     /// How many changes of each resource the server remembers; `None`: as many as usual.
     pub remembered: Option<usize>,
     /// After which time the provider releases a host whose machine is proven to be gone.
@@ -84,6 +86,7 @@ impl Default for Options {
             observer: None,
             faults: Arc::new(NoFaults),
             serve_addresses: true,
+            name_claims_by_host: false,
             remembered: None,
             release_orphaned_hosts_after: None,
             crd_migration: None,
@@ -166,6 +169,7 @@ impl Lab {
             provider_options: capm3_provider::Options {
                 workers: options.workers,
                 serve_addresses: options.serve_addresses,
+                name_claims_by_host: options.name_claims_by_host,
                 release_orphaned_hosts_after: options.release_orphaned_hosts_after,
                 crd_migration: options.crd_migration,
                 namespace: options.namespace.clone(),

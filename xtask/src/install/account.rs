@@ -12,6 +12,11 @@ use crate::real::Cluster;
 const KINDS: [&str; 6] =
     ["Namespace", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
 
+/// Who the manager is for the server, as its audit log names it.
+pub fn user() -> String {
+    format!("system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}")
+}
+
 /// Creates the account with its Roles and writes a kubeconfig with which a process is that account.
 pub fn kubeconfig(cluster: &Cluster, file: &Path) -> Result<()> {
     let kubectl = Kubectl::new(cluster)?;

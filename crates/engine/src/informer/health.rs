@@ -18,6 +18,46 @@ pub(super) const OUTAGE: Duration = Duration::from_secs(45);
 /// Characters of a cause: it may be a whole page of a load balancer.
 const LONGEST_CAUSE: usize = 300;
 
+/// How an informer reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadVerb {
+    /// Every object.
+    List,
+    /// Every change.
+    Watch,
+}
+
+impl ReadVerb {
+    /// As a Role names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Watch => "watch",
+        }
+    }
+}
+
+/// What helps where a kind cannot be read; the log says it with the first warning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// Where a missing right is granted.
+    pub forbidden: &'static str,
+    /// What is to be installed.
+    pub not_served: &'static str,
+}
+
+impl Advice {
+    /// What helps in a state; nothing for those that pass by themselves.
+    pub fn on(&self, state: &KindState) -> Option<&'static str> {
+        let advice = match state {
+            KindState::Forbidden(..) => self.forbidden,
+            KindState::NotServed(_) => self.not_served,
+            _ => "",
+        };
+        (!advice.is_empty()).then_some(advice)
+    }
+}
+
 /// How the server answers for a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KindState {
@@ -29,8 +69,10 @@ pub enum KindState {
     NotInstalled,
     /// The server answers 404 for the kind.
     NotServed(String),
-    /// The server refuses to list or watch the kind.
-    Forbidden(String),
+    /// The account has no right to list or watch the kind.
+    Forbidden(ReadVerb, String),
+    /// The server does not accept the credentials.
+    Unauthorized(String),
     /// Lists or watches fail for another reason.
     Failing(String),
 }
@@ -41,12 +83,13 @@ impl KindState {
         matches!(self, Self::Synced | Self::NotInstalled)
     }
 
-    fn of(error: &ApiError) -> Self {
+    fn of(asked: ReadVerb, error: &ApiError) -> Self {
         match error {
             ApiError::NotServed { message } | ApiError::NotFound { message, .. } => {
                 Self::NotServed(cause(if message.is_empty() { "404 without a message" } else { message }))
             }
-            ApiError::Refused { code: 401 | 403, .. } => Self::Forbidden(cause(&error.with_causes())),
+            ApiError::Refused { code: 401, .. } => Self::Unauthorized(cause(&error.with_causes())),
+            ApiError::Refused { code: 403, .. } => Self::Forbidden(asked, cause(&error.with_causes())),
             ApiError::NoAnswer { source } => {
                 Self::Failing(cause(&format!("{error}: {}", root(source.as_ref()))))
             }
@@ -81,7 +124,11 @@ impl fmt::Display for KindState {
             Self::Synced => f.write_str("is synced"),
             Self::NotInstalled => f.write_str("is not installed"),
             Self::NotServed(cause) => write!(f, "is not served ({cause})"),
-            Self::Forbidden(cause) => write!(f, "is forbidden to read ({cause})"),
+            Self::Forbidden(ReadVerb::List, cause) => write!(f, "may not be listed ({cause})"),
+            Self::Forbidden(ReadVerb::Watch, cause) => write!(f, "may not be watched ({cause})"),
+            Self::Unauthorized(cause) => {
+                write!(f, "cannot be read: the API server does not accept the credentials ({cause})")
+            }
             Self::Failing(cause) => write!(f, "cannot be read ({cause})"),
         }
     }
@@ -93,6 +140,7 @@ pub struct KindHealth {
     kind: ResourceKind,
     is_required: bool,
     is_logged: bool,
+    advice: Advice,
     inner: Mutex<Inner>,
 }
 
@@ -135,7 +183,12 @@ impl KindHealth {
             was_synced: false,
             was_settled: false,
         };
-        Self { kind, is_required, is_logged: true, inner: Mutex::new(inner) }
+        Self { kind, is_required, is_logged: true, advice: Advice::default(), inner: Mutex::new(inner) }
+    }
+
+    /// The same, which tells in the log what helps.
+    pub(crate) fn advising(self, advice: Advice) -> Self {
+        Self { advice, ..self }
     }
 
     /// The same without log lines, where somebody else tells of outages.
@@ -208,9 +261,9 @@ impl KindHealth {
 
     /// A list or a watch failed. Trouble of a moment does not count while the copy is synced, and none does while the
     /// kind is not installed; an answer that denies the kind counts at once.
-    pub(super) fn failed(&self, error: &ApiError) {
+    pub(super) fn failed(&self, asked: ReadVerb, error: &ApiError) {
         let mut inner = self.inner.lock();
-        match KindState::of(error) {
+        match KindState::of(asked, error) {
             KindState::Failing(cause) => {
                 inner.trouble = Some(cause.clone());
                 let is_brief = match inner.state {
@@ -244,7 +297,14 @@ impl KindHealth {
     }
 
     fn line(&self, state: &KindState) -> String {
-        format!("{} {} {state}", self.kind.kind, self.kind.api_version())
+        let ResourceKind { group, kind, plural, .. } = &self.kind;
+        let line = format!("{kind} {} {state}", self.kind.api_version());
+        let KindState::Forbidden(asked, _) = state else { return line };
+        let group = match group.as_str() {
+            "" => "the core API group".to_owned(),
+            group => format!("API group {group}"),
+        };
+        format!("{line}: grant {} on {plural} in {group}", asked.as_str())
     }
 
     fn enter(&self, inner: &mut Inner, state: KindState) {
@@ -270,7 +330,10 @@ impl KindHealth {
             (true, KindState::Synced) if inner.was_synced => info!("{line} again"),
             (_, healthy) if healthy.is_healthy() => info!("{line}"),
             (true, _) => debug!("{line}"),
-            (false, _) => warn!("{line}"),
+            (false, state) => match self.advice.on(state) {
+                Some(advice) => warn!("{line}; {advice}"),
+                None => warn!("{line}"),
+            },
         }
     }
 }

@@ -40,12 +40,12 @@ async fn a_kind_that_is_denied_is_unhealthy_at_once_and_one_that_fails_after_an_
         let health = synced();
         health.unfollowed(None);
         for _ in 0..44 {
-            health.failed(&error);
+            health.failed(ReadVerb::List, &error);
             assert_eq!(health.state().is_healthy(), !is_denied, "{error}");
             after(1).await;
         }
         after(1).await;
-        health.failed(&error);
+        health.failed(ReadVerb::List, &error);
         assert!(!health.state().is_healthy(), "{error}");
         health.listed();
         assert!(!health.state().is_healthy(), "{error}: it may still not be watched");
@@ -58,7 +58,7 @@ async fn a_kind_that_is_denied_is_unhealthy_at_once_and_one_that_fails_after_an_
 async fn a_kind_that_was_never_listed_is_unhealthy_from_the_first_failure() {
     let health = health(true);
     assert_eq!(health.unready().unwrap(), "K g/v1 is not synced yet");
-    health.failed(&refused(500));
+    health.failed(ReadVerb::List, &refused(500));
     assert_eq!(health.unready().unwrap(), "K g/v1 cannot be read (500 R: m)");
 }
 
@@ -102,7 +102,7 @@ async fn silence_ends_with_the_next_sign_of_life_on_an_open_watch_and_else_with_
     assert_eq!(health.unready(), None);
     assert_eq!(health.synced_for(), Some(Duration::ZERO));
     health.unfollowed(None);
-    health.failed(&ApiError::transport("no route"));
+    health.failed(ReadVerb::List, &ApiError::transport("no route"));
     after(45).await;
     health.judge(Instant::now());
     let expected = "K g/v1 cannot be read (no answer from the API server: no route)";
@@ -122,11 +122,11 @@ async fn the_time_of_health_starts_anew_after_an_outage_and_not_after_a_relist()
     health.followed();
     after(40).await;
     health.unfollowed(None);
-    health.failed(&refused(500));
+    health.failed(ReadVerb::List, &refused(500));
     health.listed();
     health.followed();
     assert_eq!(health.synced_for(), Some(Duration::from_secs(40)));
-    health.failed(&not_served());
+    health.failed(ReadVerb::List, &not_served());
     assert_eq!(health.synced_for(), None);
     health.listed();
     health.followed();
@@ -141,14 +141,14 @@ async fn an_optional_kind_is_needed_only_once_it_was_served() {
     assert!(optional.state().is_healthy() && !optional.is_needed());
     assert_eq!(optional.synced_for(), None, "what is not installed proves nothing");
     after(1000).await;
-    optional.failed(&refused(500));
+    optional.failed(ReadVerb::List, &refused(500));
     optional.judge(Instant::now());
     assert_eq!(optional.state(), KindState::NotInstalled, "trouble with the server is told by other kinds");
-    optional.failed(&refused(403));
+    optional.failed(ReadVerb::List, &refused(403));
     assert!(!optional.state().is_healthy());
     assert_eq!(optional.unready(), None, "nobody needs it yet");
     optional.followed();
-    optional.failed(&not_served());
+    optional.failed(ReadVerb::List, &not_served());
     assert!(optional.is_needed());
     assert_eq!(optional.unready().unwrap(), "K g/v1 is not served (404 page not found)");
     assert!(health(true).is_needed());
@@ -163,13 +163,28 @@ fn a_line_reads_well_whatever_the_server_answers() {
     let table = [
         (not_served(), "is not served (404 page not found)"),
         (ApiError::NotServed { message: String::new() }, "is not served (404 without a message)"),
-        (refused(403), "is forbidden to read (403 R: m)"),
-        (bare(403), "is forbidden to read (403)"),
+        (refused(403), "may not be listed (403 R: m)"),
+        (bare(403), "may not be listed (403)"),
+        (refused(401), "cannot be read: the API server does not accept the credentials (401 R: m)"),
         (bare(503), "cannot be read (503)"),
         (ApiError::transport(layered), "cannot be read (no answer from the API server: connection refused)"),
     ];
     for (error, expected) in table {
-        assert_eq!(KindState::of(&error).to_string(), expected);
+        assert_eq!(KindState::of(ReadVerb::List, &error).to_string(), expected);
     }
-    assert!(KindState::of(&long).to_string().len() < 2 * LONGEST_CAUSE);
+    assert!(KindState::of(ReadVerb::List, &long).to_string().len() < 2 * LONGEST_CAUSE);
+}
+
+#[test]
+fn a_missing_right_is_named_by_verb_resource_and_group() {
+    let line = |group: &str, asked: ReadVerb| {
+        let kind =
+            ResourceKind { group: group.into(), version: "v1".into(), kind: "K".into(), plural: "ks".into() };
+        let health = KindHealth::new(kind, true);
+        health.failed(asked, &refused(403));
+        health.unready().unwrap()
+    };
+    let (list, watch) = (line("g", ReadVerb::List), line("", ReadVerb::Watch));
+    assert_eq!(list, "K g/v1 may not be listed (403 R: m): grant list on ks in API group g");
+    assert_eq!(watch, "K v1 may not be watched (403 R: m): grant watch on ks in the core API group");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Install,
-    names::{NAMESPACE, SERVICE_ACCOUNT},
+    names::{METRICS_READER, NAMESPACE, SERVICE_ACCOUNT},
     rights::{Scope, TABLE},
 };
 
@@ -42,7 +42,18 @@ pub(crate) fn rbac(install: &Install) -> Vec<Value> {
             "subjects": [{"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": NAMESPACE}],
         }));
     }
+    objects.push(metrics_reader());
     objects
+}
+
+/// What a scraper needs to read the manager's metrics; nobody is bound to it here.
+fn metrics_reader() -> Value {
+    json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "ClusterRole",
+        "metadata": {"name": METRICS_READER},
+        "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
+    })
 }
 
 /// Verbs of a resource, for certain names or all.

@@ -1,10 +1,12 @@
 //! Trouble between the provider and its API server: a layer on the provider's client.
 //!
 //! [`Faults`] is asked about every call and says what befalls it; [`Faulty`] does that. Nothing here is random by
-//! itself: equal answers to equal calls give equal runs. [`Absence`] also rewrites what the server answers.
+//! itself: equal answers to equal calls give equal runs. [`Absence`] also rewrites what the server answers, and [`Authorizer`]
+//! refuses what an account may not do.
 
 mod absence;
 mod cut;
+mod rights;
 mod storm;
 
 use std::{
@@ -27,6 +29,7 @@ use tower::{BoxError, Service};
 
 pub use absence::{Absence, AnswerFault};
 pub use cut::{Cut, Side};
+pub use rights::{Access, Authorizer};
 pub use storm::Storm;
 
 /// What is asked of the server.

@@ -229,11 +229,11 @@ fn no_kind_of_the_provider_can_read_an_object_that_is_spoilt() {
         if !kind.group.is_empty() {
             object["spec"] = json!({});
         }
-        caches.feed(&kind, object.clone());
+        caches.feed(&kind, &object);
         assert_eq!(caches.version(&kind, &ObjectKey::new("n", "whole")), 5, "{kind}");
         object["metadata"]["name"] = json!("spoilt");
         spoil(&mut object);
-        caches.feed(&kind, object);
+        caches.feed(&kind, &object);
         assert_eq!(caches.version(&kind, &ObjectKey::new("n", "spoilt")), 0, "{kind}");
     }
 }
