@@ -49,7 +49,7 @@ const EVENT_FIELDS: &[&str] = &[
     "type",
 ];
 
-const KINDS: [Builtin; 16] = [
+const KINDS: [Builtin; 18] = [
     Builtin {
         kind: "Namespace",
         plural: "namespaces",
@@ -118,6 +118,8 @@ const KINDS: [Builtin; 16] = [
         special: Special::Crd,
         ..CORE
     },
+    Builtin { kind: "TokenReview", plural: "tokenreviews", ..review("authentication.k8s.io") },
+    Builtin { kind: "SubjectAccessReview", plural: "subjectaccessreviews", ..review("authorization.k8s.io") },
     Builtin { kind: "SelfSubjectReview", plural: "selfsubjectreviews", ..review("authentication.k8s.io") },
     Builtin {
         kind: "SelfSubjectAccessReview",

@@ -1,5 +1,6 @@
-//! What callers ask about themselves: who am I, and may I? Takes the question, gives it back with the answer, and
-//! keeps nothing. There is one user, who may do everything.
+//! What callers ask about themselves: who am I, and may I? And what servers ask about their callers: whose token is this,
+//! and may that user? Takes the question, gives it back with the answer, and keeps nothing. There is one user, who may do
+//! everything.
 
 use serde_json::{Value, json};
 
@@ -25,6 +26,21 @@ impl Call<'_> {
                 check_attributes(&self.place.resource.group, &spec)?;
                 (json!({}), Some(spec), json!({"allowed": true}))
             }
+            "TokenReview" => {
+                let token = str_at(&spec, "token").to_owned();
+                if token.is_empty() {
+                    return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
+                }
+                let status = whose(self.cluster.env.tokens.contains(&token));
+                (json!({}), Some(spec), status)
+            }
+            "SubjectAccessReview" => {
+                check_attributes(&self.place.resource.group, &spec)?;
+                check_user(&self.place.resource.group, &spec)?;
+                let groups = spec.get("groups").and_then(Value::as_array);
+                let is_master = groups.is_some_and(|groups| groups.iter().any(|it| it == user::MASTERS));
+                (json!({}), Some(spec), json!({"allowed": is_master}))
+            }
             _ if str_at(&spec, "namespace").is_empty() => {
                 return Err(ApiError::bad_request("no namespace on request"));
             }
@@ -41,7 +57,29 @@ impl Call<'_> {
 }
 
 fn who() -> Value {
-    json!({"userInfo": {"username": user::NAME, "groups": [user::MASTERS, user::AUTHENTICATED]}})
+    json!({"userInfo": the_user()})
+}
+
+fn the_user() -> Value {
+    json!({"username": user::NAME, "groups": [user::MASTERS, user::AUTHENTICATED]})
+}
+
+/// The answer about a token.
+fn whose(is_known: bool) -> Value {
+    match is_known {
+        true => json!({"authenticated": true, "user": the_user()}),
+        false => json!({"user": {}, "error": "invalid bearer token"}),
+    }
+}
+
+/// A question about somebody says about whom.
+fn check_user(group: &str, spec: &Value) -> ApiResult<()> {
+    let has_groups = spec.get("groups").and_then(Value::as_array).is_some_and(|groups| !groups.is_empty());
+    if has_groups || !str_at(spec, "user").is_empty() {
+        return Ok(());
+    }
+    let error = FieldError::invalid("spec.user", "\"\"", "at least one of user or group must be specified");
+    Err(ApiError::Invalid(Box::new(Subject::new(group, "", "")), vec![error]))
 }
 
 fn rules() -> Value {

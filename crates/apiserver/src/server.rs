@@ -82,6 +82,11 @@ impl ApiServer {
         Self { shared: Arc::clone(&self.shared), scope: Some(id.into()) }
     }
 
+    /// Says of a token that it is the user's, whoever asks.
+    pub(crate) fn know_token(&self, token: &str) {
+        self.shared.env.tokens.add(token);
+    }
+
     /// Installs rules that may change or refuse writes, in all clusters.
     pub fn set_admission(&self, admission: Arc<dyn Admission>) {
         self.shared.env.set_admission(admission);

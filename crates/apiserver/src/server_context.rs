@@ -13,6 +13,7 @@ use crate::{
     options::Options,
     record::{Counters, Recorder},
     store::log::Retention,
+    user::Tokens,
 };
 
 /// Shared surroundings of all clusters.
@@ -24,6 +25,7 @@ pub(crate) struct Env {
     pub(crate) counters: Counters,
     pub(crate) seed: u64,
     pub(crate) retention: Retention,
+    pub(crate) tokens: Tokens,
 }
 
 impl Env {
@@ -36,6 +38,7 @@ impl Env {
             counters: Counters::default(),
             seed: options.seed,
             retention: Retention::new(options.log_capacity, options.log_bytes),
+            tokens: Tokens::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what a machine costs. Figures are counted at the server, by who asked.
 
+mod admission;
 mod allocate;
 mod figures;
 mod fleet_objects;
@@ -46,6 +47,15 @@ pub enum Bench {
     },
     /// What the provider's caches take of a finished fleet (with `--release`)
     Memory(Many),
+    /// Reviews at a fixed rate to the webhooks of a manager on loopback: latency, memory, lost answers (with `--release`)
+    Admission(admission::Options),
+}
+
+impl Bench {
+    /// The webhooks for a few seconds, at a low rate.
+    pub fn sample_of_admission() -> Self {
+        Self::Admission(admission::Options::sample())
+    }
 }
 
 /// How many, and how it is told.
@@ -84,6 +94,7 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Allocate { many, trickle: true } => return trickle::run(many.size, many.json),
         Bench::Allocate { many, .. } => return allocate::run(many.size, many.json),
         Bench::Memory(many) => return memory::run(many.size, many.json),
+        Bench::Admission(options) => return admission::run(options),
     };
     figures.print(fleet.json, fleet.by_kind);
     figures.judge()

@@ -3,12 +3,14 @@
 use std::{fmt, sync::Arc};
 
 use parking_lot::RwLock;
+use rcgen::{CertificateParams, KeyPair};
 use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
 use thiserror::Error;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// Why a certificate and a key cannot be served. The texts never quote the key.
 #[derive(Debug, Error)]
@@ -45,6 +47,27 @@ pub fn certified(certificate: &[u8], key: &[u8]) -> Result<CertifiedKey, PairErr
     Ok(certified)
 }
 
+/// A new certificate for this name that only itself vouches for: for clients that do not ask who answers.
+///
+/// # Errors
+/// If there is no randomness.
+pub fn self_signed(name: &str) -> Result<CertifiedKey, SelfSignedError> {
+    let key = KeyPair::generate()?;
+    let certificate = CertificateParams::new([name.to_owned()])?.self_signed(&key)?;
+    Ok(certified(certificate.pem().as_bytes(), key.serialize_pem().as_bytes())?)
+}
+
+/// Why there is no such certificate.
+#[derive(Debug, Error)]
+pub enum SelfSignedError {
+    /// It cannot be made.
+    #[error("a certificate cannot be made: {0}")]
+    Issue(#[from] rcgen::Error),
+    /// It cannot be used.
+    #[error(transparent)]
+    Pair(#[from] PairError),
+}
+
 /// The certificate for the next connection; without one no handshake succeeds. Clones share it.
 #[derive(Clone, Default)]
 pub struct Served(Arc<RwLock<Option<Arc<CertifiedKey>>>>);
@@ -64,6 +87,13 @@ impl Served {
     pub fn has_certificate(&self) -> bool {
         self.0.read().is_some()
     }
+
+    /// Until when it is valid, in seconds since 1970; none without a certificate.
+    pub fn not_after(&self) -> Option<i64> {
+        let certified = self.0.read().clone()?;
+        let (_, certificate) = X509Certificate::from_der(certified.end_entity_cert().ok()?).ok()?;
+        Some(certificate.validity().not_after.timestamp())
+    }
 }
 
 impl fmt::Debug for Served {
@@ -80,8 +110,6 @@ impl ResolvesServerCert for Served {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use rcgen::{CertificateParams, KeyPair};
-
     use super::*;
 
     /// A self-signed certificate and its key, PEM.
@@ -89,6 +117,20 @@ pub(super) mod tests {
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new([name.to_owned()]).unwrap().self_signed(&key).unwrap();
         (certificate.pem(), key.serialize_pem())
+    }
+
+    #[test]
+    fn the_end_of_what_is_served_is_told() {
+        let served = Served::default();
+        assert_eq!(served.not_after(), None);
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(["a".to_owned()]).unwrap();
+        params.not_after = rcgen::date_time_ymd(2030, 1, 2);
+        let certificate = params.self_signed(&key).unwrap();
+        served.replace(certified(certificate.pem().as_bytes(), key.serialize_pem().as_bytes()).unwrap());
+        assert_eq!(served.not_after(), Some(1_893_542_400));
+        served.replace(self_signed("b").unwrap());
+        assert!(served.not_after() > Some(1_893_542_400), "nobody renews it");
     }
 
     #[test]

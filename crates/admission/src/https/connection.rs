@@ -8,49 +8,57 @@ use hyper_util::{
     server::graceful::GracefulConnection,
 };
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::TcpStream,
     time::{Instant, timeout},
 };
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use super::{Limits, body::Rooms, request, slots::Slot};
+use super::{Limits, body::Rooms, handler::Handler, request, slots::Slot};
 
 /// Largest head of a request.
 const HEAD_BYTES: u32 = 32 * 1024;
-/// Requests at the same time on one HTTP/2 connection.
-const STREAMS: u32 = 100;
 /// What an HTTP/2 connection may send before somebody reads it.
 const WINDOW: u32 = 1024 * 1024;
 
 /// What all connections share.
-pub(super) struct Shared {
-    pub(super) tls: TlsAcceptor,
+pub(super) struct Shared<H> {
+    /// None for plain HTTP.
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) handler: H,
     pub(super) rooms: Rooms,
     pub(super) limits: Limits,
     pub(super) stop: CancellationToken,
 }
 
 /// Serves a connection from its handshake to its end.
-pub(super) async fn run(stream: TcpStream, slot: Arc<Slot>, shared: Arc<Shared>) {
+pub(super) async fn run<H: Handler>(stream: TcpStream, slot: Arc<Slot>, shared: Arc<Shared<H>>) {
     let _ = stream.set_nodelay(true);
+    let Some(tls) = &shared.tls else {
+        return Box::pin(serve(stream, false, slot, shared)).await;
+    };
     let handshake = tokio::select! {
         biased;
         () = slot.is_cut() => return,
         () = shared.stop.cancelled() => return,
-        handshake = timeout(shared.limits.handshake, shared.tls.accept(stream)) => handshake,
+        handshake = timeout(shared.limits.handshake, tls.accept(stream)) => handshake,
     };
     match handshake {
-        Ok(Ok(stream)) => Box::pin(serve(stream, slot, shared)).await,
-        Ok(Err(error)) => debug!(%error, "a TLS handshake with the webhook server failed"),
-        Err(_) => debug!("a TLS handshake with the webhook server took too long"),
+        Ok(Ok(stream)) => {
+            let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            Box::pin(serve(stream, is_h2, slot, shared)).await;
+        }
+        Ok(Err(error)) => debug!(%error, "a TLS handshake failed"),
+        Err(_) => debug!("a TLS handshake took too long"),
     }
 }
 
-async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, shared: Arc<Shared>) {
-    let (_, session) = stream.get_ref();
-    let is_h2 = session.alpn_protocol() == Some(b"h2");
+async fn serve<S, H: Handler>(stream: S, is_h2: bool, slot: Arc<Slot>, shared: Arc<Shared<H>>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let answering = (Arc::clone(&shared), Arc::clone(&slot));
     let service = service_fn(move |request| {
         let (shared, slot) = (Arc::clone(&answering.0), Arc::clone(&answering.1));
@@ -59,7 +67,10 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, shared: Arc<Shared
     let io = TokioIo::new(stream);
     if is_h2 {
         let mut builder = conn::http2::Builder::new(TokioExecutor::new());
-        builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS).max_header_list_size(HEAD_BYTES);
+        builder
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(shared.limits.streams)
+            .max_header_list_size(HEAD_BYTES);
         builder.initial_connection_window_size(WINDOW).initial_stream_window_size(WINDOW / 4);
         drive(builder.serve_connection(io, service), &slot, &shared).await;
     } else {
@@ -71,7 +82,7 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, shared: Arc<Shared
     }
 }
 
-async fn drive(connection: impl GracefulConnection, slot: &Slot, shared: &Shared) {
+async fn drive<H>(connection: impl GracefulConnection, slot: &Slot, shared: &Shared<H>) {
     let mut connection = pin!(connection);
     tokio::select! {
         biased;

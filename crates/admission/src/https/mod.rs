@@ -1,12 +1,13 @@
-//! The webhook server: takes a listener and a TLS configuration, answers reviews over HTTP/1.1 and HTTP/2.
+//! A bounded server: takes a listener, a TLS configuration and a [`Handler`], answers over HTTP/1.1 and HTTP/2.
 //!
 //! Anybody in the cluster can connect, so everything is bounded: connections, the time for handshake, head and body, and
-//! the bytes of all bodies together. It must not judge anything itself: a body goes to [`crate::review`] as it came.
+//! the bytes of all bodies together. It must not judge anything itself: what is asked goes to the handler.
 
 mod body;
 mod certificate;
 mod connection;
 mod files;
+mod handler;
 mod request;
 mod slots;
 mod tls;
@@ -20,8 +21,9 @@ use tracing::warn;
 
 use self::{body::Rooms, connection::Shared, slots::Slots};
 pub use self::{
-    certificate::{PairError, Served, certified},
+    certificate::{PairError, SelfSignedError, Served, certified, self_signed},
     files::{CertificateFiles, FilesError, Refresh},
+    handler::{Handler, Reply, method_not_allowed, reply, say},
     tls::{TlsError, TlsOptions, UnknownName},
 };
 
@@ -44,6 +46,8 @@ pub struct Limits {
     pub progress: Duration,
     /// Between two requests, the head of the next one included.
     pub idle: Duration,
+    /// Requests at the same time on one HTTP/2 connection.
+    pub streams: u32,
 }
 
 impl Default for Limits {
@@ -55,11 +59,12 @@ impl Default for Limits {
             body: Duration::from_secs(20),
             progress: Duration::from_secs(60),
             idle: Duration::from_secs(120),
+            streams: 100,
         }
     }
 }
 
-/// A running webhook server; it stops when it is dropped.
+/// A running server; it stops when it is dropped.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -68,23 +73,29 @@ pub struct Server {
     accepting: tokio::task::AbortHandle,
 }
 
-/// Serves on the current tokio runtime. The certificate is that which `tls` resolves for each connection.
+/// Serves on the current tokio runtime. The certificate is that which `tls` resolves for each connection; without it the
+/// server speaks plain HTTP.
 ///
 /// # Errors
 /// If the listener has no address.
-pub fn serve(listener: TcpListener, tls: rustls::ServerConfig, limits: Limits) -> io::Result<Server> {
+pub fn serve<H: Handler>(
+    listener: TcpListener,
+    tls: Option<rustls::ServerConfig>,
+    handler: H,
+    limits: Limits,
+) -> io::Result<Server> {
     let address = listener.local_addr()?;
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let slots = Slots::new(limits.connections);
-    let shared =
-        Shared { tls: TlsAcceptor::from(Arc::new(tls)), rooms: Rooms::default(), limits, stop: stop.clone() };
+    let tls = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
+    let shared = Shared { tls, handler, rooms: Rooms::default(), limits, stop: stop.clone() };
     let accepting = tasks.spawn(accept(listener, slots, Arc::new(shared), tasks.clone())).abort_handle();
     tasks.close();
     Ok(Server { address, stop, tasks, accepting })
 }
 
 /// Accepts connections until it is stopped. At the limit, a new connection waits, and so do those after it.
-async fn accept(listener: TcpListener, slots: Slots, shared: Arc<Shared>, tasks: TaskTracker) {
+async fn accept<H: Handler>(listener: TcpListener, slots: Slots, shared: Arc<Shared<H>>, tasks: TaskTracker) {
     let mut is_refused = false;
     loop {
         let accepted = tokio::select! {
@@ -96,7 +107,7 @@ async fn accept(listener: TcpListener, slots: Slots, shared: Arc<Shared>, tasks:
             Ok((stream, _)) => stream,
             Err(error) => {
                 if !is_refused {
-                    warn!(%error, "the webhook server cannot accept a connection; retries");
+                    warn!(%error, address = ?listener.local_addr().ok(), "cannot accept a connection; retries");
                 }
                 is_refused = true;
                 tokio::time::sleep(ACCEPT_PAUSE).await;

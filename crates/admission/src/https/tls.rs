@@ -1,4 +1,4 @@
-//! TLS of the webhook server, chosen by the names that Go has for versions and cipher suites.
+//! TLS of a server, chosen by the names that Go has for versions and cipher suites.
 
 use std::sync::Arc;
 

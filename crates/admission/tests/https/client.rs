@@ -50,7 +50,8 @@ impl Webhooks {
 
 pub async fn start(served: Served, limits: Limits) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    serve(listener, TlsOptions::default().server(served).unwrap(), limits).unwrap()
+    serve(listener, Some(TlsOptions::default().server(served).unwrap()), capm3_admission::Webhooks, limits)
+        .unwrap()
 }
 
 /// A connection to a server that is known by this certificate.

@@ -157,6 +157,17 @@ fn describe(group: &str, kind: &str) -> Option<Kind> {
         ("authentication.k8s.io", "SelfSubjectReview") => {
             ("Who is asking?", &[("status", "object", "The user, as the server knows it.")])
         }
+        ("authentication.k8s.io", "TokenReview") => (
+            "Whose token is this?",
+            &[("spec", "object", "The token."), ("status", "object", "The user, as the server knows it.")],
+        ),
+        ("authorization.k8s.io", "SubjectAccessReview") => (
+            "May a user do this?",
+            &[
+                ("spec", "object", "The user, and what it is about: a resource or a path."),
+                ("status", "object", "Whether it is allowed."),
+            ],
+        ),
         ("authorization.k8s.io", "SelfSubjectAccessReview") => (
             "May the one who asks do this?",
             &[
