@@ -13,6 +13,7 @@ use capm3_apiserver::{
     https::{self, ListenOptions, Listener},
 };
 use capm3_engine::Clock;
+use capm3_lab::InProcess;
 use tempfile::TempDir;
 
 /// A running server; dropping it stops it.
@@ -31,6 +32,14 @@ impl Embedded {
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join("kubeconfig"), listener.kubeconfig())?;
         Ok(Self { server, _listener: listener, folder })
+    }
+
+    /// One that fills in, judges and converts objects of the provider as its webhooks would.
+    pub fn start_with_rules() -> Result<Self> {
+        let embedded = Self::start()?;
+        embedded.server.set_admission(Arc::new(InProcess));
+        embedded.server.set_conversion(Arc::new(InProcess));
+        Ok(embedded)
     }
 
     /// Where its clients' files may be.

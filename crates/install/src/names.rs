@@ -8,6 +8,8 @@ pub const NAMESPACE: &str = "capm3-system";
 pub const SERVICE_ACCOUNT: &str = "capm3-manager";
 /// Deployment of the manager.
 pub const DEPLOYMENT: &str = "capm3-controller-manager";
+/// ClusterRole for whoever reads the manager's metrics.
+pub const METRICS_READER: &str = "capm3-metrics-reader";
 /// Label by which clusterctl knows what belongs to the provider.
 pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 /// Value of that label.

@@ -4,12 +4,8 @@
 use std::{fs, path::Path, time::Duration};
 
 use anyhow::{Context, Result, ensure};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-};
 
-use super::{Manager, Server, Stage, manager::Asked};
+use super::{Manager, Server, Stage, health, manager::Asked};
 
 /// How long the manager could do harm.
 const WATCHED: Duration = Duration::from_secs(60);
@@ -18,12 +14,13 @@ const WATCHED: Duration = Duration::from_secs(60);
 pub async fn run(stage: &Stage, manager: &mut Manager, binary: &Path, server: &Server) -> Result<()> {
     let before = stage.host_specs().await?;
     ensure!(before.values().any(|spec| spec.pointer("/image").is_some()), "no host is in use");
-    let asked = Asked { health: free_port().await?, arguments: &["--release-orphaned-hosts-after=5s"] };
+    let asked =
+        Asked { health: health::free_port().await?, arguments: &["--release-orphaned-hosts-after=5s"] };
     stage.serve_machines(false).await?;
     manager.kill_and_restart_asked(binary, server, &asked)?;
     tokio::time::sleep(WATCHED).await;
     ensure!(stage.host_specs().await? == before, "hosts changed while Metal3Machines were not served");
-    let ready = readyz(asked.health).await?;
+    let ready = health::readyz(asked.health).await?;
     ensure!(ready.starts_with("HTTP/1.1 503") && ready.contains("Metal3Machine "), "/readyz: {ready}");
     let reported = stage.events("HostOrphaned").await?;
     ensure!(!reported.is_empty(), "no event on a host");
@@ -39,24 +36,6 @@ pub async fn run(stage: &Stage, manager: &mut Manager, binary: &Path, server: &S
         reported.len()
     ));
     stage.serve_machines(true).await?;
-    stage
-        .until("the manager is ready again", async || {
-            Ok(readyz(asked.health).await?.starts_with("HTTP/1.1 200"))
-        })
-        .await?;
+    stage.until("the manager is ready again", async || Ok(health::is_ready(asked.health).await)).await?;
     manager.kill_and_restart(binary, server)
-}
-
-/// A port on which nobody listened a moment ago.
-async fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port())
-}
-
-/// The whole answer of the manager.
-async fn readyz(port: u16) -> Result<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.context("asking for readiness")?;
-    stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: manager\r\nConnection: close\r\n\r\n").await?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await?;
-    Ok(answer)
 }

@@ -52,7 +52,8 @@ impl Manager {
             .arg("manager")
             .arg("--kubeconfig")
             .arg(server.manager_kubeconfig()?)
-            .args(["--enable-ipam", "--logging-format=json", "--webhook-port=0"])
+            .args(["--enable-ipam", "--logging-format=json", "--diagnostics-address=127.0.0.1:0"])
+            .args(server.webhook_arguments())
             .arg(format!("--health-addr=127.0.0.1:{}", asked.health))
             .args(asked.arguments)
             .stdin(Stdio::null())
@@ -68,15 +69,21 @@ impl Manager {
         memory::peak_mb(&self.0.id().to_string())
     }
 
-    /// Ends it without a word, as a crash would, and starts another.
+    /// Ends it without a word, as a crash would.
+    pub fn kill(&mut self) -> Result<()> {
+        self.0.kill()?;
+        self.0.wait()?;
+        Ok(())
+    }
+
+    /// The same, and starts another.
     pub fn kill_and_restart(&mut self, binary: &Path, server: &Server) -> Result<()> {
         self.kill_and_restart_asked(binary, server, &Asked { health: 0, arguments: &[] })
     }
 
     /// The same for one that is asked for its health.
     pub fn kill_and_restart_asked(&mut self, binary: &Path, server: &Server, asked: &Asked) -> Result<()> {
-        self.0.kill()?;
-        self.0.wait()?;
+        self.kill()?;
         *self = Self::start_asked(binary, server, asked)?;
         Ok(())
     }

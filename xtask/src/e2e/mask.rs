@@ -8,7 +8,7 @@ use capm3_api::vocabulary::annotation;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::compare::Objects;
+use crate::{compare::Objects, mask::TIME};
 
 /// Everything that is not compared as it is, and why. Nothing else may differ.
 pub const MASKED: &[(&str, &str)] = &[
@@ -32,7 +32,7 @@ pub fn masked(mut objects: Vec<Value>) -> Result<Objects> {
         open(object);
     }
     let replacements = replacements(&objects);
-    let time = Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")?;
+    let time = Regex::new(TIME)?;
     let mut masked = Objects::new();
     for object in objects {
         let mut text = object.to_string();

@@ -3,22 +3,70 @@
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
+use capm3_engine::ApiClient;
+use capm3_lab::manifests::Manifest;
 
 use super::manager;
 use crate::{
+    conformance::client::Client,
     embedded::Embedded,
-    install,
-    real::Cluster,
-    requests::{Counts, audited_by_kind, embedded_by_kind},
+    install::{self, Loopback},
+    real::{Cluster, ports},
+    requests::{Counts, audited_by_kind, denied, embedded_by_kind},
 };
 
 /// A running API server.
 pub enum Server {
-    Real(Cluster),
+    Real(Real),
     Embedded(Embedded),
 }
 
+/// A real one, and the webhooks of the manager that it asks.
+pub struct Real {
+    cluster: Cluster,
+    webhooks: Loopback,
+}
+
+impl Real {
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Applies the release, also over what is there.
+    pub fn install_release(&self) -> Result<()> {
+        install::install_release(&self.cluster, &self.webhooks)
+    }
+}
+
 impl Server {
+    /// Starts a real one.
+    pub fn start_real() -> Result<Self> {
+        let cluster = Cluster::start()?;
+        let webhooks = Loopback::at(ports::for_restarts()?)?;
+        webhooks.write_pair(&cluster.folder().join("webhooks"))?;
+        Ok(Self::Real(Real { cluster, webhooks }))
+    }
+
+    /// Starts an embedded one; must be called on a runtime.
+    pub fn start_embedded() -> Result<Self> {
+        Ok(Self::Embedded(Embedded::start_with_rules()?))
+    }
+
+    /// Installs the CRDs of the neighbours, and the release: on the embedded server its CRDs are all that matters.
+    pub async fn install(&self, client: &ApiClient) -> Result<()> {
+        let Self::Real(real) = self else { return Ok(capm3_lab::apply(client, &capm3_lab::crds()).await?) };
+        capm3_lab::apply(client, &neighbours()).await?;
+        real.install_release()
+    }
+
+    /// Waits until the server asks the webhooks of a manager that has been started.
+    pub async fn until_webhooks_are_asked(&self) -> Result<()> {
+        match self {
+            Self::Real(_) => install::until_asked(&Client::new(&self.kubeconfig()).await?).await,
+            Self::Embedded(_) => Ok(()),
+        }
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Self::Real(_) => "real",
@@ -29,25 +77,36 @@ impl Server {
     /// The kubeconfig of its administrator.
     pub fn kubeconfig(&self) -> PathBuf {
         match self {
-            Self::Real(cluster) => cluster.kubeconfig(),
+            Self::Real(real) => real.cluster.kubeconfig(),
             Self::Embedded(embedded) => embedded.kubeconfig(),
         }
     }
 
     /// The kubeconfig of the manager: on a real server it has the rights of its Roles only. The embedded one knows no rights.
     pub fn manager_kubeconfig(&self) -> Result<PathBuf> {
-        let Self::Real(cluster) = self else { return Ok(self.kubeconfig()) };
-        let file = cluster.kubeconfig().with_file_name("manager.kubeconfig");
+        let Self::Real(real) = self else { return Ok(self.kubeconfig()) };
+        let file = real.cluster.folder().join("manager.kubeconfig");
         if !file.exists() {
-            install::account_kubeconfig(cluster, &file)?;
+            install::account_kubeconfig(&real.cluster, &file)?;
         }
         Ok(file)
+    }
+
+    /// What the manager is told about webhooks. The embedded server has the rules in process and asks none.
+    pub fn webhook_arguments(&self) -> Vec<String> {
+        match self {
+            Self::Real(real) => vec![
+                format!("--webhook-port={}", real.webhooks.port()),
+                format!("--webhook-cert-dir={}", real.cluster.folder().join("webhooks").display()),
+            ],
+            Self::Embedded(_) => vec!["--webhook-port=0".to_owned()],
+        }
     }
 
     /// Where a process that belongs to it logs.
     pub fn log(&self, process: &str) -> PathBuf {
         match self {
-            Self::Real(cluster) => cluster.log(process),
+            Self::Real(real) => real.cluster.log(process),
             Self::Embedded(embedded) => embedded.folder().join(format!("{process}.log")),
         }
     }
@@ -55,7 +114,7 @@ impl Server {
     /// Requests of the manager so far.
     pub fn manager_requests(&self) -> Result<Counts> {
         match self {
-            Self::Real(cluster) => Counts::audited(&cluster.audit_log(), manager::USER_AGENT),
+            Self::Real(real) => Counts::audited(&real.cluster.audit_log(), manager::USER_AGENT),
             Self::Embedded(embedded) => Ok(Counts::embedded(&embedded.requests(), manager::USER_AGENT)),
         }
     }
@@ -63,8 +122,16 @@ impl Server {
     /// What the manager asked so far, the most frequent first.
     pub fn manager_requests_by_kind(&self) -> Result<Vec<String>> {
         match self {
-            Self::Real(cluster) => audited_by_kind(&cluster.audit_log(), manager::USER_AGENT),
+            Self::Real(real) => audited_by_kind(&real.cluster.audit_log(), manager::USER_AGENT),
             Self::Embedded(embedded) => Ok(embedded_by_kind(&embedded.requests(), manager::USER_AGENT)),
+        }
+    }
+
+    /// What the manager was denied, and how often. The embedded server denies nothing.
+    pub fn denials(&self) -> Result<Vec<String>> {
+        match self {
+            Self::Real(real) => denied(&real.cluster.audit_log(), &install::account_user()),
+            Self::Embedded(_) => Ok(Vec::new()),
         }
     }
 
@@ -74,4 +141,10 @@ impl Server {
         tokio::time::sleep(time).await;
         Ok(self.manager_requests()?.writes - before)
     }
+}
+
+/// The CRDs of everybody but the provider.
+fn neighbours() -> Vec<Manifest> {
+    let manifest = |object| Manifest { file: "CRD of a neighbour".to_owned(), object };
+    capm3_world::crds().into_iter().map(manifest).collect()
 }

@@ -1,6 +1,6 @@
 //! The world and a user, both clients of an API server.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail, ensure};
 use capm3_api::vocabulary::annotation;
@@ -14,6 +14,8 @@ use capm3_lab::{
 };
 use capm3_world::{Options, WorkloadApis, World};
 use serde_json::{Value, json};
+
+use super::Server;
 
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(240);
@@ -49,15 +51,25 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Installs the CRDs and starts the world.
+    /// Installs the release and what it needs, and starts the world.
+    pub async fn on(server: &Server) -> Result<Self> {
+        let kubeconfig = fs::read_to_string(server.kubeconfig()).context("reading the kubeconfig")?;
+        let client = over_network(&kubeconfig, None, "capm3-e2e").await?;
+        server.install(&client).await?;
+        Self::start(client, &kubeconfig).await
+    }
+
+    /// Installs the CRDs alone and starts the world.
     pub async fn set_up(kubeconfig: &str) -> Result<Self> {
         let client = over_network(kubeconfig, None, "capm3-e2e").await?;
-        let crds = capm3_lab::crds();
-        capm3_lab::apply(&client, &crds).await?;
+        capm3_lab::apply(&client, &capm3_lab::crds()).await?;
+        Self::start(client, kubeconfig).await
+    }
+
+    async fn start(client: ApiClient, kubeconfig: &str) -> Result<Self> {
         let mut kinds = BTreeMap::new();
-        for crd in &crds {
+        for crd in &capm3_lab::crds() {
             let kind = served(crd).context("a CRD without names")?;
-            until_served(&client, &kind).await?;
             kinds.insert(kind.kind.clone(), kind);
         }
         for (kind, plural) in [("Secret", "secrets"), ("Node", "nodes")] {
@@ -67,25 +79,39 @@ impl Stage {
         let world_client = over_network(kubeconfig, None, "capm3-world").await?;
         let apis = SelfHosted { client: world_client.clone(), kubeconfig: kubeconfig.to_owned() };
         let world = World::start(world_client, Arc::new(apis), Clock::system(), &Options::default());
-        Ok(Self { client, kinds, _world: world })
+        let stage = Self { client, kinds, _world: world };
+        for kind in stage.kinds.values() {
+            stage.until_served(kind).await?;
+        }
+        Ok(stage)
     }
 
     pub async fn apply(&self, manifests: &[Manifest]) -> Result<()> {
         Ok(capm3_lab::apply(&self.client, manifests).await?)
     }
 
-    fn kind(&self, kind: &str) -> Result<&ResourceKind> {
+    /// The client of the administrator.
+    pub fn client(&self) -> &ApiClient {
+        &self.client
+    }
+
+    /// The version of a kind that is stored, and its names.
+    pub fn kind(&self, kind: &str) -> Result<&ResourceKind> {
         self.kinds.get(kind).with_context(|| format!("no CRD of {kind}"))
     }
 
-    async fn list(&self, kind: &str) -> Result<Vec<Value>> {
-        let resource = self.kind(kind)?;
+    /// Every object of a kind, in the version that is stored.
+    pub async fn list(&self, kind: &str) -> Result<Vec<Value>> {
+        self.list_of(self.kind(kind)?).await
+    }
+
+    async fn list_of(&self, resource: &ResourceKind) -> Result<Vec<Value>> {
         let (mut items, mut next) = (Vec::new(), None);
         loop {
             let page = self.client.list_page::<Value>(resource, "", Detail::Whole, next.as_deref()).await;
-            let page = page.with_context(|| format!("listing {kind}"))?;
+            let page = page.with_context(|| format!("listing {resource}"))?;
             items.extend(page.items);
-            next = page.metadata.continue_.filter(|token| !token.is_empty());
+            next = page.metadata.continue_;
             if next.is_none() {
                 break;
             }
@@ -94,10 +120,24 @@ impl Stage {
             // Items of a list need not say their kind.
             if let Some(item) = item.as_object_mut() {
                 item.insert("apiVersion".to_owned(), json!(resource.api_version()));
-                item.insert("kind".to_owned(), json!(kind));
+                item.insert("kind".to_owned(), json!(resource.kind));
             }
         }
         Ok(items)
+    }
+
+    /// Every object of a kind as a client of a version reads it, alone as in a list.
+    pub async fn read_all(&self, kind: &str, version: &str) -> Result<BTreeMap<String, Value>> {
+        let resource = ResourceKind { version: version.to_owned(), ..self.kind(kind)?.clone() };
+        let mut objects = BTreeMap::new();
+        for item in self.list_of(&resource).await? {
+            let key = ObjectKey::new(text(&item, "/metadata/namespace"), text(&item, "/metadata/name"));
+            let alone = self.client.get::<Value>(&resource, &key).await?;
+            let alone = alone.with_context(|| format!("{resource} {key} is in a list only"))?;
+            ensure!(alone == item, "{resource} {key} reads otherwise in a list: {alone} {item}");
+            objects.insert(format!("{kind} {key}"), alone);
+        }
+        Ok(objects)
     }
 
     /// Where everything stands.
@@ -164,21 +204,34 @@ impl Stage {
     /// The machines on these hosts go first when there are too many.
     pub async fn mark_for_deletion(&self, hosts: &[&str]) -> Result<()> {
         for host in hosts {
-            let machines = self.list("Metal3Machine").await?;
-            let key = format!("{NAMESPACE}/{host}");
-            let is_on_it = |m: &&Value| {
-                let annotations = m.pointer("/metadata/annotations");
-                annotations.and_then(|all| all.get(annotation::HOST)) == Some(&json!(key))
-            };
-            let name = machines.iter().find(is_on_it).and_then(|m| m.pointer("/metadata/name"));
-            let name = name.and_then(Value::as_str).with_context(|| format!("no machine is on {host}"))?;
+            let name = self.machine_on(host).await?;
             let patch = json!({"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": "yes"}}});
-            self.patch("Machine", name, &patch).await?;
+            self.patch("Machine", &name, &patch).await?;
         }
         Ok(())
     }
 
-    async fn patch(&self, kind: &str, name: &str, patch: &Value) -> Result<()> {
+    /// The name of the Metal3Machine on a host; its Machine has the same.
+    pub async fn machine_on(&self, host: &str) -> Result<String> {
+        let machines = self.list("Metal3Machine").await?;
+        let key = format!("{NAMESPACE}/{host}");
+        let is_on_it = |m: &&Value| {
+            let annotations = m.pointer("/metadata/annotations");
+            annotations.and_then(|all| all.get(annotation::HOST)) == Some(&json!(key))
+        };
+        let machine = machines.iter().find(is_on_it).with_context(|| format!("no machine is on {host}"))?;
+        Ok(text(machine, "/metadata/name").to_owned())
+    }
+
+    /// Deletes something that its finalizers hold.
+    pub async fn delete(&self, kind: &str, name: &str) -> Result<()> {
+        let left = self.client.delete(self.kind(kind)?, &ObjectKey::new(NAMESPACE, name), None).await;
+        let left = left.with_context(|| format!("deleting {kind} {name}"))?;
+        ensure!(matches!(left, Deletion::Held(_)), "{kind} {name} went at once");
+        Ok(())
+    }
+
+    pub async fn patch(&self, kind: &str, name: &str, patch: &Value) -> Result<()> {
         let key = ObjectKey::new(NAMESPACE, name);
         let answer = self.client.merge_patch(self.kind(kind)?, &key, None, patch).await;
         answer.with_context(|| format!("patching {kind} {name}"))?;
@@ -204,29 +257,6 @@ impl Stage {
         let text = |event: &Value, member: &str| event.get(member).and_then(Value::as_str).map(str::to_owned);
         let of_reason = page.items.iter().filter(|event| text(event, "reason").as_deref() == Some(reason));
         Ok(of_reason.filter_map(|event| text(event, "message")).collect())
-    }
-
-    /// Serves the stored version of Metal3Machines or not.
-    pub async fn serve_machines(&self, is_served: bool) -> Result<()> {
-        let kind = self.kind("Metal3Machine")?;
-        let (definitions, key) = (ResourceKind::definitions(), kind.definition_key());
-        let definition = self.client.get::<Value>(&definitions, &key).await?.context("no CRD")?;
-        let mut versions = definition.pointer("/spec/versions").cloned().context("a CRD without versions")?;
-        for version in versions.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
-            if version.get("name").is_some_and(|name| *name == kind.version) {
-                version.insert("served".to_owned(), is_served.into());
-            }
-        }
-        let patch = json!({"spec": {"versions": versions}});
-        self.client.merge_patch(&definitions, &key, None, &patch).await?;
-        if is_served { until_served(&self.client, kind).await } else { Ok(()) }
-    }
-
-    pub async fn delete_cluster(&self) -> Result<()> {
-        let key = ObjectKey::new(NAMESPACE, "my-cluster");
-        let left = self.client.delete(self.kind("Cluster")?, &key, None).await?;
-        ensure!(matches!(left, Deletion::Held(_)), "a Cluster with machines went at once");
-        Ok(())
     }
 
     /// Waits until nothing of the cluster is left.
@@ -255,6 +285,14 @@ impl Stage {
         .await
     }
 
+    /// A real server needs a moment before it serves a kind.
+    pub async fn until_served(&self, kind: &ResourceKind) -> Result<()> {
+        self.until(&format!("{kind} is served"), async || {
+            Ok(self.client.list_page::<Value>(kind, "", Detail::Whole, None).await.is_ok())
+        })
+        .await
+    }
+
     /// Waits until something holds.
     pub async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
         let end = tokio::time::Instant::now() + LIMIT;
@@ -268,6 +306,11 @@ impl Stage {
     }
 }
 
+/// The text of a member; empty if there is none.
+pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
 fn served(crd: &Manifest) -> Option<ResourceKind> {
     let text = |pointer: &str| crd.object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     Some(ResourceKind {
@@ -276,15 +319,4 @@ fn served(crd: &Manifest) -> Option<ResourceKind> {
         kind: text("/spec/names/kind")?,
         plural: text("/spec/names/plural")?,
     })
-}
-
-/// A real server needs a moment before it serves a new kind.
-async fn until_served(client: &ApiClient, kind: &ResourceKind) -> Result<()> {
-    for _ in 0..120 {
-        if client.list_page::<Value>(kind, "", Detail::Whole, None).await.is_ok() {
-            return Ok(());
-        }
-        tokio::time::sleep(LOOK).await;
-    }
-    bail!("{kind} is not served")
 }

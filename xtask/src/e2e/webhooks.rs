@@ -7,7 +7,6 @@ use std::{
     fs,
     net::TcpListener,
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -20,12 +19,13 @@ use capm3_engine::{
 use serde_json::{Value, json};
 
 use super::manager;
-use crate::real::{Cluster, wait::Stopwatch};
+use crate::{
+    conformance::client::Client,
+    install::until_asked,
+    real::{Cluster, wait::Stopwatch},
+};
 
 const SERVICE: (&str, &str) = capm3_api::crd::CONVERSION_SERVICE;
-/// How long anything may take.
-const LIMIT: Duration = Duration::from_secs(60);
-
 /// How a machine whose image has no checksum is refused.
 const REFUSAL: &str = "admission webhook \"validation.metal3machine.infrastructure.cluster.x-k8s.io\" denied the request: \
     Metal3Machine.infrastructure.cluster.x-k8s.io \"b\" is invalid: Spec.Image.Checksum: Required value: ";
@@ -51,7 +51,8 @@ pub fn run() -> Result<()> {
         install(&client, port).await?;
         let log = cluster.log("manager");
         let child = Command::new(&binary)
-            .args(["manager", "--health-addr=127.0.0.1:0", "--self-managed-certs", "--kubeconfig"])
+            .args(["manager", "--health-addr=127.0.0.1:0", "--diagnostics-address=0"])
+            .args(["--self-managed-certs", "--kubeconfig"])
             .arg(cluster.kubeconfig())
             .args([format!("--webhook-port={port}"), format!("--webhook-service-namespace={}", SERVICE.0)])
             .stdin(Stdio::null())
@@ -59,7 +60,7 @@ pub fn run() -> Result<()> {
             .stderr(fs::File::create(&log)?)
             .spawn()?;
         let _manager = Manager(child);
-        let played = play(&client).await;
+        let played = play(&client, &Client::new(&cluster.kubeconfig()).await?).await;
         played.with_context(|| fs::read_to_string(&log).unwrap_or_default())
     })
 }
@@ -123,22 +124,17 @@ fn ours(version: &str, kind: &str, plural: &str) -> ResourceKind {
     }
 }
 
-async fn play(client: &ApiClient) -> Result<()> {
+async fn play(client: &ApiClient, raw: &Client) -> Result<()> {
     let (stored, older) = (
         ours("v1beta2", "Metal3Cluster", "metal3clusters"),
         ours("v1beta1", "Metal3Cluster", "metal3clusters"),
     );
     let cluster = |name: &str, host: &str| json!({"metadata": {"name": name}, "spec": {"controlPlaneEndpoint": {"host": host}}});
     let watch = Stopwatch::start();
-    // Until the API server knows the authority and has read its configurations.
-    let created = loop {
-        match client.create(&stored, "default", cluster("a", "10.0.0.1")).await {
-            Ok(created) => break created,
-            Err(error) if watch.elapsed() > LIMIT => return Err(error).context("no webhook answers"),
-            Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
-        }
-    };
+    // Until the API server knows the authority, of admission and of conversion, and has read its configurations.
+    until_asked(raw).await?;
     say(&format!("the API server trusts the manager after {:.1} s", watch.elapsed().as_secs_f64()));
+    let created = client.create(&stored, "default", cluster("a", "10.0.0.1")).await?;
     ensure!(is(&created, "/spec/controlPlaneEndpoint/port", 6443), "not filled in: {created}");
     say("an object is filled in");
     let machines = ours("v1beta2", "Metal3Machine", "metal3machines");

@@ -4,10 +4,18 @@
 //! pass the restricted policy of its namespace, and the account of the manager must have exactly the rights of the table.
 
 mod account;
+mod asked;
 mod kubectl;
+mod loopback;
+mod release;
 mod rights;
 
-pub use account::kubeconfig as account_kubeconfig;
+pub use self::{
+    account::{kubeconfig as account_kubeconfig, user as account_user},
+    asked::until_asked,
+    loopback::Loopback,
+    release::install as install_release,
+};
 
 use anyhow::{Context, Result, bail, ensure};
 use capm3_install::{Certificates, DEPLOYMENT, Install, NAMESPACE, files, variables};

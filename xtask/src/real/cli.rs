@@ -47,12 +47,15 @@ pub enum Real {
     Run(crate::conformance::Args),
     /// Give a real server every manifest of the design documents, as printed and after `capm3 migrate`, and what single rows ask
     Seeds(crate::seeds::Args),
-    /// Bring the three racks up, scale and delete them on both servers, with manager and world as clients
+    /// Bring the three racks up, scale, upgrade, pause and delete them on both servers, with manager and world as clients; the real
+    /// one has an installed release and asks its webhooks
     E2e,
     /// Apply what `capm3 manifests` gives, and check the rights of the manager's account
     Install,
     /// Let a real server ask the webhooks of a manager that makes its own certificates: defaulting, refusals, conversion
     Webhooks,
+    /// Kill and stop the leader of two managers while a fleet comes up, is replaced and goes; nothing may be mixed up
+    Replicas(crate::replicas::Options),
     /// Ask the embedded server and a real one the same with kubectl, and compare the answers
     Script(crate::kubectl_script::Args),
     /// Run one command against a server that is started for it; KUBECONFIG and the PATH to kubectl are set
@@ -72,6 +75,7 @@ pub fn run(what: Real) -> Result<ExitCode> {
         Real::E2e => crate::e2e::run(),
         Real::Install => crate::install::run(),
         Real::Webhooks => crate::e2e::webhooks(),
+        Real::Replicas(options) => crate::replicas::run(&options),
         Real::Script(args) => crate::kubectl_script::run(args),
         Real::Down { dir, when_input_ends: false } => down(&folder(dir)),
         Real::Down { dir, .. } => down_when_input_ends(&folder(dir)),

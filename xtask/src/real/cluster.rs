@@ -8,9 +8,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use super::{
-    args, build,
+    args, build, etcd,
     folder::RunFolder,
     guard::Guard,
     kubeconfig,
@@ -33,6 +34,8 @@ pub struct Cluster {
     folder: RunFolder,
     state: State,
     children: Vec<(Binary, Child)>,
+    /// Where etcd listens.
+    etcd: u16,
     /// None if it shall stay when we end.
     guard: Option<Guard>,
 }
@@ -79,6 +82,16 @@ impl Cluster {
         self.folder.audit_log()
     }
 
+    /// Every object of a group of custom resources, as it is stored.
+    pub async fn stored(&self, group: &str) -> Result<Vec<Value>> {
+        etcd::objects_of(self.etcd, group).await
+    }
+
+    /// Where files may be that go with it.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Where a process that belongs to it logs.
     pub fn log(&self, process: &str) -> PathBuf {
         self.folder.log(process)
@@ -107,6 +120,7 @@ impl Cluster {
                 processes: Vec::new(),
             },
             children: Vec::new(),
+            etcd: ports.etcd_client,
             guard: Some(Guard::of(folder)?),
         };
         cluster.state.save(folder)?;

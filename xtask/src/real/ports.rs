@@ -1,6 +1,9 @@
 //! Free ports on the loopback interface.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::{
+    net::{Ipv4Addr, Ipv6Addr, TcpListener},
+    ops::Range,
+};
 
 use anyhow::{Context, Result};
 
@@ -21,6 +24,24 @@ impl Ports {
         let [etcd_client, etcd_peer, api_server, controller_manager] = held.each_ref().map(|(_, port)| *port);
         Ok(Self { etcd_client, etcd_peer, api_server, controller_manager })
     }
+}
+
+/// Where to look for a port that a process can have again after a restart.
+const KEPT: Range<u16> = 20_000..30_000;
+
+/// A port for a process that is restarted: outside of the range from which connections get their own ports, so that none takes
+/// it meanwhile. Nobody listened on it a moment ago.
+pub fn for_restarts() -> Result<u16> {
+    let size = KEPT.end - KEPT.start;
+    // Processes at the same time begin at different places.
+    let first = u16::try_from(std::process::id() % u32::from(size))?;
+    let ports = (0..size).map(|step| KEPT.start + (first + step) % size);
+    ports.into_iter().find(|port| is_free(*port)).context("no free port for a process that is restarted")
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).is_ok()
+        && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
 fn hold() -> Result<(TcpListener, u16)> {

@@ -2,14 +2,15 @@
 //! real API server; then the rows of the acceptance list that no block shows whole.
 //!
 //! What is to be said to each block is in `tests/seeds/table.txt`, what to each row in `tests/seeds/rows`; a test asks the
-//! embedded server the same. Blocks are only tried, documents of rows are stored, edited and read back. A real server asks no
-//! webhook of ours: [`writing`] says which part of an answer is the server's and which is asked in process.
+//! embedded server the same. Blocks are only tried, documents of rows are stored, edited and read back. The real server has the
+//! CRDs and webhook configurations of a release and asks our [`webhooks`]; the embedded one asks the rules in process.
 
 mod play;
 mod rows;
 mod server;
 mod table;
 mod verdict;
+mod webhooks;
 mod writing;
 
 #[cfg(test)]
@@ -19,7 +20,6 @@ mod tests;
 
 use anyhow::{Result, ensure};
 use capm3_offline::migrate::{self, Options};
-use serde_json::{Value, json};
 
 use self::{
     play::Played,
@@ -27,7 +27,11 @@ use self::{
     table::{Expected, Row},
     verdict::Verdict,
 };
-use crate::{conformance, conformance::client::Client, real::Cluster};
+use crate::{
+    conformance::{self, client::Client},
+    install,
+    real::Cluster,
+};
 
 /// Namespaces that the documents speak of.
 const NAMESPACES: [&str; 2] = ["default", "metal3"];
@@ -47,14 +51,13 @@ pub fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let client = Client::new(&cluster.kubeconfig()).await?;
-        let crds = crds();
-        conformance::install(&client, &crds).await?;
-        let server = Server::new(client, false);
-        server.until_found(&crds).await?;
-        println!(
-            "on a real API server: schemas, strict fields, warnings of old versions and storage are its own; our rules and \
-             conversion are asked in process"
-        );
+        let (_webhooks, here) = webhooks::serve().await?;
+        conformance::install(&client, &capm3_world::crds()).await?;
+        install::install_release(&cluster, &here)?;
+        let server = Server::new(client.clone());
+        server.until_found(&capm3_api::crd::all()).await?;
+        install::until_asked(&client).await?;
+        println!("on a real API server that asks our webhooks for rules and conversion");
         let of_blocks = report(&try_all(&server, &blocks).await?, args.verbose);
         let of_rows = play_all(&server, &rows, args.verbose).await;
         of_blocks.and(of_rows)
@@ -91,15 +94,6 @@ async fn ensure_namespaces(server: &Server) -> Result<()> {
         server.ensure_namespace(namespace).await?;
     }
     Ok(())
-}
-
-/// Every CRD, none with a webhook: there is nobody to answer for it.
-fn crds() -> Vec<Value> {
-    let mut crds: Vec<Value> = capm3_lab::crds().into_iter().map(|manifest| manifest.object).collect();
-    for spec in crds.iter_mut().filter_map(|crd| crd.get_mut("spec")?.as_object_mut()) {
-        spec.insert("conversion".to_owned(), json!({"strategy": "None"}));
-    }
-    crds
 }
 
 /// One block in one form, and what was said to its documents.

@@ -13,21 +13,19 @@ const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// A server that documents are given to.
 pub struct Server {
     pub client: Client,
-    /// Whether it asks the admission rules and converts itself; otherwise we do.
-    pub has_rules: bool,
     /// Whether it is asked as kubectl asks: to refuse members that the schema does not know, rather than drop them.
     pub is_strict: bool,
 }
 
 impl Server {
     /// A server that is asked as kubectl asks.
-    pub fn new(client: Client, has_rules: bool) -> Self {
-        Self { client, has_rules, is_strict: true }
+    pub fn new(client: Client) -> Self {
+        Self { client, is_strict: true }
     }
 
     /// The same server for a client that is not strict.
     pub fn lenient(&self) -> Self {
-        Self { client: self.client.clone(), has_rules: self.has_rules, is_strict: false }
+        Self { client: self.client.clone(), is_strict: false }
     }
 
     /// Has a namespace, made if it is not there.

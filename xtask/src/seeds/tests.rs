@@ -1,11 +1,12 @@
 //! The embedded server is asked what the real one is asked.
 
 use capm3_lab::Lab;
+use serde_json::json;
 
 use super::*;
 
 fn embedded(lab: &Lab) -> Server {
-    Server::new(Client::from(kube::Client::new(lab.server().clone(), "default")), true)
+    Server::new(Client::from(kube::Client::new(lab.server().clone(), "default")))
 }
 
 #[tokio::test(start_paused = true)]

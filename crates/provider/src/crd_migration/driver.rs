@@ -130,7 +130,7 @@ async fn migrate_objects(
                 },
             }
         }
-        token = page.metadata.continue_.filter(|token| !token.is_empty());
+        token = page.metadata.continue_;
         if token.is_none() {
             return Ok((all, count, changed));
         }
