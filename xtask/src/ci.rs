@@ -4,7 +4,10 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{conformance, e2e, generate, install, kubectl_script, pyyaml, readme, real, repo, seeds};
+use crate::{
+    bench, conformance, e2e, generate, install, kubectl_script, promtool, pyyaml, readme, real, replicas,
+    repo, seeds,
+};
 
 /// Why a test is ignored that a plain `cargo test` cannot run: `#[ignore = "needs Go: run by cargo xtask ci"]`.
 const NEEDS_GO: &str = "needs Go";
@@ -31,9 +34,14 @@ fn all(stages: &mut Stages) -> Result<()> {
     stages.run("crash sweep, a sample", || command("cargo xtask sweep --every 61"))?;
     let absence = "cargo xtask sweep --fault absence --every 31";
     stages.run("absence sweep, a sample", || command(absence))?;
+    stages.run("bench admission, a sample", || bench::run(&bench::Bench::sample_of_admission()))?;
     match pyyaml::obstacle() {
         None => stages.run("read back by PyYAML", pyyaml::run)?,
         Some(cause) => println!("\nleft out: reading back by PyYAML: {cause}"),
+    }
+    match promtool::obstacle() {
+        None => stages.run("metrics and alerts by promtool", promtool::run)?,
+        Some(cause) => println!("\nleft out: checks by promtool: {cause}"),
     }
     against_the_real_server(stages)
 }
@@ -50,6 +58,7 @@ fn against_the_real_server(stages: &mut Stages) -> Result<()> {
     stages.run("real install", install::run)?;
     stages.run("real e2e", e2e::run)?;
     stages.run("real webhooks", e2e::webhooks)?;
+    stages.run("real replicas, a sample", || replicas::run(&replicas::Options::sample()))?;
     stages.run("real script", || kubectl_script::run(kubectl_script::Args::default()))?;
     stages.run("tests that need Go", tests_that_need_go)
 }

@@ -5,22 +5,29 @@ mod bench;
 mod ci;
 mod compare;
 mod conformance;
+mod differences;
 mod e2e;
 mod embedded;
 mod full;
 mod generate;
 mod install;
 mod kubectl_script;
+mod manager_process;
+mod mask;
 mod memory;
+mod metrics_page;
 mod parity;
 mod processor;
+mod promtool;
 mod pyyaml;
 mod readme;
 mod real;
+mod replicas;
 mod repo;
 mod requests;
 mod seeds;
 mod sweep;
+mod webhook_client;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -41,7 +48,7 @@ struct Xtask {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Write what is generated from the sources: docs/acceptance.md, docs/parity.md, docs/rbac.md, config
+    /// Write what is generated from the sources: docs/acceptance.md, docs/metrics.md, docs/parity.md, docs/rbac.md, config
     Generate {
         /// Change nothing; fail if something is out of date
         #[arg(long)]
@@ -68,6 +75,8 @@ enum Chore {
     },
     /// Have PyYAML read back what the renderer writes (needs Python; installs PyYAML below `target/`)
     Pyyaml,
+    /// Have promtool check a scrape, the alert rules and the dashboard (needs apt-get; unpacks the tool below `target/`)
+    Promtool,
     /// Print every CRD that the scenarios need, for `kubectl apply -f -`
     Crds,
 }
@@ -93,6 +102,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Real(what) => return real::run(what),
         Chore::Kubectl { arguments } => return real::kubectl(&arguments),
         Chore::Pyyaml => pyyaml::run()?,
+        Chore::Promtool => promtool::run()?,
         Chore::Crds => real::print_crds()?,
     }
     Ok(ExitCode::SUCCESS)

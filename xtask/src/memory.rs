@@ -11,7 +11,12 @@ pub fn peak_mb(process: &str) -> Result<u64> {
 
 /// Memory that this process has now, in bytes.
 pub fn resident() -> Result<u64> {
-    Ok(kilobytes("self", "VmRSS")? * 1024)
+    resident_of("self")
+}
+
+/// Memory that a process has now, in bytes.
+pub fn resident_of(process: &str) -> Result<u64> {
+    Ok(kilobytes(process, "VmRSS")? * 1024)
 }
 
 fn kilobytes(process: &str, what: &str) -> Result<u64> {

@@ -1,8 +1,8 @@
-//! Logs: to stderr, at the level that CAPM3_LOG says, else at that of the command.
+//! Logs: to stderr, at the level that CAPM3_LOG says, else at that of the command, until a [`Level`] changes it.
 
-use std::{env, ffi::OsStr};
+use std::{env, ffi::OsStr, fmt, sync::Arc};
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, reload};
 
 use crate::{exit::Failure, manager::LogFormat};
 
@@ -11,17 +11,49 @@ const VARIABLE: &str = "CAPM3_LOG";
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
+type Replace = dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync;
+
+/// What is logged, to be changed while the process runs.
+#[derive(Clone)]
+pub struct Level(Arc<Replace>);
+
+impl Level {
+    fn new(replace: impl Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(replace))
+    }
+
+    /// Logs these levels from now on.
+    pub fn set(&self, level: &'static str) -> Result<(), reload::Error> {
+        (self.0)(EnvFilter::new(level))
+    }
+}
+
+impl fmt::Debug for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Level")
+    }
+}
+
 /// Starts logging; `usual` is the level where the variable is not set.
-pub fn start(usual: &str, format: LogFormat) -> Result<(), Failure> {
+pub fn start(usual: &str, format: LogFormat) -> Result<Level, Failure> {
     let filter = filter(env::var_os(VARIABLE).as_deref(), usual).map_err(Failure::Usage)?;
     // What cannot be written is dropped: the subscriber would report it with `eprintln!`, which panics then.
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let logs = logs.log_internal_errors(false);
-    match format {
-        LogFormat::Text => logs.init(),
-        LogFormat::Json => logs.json().init(),
-    }
-    Ok(())
+    Ok(match format {
+        LogFormat::Text => {
+            let logs = logs.with_filter_reloading();
+            let handle = logs.reload_handle();
+            logs.init();
+            Level::new(move |filter| handle.reload(filter))
+        }
+        LogFormat::Json => {
+            let logs = logs.json().with_filter_reloading();
+            let handle = logs.reload_handle();
+            logs.init();
+            Level::new(move |filter| handle.reload(filter))
+        }
+    })
 }
 
 /// What is logged by the value of the variable; an empty one counts as none.

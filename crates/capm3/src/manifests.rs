@@ -30,8 +30,8 @@ pub struct ManifestsArgs {
     #[arg(long, default_value_t = default_image())]
     image: String,
 
-    /// Install the built-in address manager too: CRDs and rights for IPPool, IPClaim and IPAddress, and its flag. Leave it
-    /// out where Metal3 IPAM is installed
+    /// Install the built-in address manager too: CRDs, webhooks and rights for IPPool, IPClaim and IPAddress, and its flag.
+    /// Leave it out where Metal3 IPAM is installed
     #[arg(long)]
     enable_ipam: bool,
 

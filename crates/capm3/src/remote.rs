@@ -123,7 +123,7 @@ pub async fn list(
             }
             documents.push(Document::made(PLACE, value));
         }
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+        match page.metadata.continue_ {
             Some(next) => token = Some(next),
             None => return Ok(Some(documents)),
         }

@@ -55,7 +55,20 @@ pub struct Executor {
     component: &'static str,
     workloads: Option<Arc<dyn WorkloadWriter>>,
     counts: WriteCounts,
+    observer: Option<WriteObserver>,
     gate: WriteGate,
+}
+
+type TellOfWrite = dyn Fn(&Write, Option<&ApiError>) + Send + Sync;
+
+/// Is told of each write that was sent, and of what became of it.
+#[derive(Clone)]
+struct WriteObserver(Arc<TellOfWrite>);
+
+impl std::fmt::Debug for WriteObserver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WriteObserver")
+    }
 }
 
 /// Versions that this plan's own writes produced, so that a later write of the plan is not refused for an earlier.
@@ -101,13 +114,19 @@ impl Executor {
     /// An executor whose events name `component` as their source.
     pub fn new(client: ApiClient, caches: Arc<Caches>, clock: Clock, component: &'static str) -> Self {
         let (counts, gate) = (WriteCounts::default(), WriteGate::always_open());
-        Self { client, caches, clock, component, workloads: None, counts, gate }
+        Self { client, caches, clock, component, workloads: None, counts, observer: None, gate }
     }
 
     /// The same, which sends a write only while the gate is open.
     #[must_use]
     pub fn with_gate(self, gate: WriteGate) -> Self {
         Self { gate, ..self }
+    }
+
+    /// The same, which tells of each write that was sent, and of what became of it.
+    #[must_use]
+    pub fn telling(self, observer: impl Fn(&Write, Option<&ApiError>) + Send + Sync + 'static) -> Self {
+        Self { observer: Some(WriteObserver(Arc::new(observer))), ..self }
     }
 
     /// The same, which also writes to workload clusters.
@@ -144,7 +163,10 @@ impl Executor {
             debug!(write = %request, "writing");
             let result = self.write(request, own).await;
             if !matches!(result, Err(ApiError::GateClosed)) {
-                self.counts.add(request, result.is_ok());
+                self.counts.add(request, result.as_ref().err());
+                if let Some(WriteObserver(tell)) = &self.observer {
+                    tell(request, result.as_ref().err());
+                }
             }
             let Err(source) = result else { return Ok(()) };
             if is_best_effort && !self.may_succeed_later(request, &source) {
@@ -197,7 +219,7 @@ impl Executor {
                 let known = self.caches.version(kind, key);
                 match self.gate.pass(self.client.delete(kind, key, uid.as_deref())).await? {
                     // Not guarded by version, so it gives none to later writes of the plan.
-                    Deletion::Held(answer) => self.caches.feed(kind, answer),
+                    Deletion::Held(answer) => self.caches.feed(kind, &answer),
                     Deletion::Done => {
                         self.caches.forget(kind, key, known);
                         self.caches.saw_end(kind, uid.as_deref().unwrap_or_default());
@@ -230,7 +252,7 @@ impl Executor {
         let (kind, key) = (write.kind(), write.key());
         let known = self.caches.version(kind, key);
         match self.client.get::<Value>(kind, key).await {
-            Ok(Some(object)) => self.caches.feed(kind, object),
+            Ok(Some(object)) => self.caches.feed(kind, &object),
             Ok(None) => self.caches.forget(kind, key, known),
             Err(error) => warn!(%kind, %key, error = error.with_causes(), "could not read the object again"),
         }

@@ -13,7 +13,10 @@ use futures::{FutureExt, future::BoxFuture};
 use tokio::time::Instant;
 use tracing::{Instrument, debug, error, info_span, warn};
 
-use crate::{ActError, ApiError, Caches, ObjectKey, Queue, Tasks, WriteGate};
+use crate::{
+    ActError, ApiError, Caches, ObjectKey, Queue, Tasks, WriteGate,
+    metrics::{ControllerFigures, ReconcileFigures},
+};
 
 /// How the work on a key ended.
 #[derive(Debug)]
@@ -40,23 +43,26 @@ pub struct Controller {
     reconcile: Reconcile,
     /// How many reconciliations were begun: each has its number in the log.
     begun: Arc<AtomicU64>,
+    figures: ReconcileFigures,
 }
 
 impl Controller {
     /// A controller that calls `reconcile` for each key.
     pub fn new(name: &'static str, queue: Arc<Queue<ObjectKey>>, reconcile: Reconcile) -> Self {
-        Self { name, queue, reconcile, begun: Arc::default() }
+        Self { name, queue, reconcile, begun: Arc::default(), figures: ReconcileFigures::default() }
     }
 
     /// Starts the workers once every cache has its first list, because acting on half a view would be a guess, and the gate
     /// is open. They end when it is closed.
     pub fn start_when_synced(&self, workers: usize, tasks: &Tasks, caches: Arc<Caches>, gate: &WriteGate) {
+        self.figures.workers.set(i64::try_from(workers).unwrap_or(i64::MAX));
         for _ in 0..workers {
             let worker = Worker {
                 name: self.name,
                 queue: Arc::clone(&self.queue),
                 reconcile: Arc::clone(&self.reconcile),
                 begun: Arc::clone(&self.begun),
+                figures: self.figures.clone(),
             };
             let (caches, gate) = (Arc::clone(&caches), gate.clone());
             tasks.spawn(async move {
@@ -64,6 +70,15 @@ impl Controller {
                 gate.opened().await;
                 worker.work(&gate).await;
             });
+        }
+    }
+
+    /// What it and its queue count.
+    pub fn figures(&self) -> ControllerFigures {
+        ControllerFigures {
+            name: self.name,
+            queue: Arc::clone(&self.queue),
+            reconciles: self.figures.clone(),
         }
     }
 }
@@ -80,6 +95,7 @@ struct Worker {
     queue: Arc<Queue<ObjectKey>>,
     reconcile: Reconcile,
     begun: Arc<AtomicU64>,
+    figures: ReconcileFigures,
 }
 
 impl Worker {
@@ -99,9 +115,12 @@ impl Worker {
 
     async fn take(&self, key: &ObjectKey) {
         let start = Instant::now();
+        self.figures.begin();
         // A panic costs the key a pause, never the worker.
         let outcome = AssertUnwindSafe((self.reconcile)(key.clone())).catch_unwind().await;
-        debug!(duration = ?start.elapsed(), "reconciled");
+        let took = start.elapsed();
+        self.figures.end(took, outcome.as_ref().ok());
+        debug!(duration = ?took, "reconciled");
         match outcome {
             Ok(Outcome::Settled) => self.queue.forget_failures(key),
             Ok(Outcome::After(delay)) => {

@@ -3,7 +3,8 @@
 //! The way of a change: [`informer`] keeps a typed, indexed copy of each kind and tells its subscribers what changed;
 //! a [`queue`] holds the keys; [`controller`] workers take a key, *observe* through a [`Reader`], *decide* a [`Plan`] and
 //! *act* it out through [`Executor`], whose answers enter the cache at once, so that the next pass sees our own writes.
-//! [`reconcile`] is the one loop of passes. Of several replicas only the one that holds the [`lease`] writes: [`WriteGate`].
+//! [`reconcile`] is the one loop of passes, and [`metrics`] tells what all of it did. Of several replicas only the one
+//! that holds the [`lease`] writes: [`WriteGate`].
 //!
 //! The crate knows no kind of ours. Time comes from [`clock`] and the runtime's timer, chance from [`rng`], so that
 //! a run on a paused, single-threaded runtime is repeatable.
@@ -19,11 +20,13 @@ pub mod informer;
 pub mod lease;
 pub mod manifests;
 mod memory;
+pub mod metrics;
 mod object;
 mod object_diff;
 mod patch;
 mod plan;
 pub mod queue;
+mod read_json;
 mod reader;
 mod reconcile;
 pub mod rng;
@@ -40,7 +43,7 @@ pub use gate::{Term, WriteGate};
 pub use informer::{Aggregate, Index, Informer, Store};
 pub use memory::{Memory, Outdated};
 pub use object::{Object, ObjectKey, ResourceKind};
-pub use patch::{merge, merge_diff};
+pub use patch::merge_diff;
 pub use plan::{End, EventNote, Note, Plan, Write};
 pub use queue::Queue;
 pub use reader::{Reader, Visit};

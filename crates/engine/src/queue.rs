@@ -4,12 +4,14 @@
 //! failing key waits longer each time. Nothing here is random, so equal arrivals give equal order.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     time::Duration,
 };
 
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
+
+use crate::metrics::QueueFigures;
 
 const FIRST_BACK_OFF: Duration = Duration::from_millis(5);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(1000);
@@ -19,14 +21,16 @@ const LONGEST_BACK_OFF: Duration = Duration::from_secs(1000);
 pub struct Queue<T> {
     state: Mutex<State<T>>,
     wake: Notify,
+    figures: QueueFigures,
 }
 
 #[derive(Debug)]
 struct State<T> {
     ready: VecDeque<T>,
-    /// Keys in `ready`, and keys to be taken up again when their worker is done.
-    dirty: BTreeSet<T>,
-    processing: BTreeSet<T>,
+    /// Keys in `ready`, and keys to be taken up again when their worker is done, with the time of their arrival.
+    dirty: BTreeMap<T, Instant>,
+    /// Keys with a worker, and since when.
+    processing: BTreeMap<T, Instant>,
     /// Keys for later, by due time and then by arrival.
     later: BTreeMap<(Instant, u64), T>,
     due: BTreeMap<T, (Instant, u64)>,
@@ -39,15 +43,15 @@ impl<T> Default for Queue<T> {
     fn default() -> Self {
         let state = State {
             ready: VecDeque::new(),
-            dirty: BTreeSet::new(),
-            processing: BTreeSet::new(),
+            dirty: BTreeMap::new(),
+            processing: BTreeMap::new(),
             later: BTreeMap::new(),
             due: BTreeMap::new(),
             arrivals: 0,
             failures: BTreeMap::new(),
             taken: 0,
         };
-        Self { state: Mutex::new(state), wake: Notify::new() }
+        Self { state: Mutex::new(state), wake: Notify::new(), figures: QueueFigures::default() }
     }
 }
 
@@ -62,6 +66,15 @@ pub struct Depth {
     pub later: usize,
 }
 
+/// How long keys have been worked on so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Running {
+    /// All of them together.
+    pub(crate) all: Duration,
+    /// The one that was taken first.
+    pub(crate) longest: Duration,
+}
+
 impl Depth {
     /// Nothing to do now and nothing to do later.
     pub fn is_empty(&self) -> bool {
@@ -73,13 +86,14 @@ impl<T: Ord + Clone> Queue<T> {
     /// Adds a key for now.
     pub fn add(&self, key: T) {
         let mut state = self.state.lock();
-        state.push(key);
+        state.push(key, &self.figures);
         drop(state);
         self.wake.notify_one();
     }
 
     /// Adds a key for later; an earlier time that is already set stays.
     pub fn add_after(&self, key: T, delay: Duration) {
+        self.figures.retries.inc();
         if delay.is_zero() {
             return self.add(key);
         }
@@ -121,10 +135,13 @@ impl<T: Ord + Clone> Queue<T> {
             let notified = self.wake.notified();
             let due = {
                 let mut state = self.state.lock();
-                state.move_due(Instant::now());
+                let now = Instant::now();
+                state.move_due(now, &self.figures);
                 if let Some(key) = state.ready.pop_front() {
-                    state.dirty.remove(&key);
-                    state.processing.insert(key.clone());
+                    if let Some(arrival) = state.dirty.remove(&key) {
+                        self.figures.waited.observe(now.duration_since(arrival).as_secs_f64());
+                    }
+                    state.processing.insert(key.clone(), now);
                     state.taken += 1;
                     // Somebody else must watch what is left, now or later.
                     if !state.ready.is_empty() || !state.later.is_empty() {
@@ -155,8 +172,10 @@ impl<T: Ord + Clone> Queue<T> {
     /// Says that the work on a key has ended.
     pub fn done(&self, key: &T) {
         let mut state = self.state.lock();
-        state.processing.remove(key);
-        if state.dirty.contains(key) {
+        if let Some(start) = state.processing.remove(key) {
+            self.figures.worked.observe(start.elapsed().as_secs_f64());
+        }
+        if state.dirty.contains_key(key) {
             state.ready.push_back(key.clone());
             drop(state);
             self.wake.notify_one();
@@ -170,24 +189,42 @@ impl<T: Ord + Clone> Queue<T> {
     }
 }
 
+impl<T> Queue<T> {
+    pub(crate) fn figures(&self) -> &QueueFigures {
+        &self.figures
+    }
+
+    /// How long the keys with a worker have had it.
+    pub(crate) fn running(&self) -> Running {
+        let state = self.state.lock();
+        let since = state.processing.values().map(Instant::elapsed);
+        since.fold(Running::default(), |running, it| Running {
+            all: running.all + it,
+            longest: running.longest.max(it),
+        })
+    }
+}
+
 impl<T: Ord + Clone> State<T> {
-    fn push(&mut self, key: T) {
-        if !self.dirty.insert(key.clone()) {
+    fn push(&mut self, key: T, figures: &QueueFigures) {
+        if self.dirty.contains_key(&key) {
             return;
         }
-        if !self.processing.contains(&key) {
+        self.dirty.insert(key.clone(), Instant::now());
+        figures.adds.inc();
+        if !self.processing.contains_key(&key) {
             self.ready.push_back(key);
         }
     }
 
-    fn move_due(&mut self, now: Instant) {
+    fn move_due(&mut self, now: Instant, figures: &QueueFigures) {
         while let Some(entry) = self.later.first_entry() {
             if entry.key().0 > now {
                 break;
             }
             let key = entry.remove();
             self.due.remove(&key);
-            self.push(key);
+            self.push(key, figures);
         }
     }
 }
@@ -254,6 +291,28 @@ mod tests {
         queue.add_failed("a");
         queue.next().await;
         assert_eq!(start.elapsed(), Duration::from_millis(40));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_queue_counts_what_came_and_how_long_it_waited_and_was_worked_on() {
+        let queue = Queue::default();
+        for key in ["a", "a", "b"] {
+            queue.add(key);
+        }
+        tokio::time::advance(Duration::from_secs(2)).await;
+        let first = queue.next().await;
+        queue.next().await;
+        tokio::time::advance(Duration::from_secs(3)).await;
+        queue.done(&first);
+        tokio::time::advance(Duration::from_secs(4)).await;
+        let figures = queue.figures();
+        assert_eq!((figures.adds.get(), figures.waited.count(), figures.worked.count()), (2, 2, 1));
+        assert_eq!((figures.waited.sum(), figures.worked.sum()), (4.0, 3.0));
+        let seconds = Duration::from_secs(7);
+        assert_eq!(queue.running(), Running { all: seconds, longest: seconds });
+        queue.add_failed("c");
+        queue.add_after("d", Duration::ZERO);
+        assert_eq!((figures.retries.get(), figures.adds.get()), (2, 3), "c comes later");
     }
 
     #[tokio::test(start_paused = true)]

@@ -29,6 +29,11 @@ pub trait Reader: Sync {
         self.is_authoritative() && self.get::<K>(key).is_none()
     }
 
+    /// Whether objects of the kind can be stored, as far as the reader knows: a server may not serve it.
+    fn is_served<K: Object>(&self) -> Option<bool> {
+        None
+    }
+
     /// How many objects have that value in an index.
     fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {
         self.by_index(index, value).len()

@@ -4,18 +4,18 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 
-use crate::Write;
+use crate::{ApiError, Write};
 
-/// A verb, the kind of the object, and whether the server did what was asked.
-pub type WriteOutcome = (&'static str, String, bool);
+/// A verb, the kind of the object, and why the server did not do what was asked; none if it did.
+pub type WriteOutcome = (&'static str, String, Option<&'static str>);
 
 /// How many writes there were of each kind and outcome. Shared by all copies of an executor.
 #[derive(Debug, Clone, Default)]
 pub struct WriteCounts(Arc<Mutex<BTreeMap<WriteOutcome, u64>>>);
 
 impl WriteCounts {
-    pub(crate) fn add(&self, write: &Write, is_done: bool) {
-        let outcome = (write.verb(), write.kind().kind.clone(), is_done);
+    pub(crate) fn add(&self, write: &Write, error: Option<&ApiError>) {
+        let outcome = (write.verb(), write.kind().kind.clone(), error.map(ApiError::label));
         *self.0.lock().entry(outcome).or_default() += 1;
     }
 

@@ -20,5 +20,6 @@ pub mod stuck;
 pub mod sweep;
 mod workload_apis;
 
+pub use admission::InProcess;
 pub use progress::{Progress, Step};
 pub use running::{Lab, LabError, Options, Settled, apply, crds};

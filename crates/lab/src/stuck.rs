@@ -5,6 +5,7 @@ use std::sync::Arc;
 use capm3_api::{v1beta2::Metal3Machine, vocabulary::annotation};
 use capm3_engine::{Object, ObjectKey};
 use capm3_provider::metal3machine::{self, Reported, Stage};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
@@ -47,8 +48,7 @@ pub fn stuck_machines(lab: &Lab) -> Vec<StuckMachine> {
         return Vec::new();
     };
     let machines = lab.objects("Metal3Machine");
-    let machines =
-        machines.iter().filter_map(|o| serde_json::from_value::<Metal3Machine>(o.as_ref().clone()).ok());
+    let machines = machines.iter().filter_map(|object| Metal3Machine::deserialize(object.as_ref()).ok());
     machines
         .filter_map(|machine| {
             let preview = metal3machine::preview(provider.caches().as_ref(), &machine.key(), &[], true)?;

@@ -11,7 +11,8 @@ use capm3_engine::{
     absence::{self, Doubt, Verdict},
     controller::Outcome,
     drive,
-    informer::{KindHealth, KindState},
+    informer::{Advice, KindHealth, KindState},
+    metrics::{ControllerSource, Metrics, RequestCounts, RequestSource},
 };
 
 use futures::{FutureExt, future::BoxFuture};
@@ -24,10 +25,19 @@ use crate::{
     deletion_tracker::DeletionTracker,
     host_crd::HostCrd,
     ippool, kinds, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
+    metrics::{CacheSource, HostClaims, Progress, ProviderSource},
     waits::{Waiting, Waits},
     watch_filter::WatchFilter,
     watching::subscribe,
     workload::{Connect, Workloads},
+};
+
+/// What helps where a kind cannot be read.
+pub const ADVICE: Advice = Advice {
+    forbidden: "apply the ClusterRole capm3-manager-role that `capm3 manifests` prints (config/rbac/rbac.yaml; docs/rbac.md \
+        lists each right)",
+    not_served: "install the CRDs in this version: those of capm3 with `capm3 manifests`, Cluster API with contract v1beta2, \
+        the Baremetal Operator (docs/install.md)",
 };
 
 /// How a provider runs.
@@ -98,7 +108,7 @@ impl Context {
         let known = self.caches.version(&kind, key);
         let found = self.client.get::<Value>(&kind, key).await?;
         match &found {
-            Some(object) => self.caches.feed(&kind, object.clone()),
+            Some(object) => self.caches.feed(&kind, object),
             None => self.caches.forget(&kind, key, known),
         }
         Ok(found)
@@ -207,21 +217,29 @@ pub struct Provider {
     workloads: Arc<Workloads>,
     orphans: Arc<Orphans>,
     waits: Arc<Waits>,
+    figures: Arc<ProviderSource>,
+    /// Requests to the API server and to workload clusters, by host.
+    requests: Vec<(String, RequestCounts)>,
     _tasks: Arc<Tasks>,
 }
 
 impl Provider {
     /// Starts informers and controllers; controllers wait until every cache has its first list and the gate is open.
     pub fn start(client: ApiClient, connect: Arc<dyn Connect>, clock: Clock, options: &Options) -> Self {
-        let mut caches = Caches::default();
+        let mut caches = Caches::advising(ADVICE);
         kinds::register(&mut caches);
         let caches = Arc::new(caches);
         let tasks = Arc::new(Tasks::default());
+        let requests = vec![client.requests(), ("workload-clusters".to_owned(), connect.requests())];
         let workloads = Arc::new(Workloads::new(client.clone(), connect, clock));
+        let (claims, progress) = (HostClaims::default(), Progress::default());
+        progress.watch(&caches, clock);
+        let noted = claims.clone();
         let context = Context {
             executor: Executor::new(client.clone(), Arc::clone(&caches), clock, "capm3")
                 .with_workloads(Arc::clone(&workloads) as Arc<dyn WorkloadWriter>)
-                .with_gate(options.gate.clone()),
+                .with_gate(options.gate.clone())
+                .telling(move |write, error| noted.note(write, error)),
             client: client.clone(),
             caches: Arc::clone(&caches),
             fast_track: options.fast_track,
@@ -267,7 +285,32 @@ impl Provider {
             let workers = options.workers_of.get(controller.name).copied().unwrap_or(options.workers);
             controller.start_when_synced(workers, &tasks, Arc::clone(&caches), &options.gate);
         }
-        Self { caches, controllers, workloads, orphans: context.orphans, waits: context.waits, _tasks: tasks }
+        let figures = Arc::new(ProviderSource {
+            caches: CacheSource(Arc::clone(&caches)),
+            orphans: Arc::clone(&context.orphans),
+            waits: Arc::clone(&context.waits),
+            workloads: Arc::clone(&workloads),
+            claims,
+            progress,
+            writes: context.executor.counts().clone(),
+        });
+        Self {
+            caches,
+            controllers,
+            workloads,
+            orphans: context.orphans,
+            waits: context.waits,
+            figures,
+            requests,
+            _tasks: tasks,
+        }
+    }
+
+    /// Adds what is known of its requests and controllers, and of hosts, machines, pools and clusters.
+    pub fn add_to(&self, metrics: &Metrics) {
+        metrics.add(RequestSource::new(self.requests.clone()));
+        metrics.add(ControllerSource::new(self.controllers.iter().map(Controller::figures).collect()));
+        metrics.add(Arc::clone(&self.figures));
     }
 
     /// What the provider sees.

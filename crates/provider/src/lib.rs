@@ -24,6 +24,7 @@ pub mod metal3data;
 pub mod metal3datatemplate;
 pub mod metal3machine;
 pub mod metal3machinetemplate;
+pub mod metrics;
 mod owners;
 pub mod plan;
 mod rightful_owner;
@@ -34,7 +35,7 @@ mod watching;
 pub mod workload;
 
 pub use causes::Cause;
-pub use context::{Options, Provider};
+pub use context::{ADVICE, Options, Provider};
 pub use lazy::Lazy;
 pub use waits::Waiting;
 pub use watch_filter::WatchFilter;

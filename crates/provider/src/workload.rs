@@ -29,6 +29,7 @@ use capm3_engine::{
     ApiClient, ApiError, Clock, Detail, Index, Informer, ObjectKey, Store, Tasks,
     client::{Budget, limits::Limits, shortened},
     informer::{Change, backoff},
+    metrics::RequestCounts,
 };
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -82,6 +83,11 @@ pub const NODES_BY_UUID: Index<Node> = Index {
 pub trait Connect: Send + Sync {
     /// A client for the cluster that the kubeconfig describes.
     fn connect<'a>(&'a self, kubeconfig: &'a [u8]) -> BoxFuture<'a, Result<ApiClient, ConnectError>>;
+
+    /// How many requests its clients have sent.
+    fn requests(&self) -> RequestCounts {
+        RequestCounts::default()
+    }
 }
 
 /// Why there is no client for a workload cluster.
@@ -181,6 +187,19 @@ impl Workloads {
     pub fn get(&self, cluster: &ObjectKey) -> Workload {
         let known = self.known.lock();
         known.get(cluster).map_or(Workload::Unknown, |connection| connection.workload.clone())
+    }
+
+    /// How many clusters are in which state.
+    pub(crate) fn count_by_state(&self) -> [(&'static str, usize); 3] {
+        let (mut connecting, mut synced, mut unreachable) = (0, 0, 0);
+        for connection in self.known.lock().values() {
+            match connection.workload {
+                Workload::Unknown | Workload::Connecting => connecting += 1,
+                Workload::Synced(..) => synced += 1,
+                Workload::Unreachable { .. } => unreachable += 1,
+            }
+        }
+        [("connecting", connecting), ("synced", synced), ("unreachable", unreachable)]
     }
 
     /// Whether no connection is being made or made again at the moment. A cluster that does not answer for long is not

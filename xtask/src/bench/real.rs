@@ -1,27 +1,22 @@
 //! One cluster of many workers on a real API server: the manager is a process of its own, requests are counted in the
 //! server's audit log.
 
-use std::fs;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use capm3_engine::clock::Stopwatch;
 use capm3_lab::fleet::fleet;
 
 use super::{REST, figures::Figures};
-use crate::{
-    e2e::{Manager, Server, Stage, build_manager},
-    real::Cluster,
-};
+use crate::e2e::{Manager, Server, Stage, build_manager};
 
 /// Runs the benchmark.
 pub fn run(size: usize) -> Result<Figures> {
     let binary = build_manager()?;
-    let server = Server::Real(Cluster::start()?);
-    let kubeconfig = fs::read_to_string(server.kubeconfig()).context("reading the kubeconfig")?;
+    let server = Server::start_real()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let stage = Stage::set_up(&kubeconfig).await?;
+        let stage = Stage::on(&server).await?;
         let manager = Manager::start(&binary, &server)?;
+        server.until_webhooks_are_asked().await?;
         Box::pin(measure(size, &server, &stage, &manager)).await
     })
 }

@@ -200,7 +200,7 @@ fn pool(memory: &mut Memory, subnet: &str) {
 
 fn put<K: Object + DeserializeOwned>(memory: &mut Memory, name: &str, mut object: Value) {
     let metadata = json!({"name": name, "namespace": "bench", "uid": name, "creationTimestamp": START});
-    capm3_engine::merge(&mut object, &json!({"metadata": metadata}));
+    json_patch::merge(&mut object, &json!({"metadata": metadata}));
     memory.put_whole::<K>(object);
 }
 

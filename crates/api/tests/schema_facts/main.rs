@@ -31,6 +31,33 @@ fn every_fact_of_the_reference_holds_unless_the_table_says_why_not() {
     assert!(unused.is_empty(), "in the table, but no longer different:\n{}", unused.join("\n"));
 }
 
+/// Each of the nine kinds has every short name of the Go provider and the category `cluster-api`, and its table begins with
+/// the same columns in both versions; what follows them is ours.
+#[test]
+fn api140_short_names_category_and_columns_are_those_of_the_go_provider() {
+    let crds = capm3_api::crd::all();
+    let own: Vec<_> =
+        crds.iter().filter(|crd| crd["spec"]["group"] == "infrastructure.cluster.x-k8s.io").collect();
+    assert_eq!(own.len(), 9);
+    for crd in own {
+        let plural = crd["spec"]["names"]["plural"].as_str().unwrap();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/facts/{plural}.txt"));
+        let (theirs, ours) = (facts::read(&std::fs::read_to_string(file).unwrap()), facts::of(crd));
+        for word in ["shortNames", "categories"] {
+            assert_eq!(ours["names"][word], theirs["names"][word], "{plural} {word}");
+        }
+        assert_eq!(ours["names"]["categories"], "['cluster-api']", "{plural}");
+        let columns = theirs.iter().filter(|(fact, _)| fact.contains(" column "));
+        for (fact, column) in columns {
+            assert_eq!(ours.get(fact), Some(column), "{plural} {fact}");
+        }
+    }
+    let cluster = facts::of(&crds[0]);
+    let names: Vec<&str> =
+        (1..=5).filter_map(|n| cluster[&format!("v1beta2 column {n}")]["type"].split('\'').nth(1)).collect();
+    assert_eq!(names, ["Age", "Provisioned", "Error", "Cluster", "Endpoint"]);
+}
+
 #[test]
 fn a_changed_fact_is_noticed() {
     let ours = facts::of(&capm3_api::crd::all()[0]);

@@ -55,19 +55,24 @@ pub struct LogArgs {
     log_json_info_buffer_size: Option<String>,
 }
 
+/// What is logged at a verbosity: other crates only from info on, their details would bury ours.
+pub fn level_of(verbosity: i32) -> &'static str {
+    match verbosity {
+        ..=3 => "info",
+        4 => "info,capm3=debug",
+        5.. => "info,capm3=trace",
+    }
+}
+
 impl LogArgs {
     /// Form of the logs.
     pub fn format(&self) -> LogFormat {
         self.logging_format
     }
 
-    /// What is logged: other crates only from info on, their details would bury ours.
+    /// What is logged.
     pub fn level(&self) -> &'static str {
-        match self.verbosity {
-            ..=3 => "info",
-            4 => "info,capm3=debug",
-            5.. => "info,capm3=trace",
-        }
+        level_of(self.verbosity)
     }
 
     /// Flags that were set and do nothing.

@@ -3,10 +3,11 @@
 mod client_flags;
 mod cluster;
 mod controller_flags;
+mod diagnostics;
 mod election;
 mod flags;
-mod later_flags;
 mod log_flags;
+mod migration_flags;
 mod probes;
 mod webhook;
 
@@ -15,25 +16,27 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use capm3_engine::{
     Clock, WriteGate,
     client::ServiceAccount,
-    informer::KindHealth,
     lease::{Elector, LeadershipLost},
+    metrics::{CertificateSource, LeadershipSource, Metrics, ProcessSource},
 };
-use capm3_provider::{Options, Provider, workload::ConnectOverNetwork};
+use capm3_provider::{ADVICE, Options, Provider, workload::ConnectOverNetwork};
 use clap::{ArgAction, Args};
 use tracing::{info, warn};
 
 use crate::{
     exit::Failure,
+    logs::Level,
     stop::{StopSignal, stop_signal},
 };
 use client_flags::ClientArgs;
 use controller_flags::ControllerArgs;
+use diagnostics::DiagnosticsArgs;
 use election::ElectionArgs;
 pub use flags::duration;
 use flags::{ListenAddress, WithoutEffect};
-use later_flags::LaterArgs;
 use log_flags::LogArgs;
 pub use log_flags::LogFormat;
+use migration_flags::MigrationArgs;
 use probes::Probes;
 use webhook::{WebhookArgs, Webhooks};
 
@@ -102,7 +105,10 @@ pub struct ManagerArgs {
     logs: LogArgs,
 
     #[command(flatten)]
-    later: LaterArgs,
+    diagnostics: DiagnosticsArgs,
+
+    #[command(flatten)]
+    migration: MigrationArgs,
 }
 
 impl ManagerArgs {
@@ -120,16 +126,15 @@ impl ManagerArgs {
     fn without_effect(&self) -> Vec<WithoutEffect> {
         let mut all = self.controllers.without_effect();
         all.extend(self.logs.without_effect());
-        all.extend(self.later.without_effect());
         all
     }
 }
 
 /// Runs until a signal stops it or another process leads.
-pub fn run(args: &ManagerArgs) -> Result<(), Failure> {
+pub fn run(args: &ManagerArgs, level: Level) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::CouldNotRun(format!("cannot start the runtime: {e}")))?;
-    let result = runtime.block_on(manage(args));
+    let result = runtime.block_on(manage(args, level));
     // Whatever is still under way is not waited for: every write is guarded, and a crash between two writes is normal.
     runtime.shutdown_background();
     result
@@ -141,12 +146,15 @@ enum Ended {
     Lost(LeadershipLost),
 }
 
-async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
+async fn manage(args: &ManagerArgs, level: Level) -> Result<(), Failure> {
     for WithoutEffect { flag, why } in args.without_effect() {
         warn!("{flag} has no effect: {why}");
     }
     let candidate = args.election.candidate(&ServiceAccount::default())?;
     let client = cluster::connect(args.kubeconfig.as_deref(), args.context.as_deref(), USER_AGENT).await?;
+    let metrics = Metrics::default();
+    let tls = args.webhooks.tls()?;
+    let diagnostics = diagnostics::start(&args.diagnostics, &tls, &client, metrics.clone(), level).await?;
     // Before the caches: lists in the older version are converted here.
     let clock = Clock::system();
     let webhooks = webhook::start(&args.webhooks, &client, clock).await?;
@@ -155,6 +163,9 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     })?;
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
     let gate = if candidate.is_some() { WriteGate::for_leader() } else { WriteGate::always_open() };
+    if let Some(candidate) = &candidate {
+        metrics.add(LeadershipSource { lease: candidate.lease.name.clone(), gate: gate.clone() });
+    }
     let mut elector = match candidate {
         // Its requests are never held back: a late renewal costs the Lease.
         Some(candidate) => Some(election::elector(client.clone(), clock, candidate, gate.clone())?),
@@ -164,6 +175,10 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
     let (rate, burst) = args.client.workload();
     let connect = Arc::new(ConnectOverNetwork::new(USER_AGENT).at_rate(rate, burst));
     let provider = Arc::new(Provider::start(client, connect, clock, &options(args, gate.clone())));
+    provider.add_to(&metrics);
+    let served = webhooks.as_ref().map(Webhooks::served).unwrap_or_default();
+    metrics.add(CertificateSource { name: "webhook", end: move || served.not_after() });
+    metrics.add(ProcessSource { version: env!("CARGO_PKG_VERSION") });
     let health = listener.local_addr().map_or_else(|_| args.health_addr.to_string(), |at| at.to_string());
     info!(health, ipam = args.enable_ipam, leader_elect = elector.is_some(), "manager started");
     let probes = probes(Arc::clone(&provider), webhooks.as_ref());
@@ -174,6 +189,7 @@ async fn manage(args: &ManagerArgs) -> Result<(), Failure> {
         () = probes::serve(listener, probes) => return Ok(()),
     };
     let result = end(ended, elector, &gate).await;
+    drop(diagnostics);
     if let Some(webhooks) = webhooks {
         webhooks.stop(WEBHOOK_PATIENCE).await;
     }
@@ -206,7 +222,7 @@ fn options(args: &ManagerArgs, gate: WriteGate) -> Options {
         name_claims_by_host: args.enable_bmh_name_based_preallocation,
         fast_track: std::env::var("CAPM3_FAST_TRACK").is_ok_and(|value| value == "true"),
         release_orphaned_hosts_after: args.release_orphaned_hosts_after,
-        crd_migration: args.later.crd_migration(),
+        crd_migration: args.migration.crd_migration(),
         gate,
     }
 }
@@ -241,11 +257,20 @@ async fn end(ended: Ended, elector: Option<Elector>, gate: &WriteGate) -> Result
     }
 }
 
-/// Why the provider is not ready: every kind that it needs and cannot rely on, one per line.
+/// Why the provider is not ready: every kind that it needs and cannot rely on, one per line, and then what helps.
 fn unready(provider: &Provider) -> Option<String> {
-    let lines: Vec<String> = provider.caches().health().filter_map(KindHealth::unready).collect();
+    let (mut lines, mut advice) = (Vec::new(), Vec::new());
+    for health in provider.caches().health() {
+        let Some(line) = health.unready() else { continue };
+        lines.push(line);
+        advice.extend(ADVICE.on(&health.state()).filter(|it| !advice.contains(it)));
+    }
+    lines.extend(advice.into_iter().map(str::to_owned));
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
+
+#[cfg(test)]
+mod go_flags_tests;
 
 #[cfg(test)]
 mod tests {
@@ -262,68 +287,6 @@ mod tests {
     fn parse(arguments: &[&str]) -> ManagerArgs {
         let command = Command::try_parse_from(["manager"].iter().chain(arguments));
         command.unwrap_or_else(|error| panic!("{arguments:?}: {error}")).manager
-    }
-
-    /// Every flag of the Go manager is taken in Go's syntax; those of the webhooks are tested beside them.
-    #[test]
-    fn op141_flags_of_the_go_manager_are_taken() {
-        let args = parse(&[
-            "--leader-elect=true",
-            "--leader-elect-lease-duration=15s",
-            "--leader-elect-renew-deadline=10s",
-            "--leader-elect-retry-period=2s",
-            "--namespace=metal3",
-            "--watch-filter=a",
-            "--sync-period=10m0s",
-            "--clustercache-client-qps=20",
-            "--clustercache-client-burst=30",
-            "--health-addr=:9440",
-            "--metal3machine-concurrency=1",
-            "--metal3cluster-concurrency=2",
-            "--metal3datatemplate-concurrency=3",
-            "--metal3data-concurrency=4",
-            "--metal3labelsync-concurrency=5",
-            "--metal3machinetemplate-concurrency=6",
-            "--metal3remediation-concurrency=7",
-            "--kube-api-qps=20.5",
-            "--kube-api-burst=30",
-            "--enable-bmh-name-based-preallocation=true",
-            "--diagnostics-address=:8443",
-            "--insecure-diagnostics=false",
-            "--skip-crd-migration-phases=StorageVersionMigration",
-            "--skip-crd-migration-phases=CleanupManagedFields",
-            "--kubeconfig=/a/file",
-            "--logging-format=json",
-            "-v=4",
-            "--vmodule=",
-            "--log-flush-frequency=5s",
-            "--log-text-split-stream=false",
-            "--log-text-info-buffer-size=0",
-            "--log-json-split-stream=false",
-            "--log-json-info-buffer-size=0",
-        ]);
-        let options = options(&args, WriteGate::always_open());
-        assert_eq!(
-            (options.namespace.as_str(), options.watch_filter),
-            ("metal3", capm3_provider::WatchFilter::new("a"))
-        );
-        assert_eq!(options.workers_of["metal3machine"], 1);
-        assert_eq!(options.workers_of["metal3machinetemplate-capacity"], 6);
-        assert!(options.name_claims_by_host && !options.serve_addresses);
-        assert!(args.client.management().is_some());
-        assert_eq!((args.log_level(), args.logging_format()), ("info,capm3=debug", LogFormat::Json));
-        let said: Vec<&str> = args.without_effect().iter().map(|it| it.flag).collect();
-        let expected = [
-            "--metal3labelsync-concurrency",
-            "--metal3remediation-concurrency",
-            "--sync-period",
-            "--log-flush-frequency",
-            "--log-text-info-buffer-size",
-            "--log-json-info-buffer-size",
-            "--diagnostics-address",
-        ];
-        assert_eq!(options.crd_migration, None, "both phases are skipped");
-        assert_eq!(said, expected);
     }
 
     #[test]
@@ -358,5 +321,42 @@ mod tests {
     fn of_a_flag_that_is_given_twice_the_last_counts() {
         assert_eq!(parse(&["--namespace=a", "--namespace=b"]).controllers.namespace(), "b");
         assert!(!parse(&["--enable-ipam", "--enable-ipam=false"]).enable_ipam);
+    }
+
+    /// The process is healthy while the webhook server accepts connections, and ready only with a certificate besides.
+    #[tokio::test]
+    async fn op144_health_and_readiness_depend_on_the_webhook_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate =
+            rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
+        std::fs::write(folder.path().join("tls.crt"), certificate.pem()).unwrap();
+        std::fs::write(folder.path().join("tls.key"), key.serialize_pem()).unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let lab = capm3_lab::Lab::start(&capm3_lab::Options { real_time: true, ..Default::default() })
+            .await
+            .unwrap();
+        let clock = Clock::system();
+        let start = async |more: &[&str]| {
+            let args = parse(&[&[format!("--webhook-port={port}").as_str()][..], more].concat());
+            let webhooks = webhook::start(&args.webhooks, lab.client(), clock).await.unwrap().unwrap();
+            let connect = Arc::new(ConnectOverNetwork::new(USER_AGENT));
+            let options = options(&args, WriteGate::always_open());
+            let provider = Arc::new(Provider::start(lab.client().clone(), connect, clock, &options));
+            provider.caches().synced().await;
+            let probes = probes(provider, Some(&webhooks));
+            (webhooks, probes)
+        };
+        let folder = format!("--webhook-cert-dir={}", folder.path().display());
+        let (webhooks, Probes { unhealthy, unready }) = start(&[&folder]).await;
+        assert_eq!((unhealthy(), unready()), (None, None));
+        webhooks.stop(WEBHOOK_PATIENCE).await;
+        let ended = "the webhook server does not accept connections".to_owned();
+        assert_eq!((unhealthy(), unready()), (Some(ended.clone()), Some(ended)));
+        // The namespace of its Secret is not there, so it gets no certificate.
+        let own = ["--self-managed-certs", "--webhook-service-namespace=nowhere"];
+        let (_webhooks, Probes { unhealthy, unready }) = start(&own).await;
+        let none = "the webhook server has no certificate yet".to_owned();
+        assert_eq!((unhealthy(), unready()), (None, Some(none)), "a restart would not help");
     }
 }

@@ -4,7 +4,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod diagnostics;
 mod process;
+mod rights;
+mod secrets;
+mod site;
 mod webhooks;
 
 use std::time::Duration;
@@ -14,6 +18,7 @@ use common::{Up, repository};
 use process::Manager;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use site::Site;
 
 /// A process that is stopped while this value lives.
 struct Frozen(Pid);
@@ -55,6 +60,10 @@ fn serve_machines(up: &Up, served: bool) {
 const NOT_SERVED: &str = "Metal3Machine infrastructure.cluster.x-k8s.io/v1beta2 is not served \
     (the server could not find the requested resource)";
 
+/// What helps, as the last line of `/readyz` and at the end of the log line.
+const INSTALL: &str = "install the CRDs in this version: those of capm3 with `capm3 manifests`, Cluster API with contract \
+    v1beta2, the Baremetal Operator (docs/install.md)";
+
 #[test]
 fn a_kind_that_is_not_served_is_named_until_it_is_served() {
     let up = Up::start(&repository().join("examples/three-racks"));
@@ -66,22 +75,22 @@ fn a_kind_that_is_not_served_is_named_until_it_is_served() {
     assert_eq!(manager.get("/healthz"), (200, "ok".to_owned()));
     let mut text = manager.get("/readyz").1;
     // While other kinds are not synced yet they are named too.
+    let expected = format!("{NOT_SERVED}\n{INSTALL}");
     for _ in 0..300 {
-        if text == NOT_SERVED {
+        if text == expected {
             break;
         }
         std::thread::park_timeout(Duration::from_millis(100));
         text = manager.get("/readyz").1;
     }
-    assert_eq!(text, NOT_SERVED);
+    assert_eq!(text, expected);
     serve_machines(&up, true);
     manager.until_readyz(200, "served again");
-    let expected =
-        [("WARN", NOT_SERVED), ("INFO", "Metal3Machine infrastructure.cluster.x-k8s.io/v1beta2 is synced")];
-    assert_eq!(
-        manager.logged("Metal3Machine "),
-        expected.map(|(level, text)| (level.to_owned(), text.to_owned()))
-    );
+    let expected = [
+        ("WARN", format!("{NOT_SERVED}; {INSTALL}")),
+        ("INFO", "Metal3Machine infrastructure.cluster.x-k8s.io/v1beta2 is synced".to_owned()),
+    ];
+    assert_eq!(manager.logged("Metal3Machine "), expected.map(|(level, text)| (level.to_owned(), text)));
 }
 
 /// A stopped process keeps its connections open, so only what it does not answer tells.
@@ -101,6 +110,11 @@ fn a_frozen_api_server_makes_every_kind_unready_until_it_answers_again() {
     drop(frozen);
     manager.until_readyz(200, "continued");
     for kind in ["Metal3Machine ", "BareMetalHost ", "Cluster "] {
+        // Whoever reads the log may be behind the probes.
+        manager.until_entry(kind, |entry| {
+            let message = entry["fields"]["message"].as_str().unwrap_or_default();
+            entry["level"] == "INFO" && message.starts_with(kind)
+        });
         let logged = manager.logged(kind);
         let levels: Vec<&str> = logged.iter().map(|(level, _)| level.as_str()).collect();
         assert_eq!(levels, ["WARN", "INFO"], "{logged:?}");
@@ -121,11 +135,15 @@ fn lease(up: &Up) -> Value {
     up.list(&[capm3_engine::lease::lease_kind()]).remove(0)
 }
 
+/// Of several managers one leads, by the Lease `controller-leader-election-capm3` and with the times of its flags; one that
+/// stops hands over at once.
 #[test]
-fn of_two_managers_one_leads_and_a_stop_hands_over() {
+fn op142_of_two_managers_one_leads_and_a_stop_hands_over() {
     let up = Up::start(&repository().join("examples/three-racks"));
     let first = Manager::start_with(&up, &ELECTION);
     first.until_logged("became leader");
+    assert_eq!(lease(&up)["metadata"]["name"], "controller-leader-election-capm3");
+    assert_eq!(lease(&up)["spec"]["leaseDurationSeconds"], 8, "as the flag says");
     let second = Manager::start_with(&up, &ELECTION);
     second.until_logged("waits for the Lease: held by ");
     assert_eq!(second.until_readyz(200, "who does not lead is ready too"), "ok");
@@ -169,6 +187,29 @@ fn a_manager_without_a_cluster_says_the_ways() {
     assert_eq!(run.code, 2, "{}", run.text());
     let expected = "error: no cluster is configured: set --kubeconfig PATH or KUBECONFIG, or run in a pod of the cluster";
     assert!(run.stderr.contains(expected), "{}", run.text());
+}
+
+/// Logs have the levels 0 (info), 4 (debug) and 5 (trace), as text or as one JSON document a line.
+#[test]
+fn op145_logs_have_levels_and_two_formats() {
+    let site = Site::start();
+    // Each reconcile is logged at level 4; without an object there may be none for minutes.
+    let clusters = ResourceKind::of::<capm3_api::v1beta2::Metal3Cluster>();
+    let endpoint = json!({"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}});
+    site.create(&clusters, "default", json!({"metadata": {"name": "a"}, "spec": endpoint}));
+    for (flag, most) in [("-v=0", "INFO"), ("-v=4", "DEBUG"), ("--v=5", "DEBUG")] {
+        let manager = Manager::start_at(site.kubeconfig(), &["--webhook-port=0", flag]);
+        manager.until_readyz(200, flag);
+        manager.until_entry(most, |entry| entry["level"] == most);
+        let logs = manager.logs.lock().unwrap();
+        let has = |level: &str| logs.iter().any(|entry| entry["level"] == level);
+        assert!(most == "DEBUG" || !has("DEBUG"), "{flag}: {logs:#?}");
+        let is_entry =
+            |entry: &Value| entry["timestamp"].is_string() && entry["fields"]["message"].is_string();
+        assert!(logs.iter().all(is_entry), "{flag}: {logs:#?}");
+    }
+    let text = common::capm3(&["manager", "--sync-period=10m0s"], "");
+    assert!(text.stderr.contains(" WARN ") && !text.stderr.contains('{'), "{}", text.text());
 }
 
 #[test]

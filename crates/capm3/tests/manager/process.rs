@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
+    path::Path,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     time::Duration,
@@ -18,6 +19,8 @@ use crate::common::Up;
 pub struct Manager {
     child: Child,
     health: SocketAddr,
+    /// Where diagnostics are served.
+    pub diagnostics: Option<SocketAddr>,
     pub logs: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -28,11 +31,23 @@ impl Manager {
     }
 
     pub fn start_with(up: &Up, arguments: &[&str]) -> Self {
+        Self::start_at(Path::new(&up.kubeconfig), arguments)
+    }
+
+    /// Of the cluster of a kubeconfig.
+    pub fn start_at(kubeconfig: &Path, arguments: &[&str]) -> Self {
+        Self::start_logging(kubeconfig, arguments, None)
+    }
+
+    /// The same with a value of CAPM3_LOG.
+    pub fn start_logging(kubeconfig: &Path, arguments: &[&str], log: Option<&str>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
             .args(["manager", "--health-addr", "127.0.0.1:0", "--logging-format", "json"])
+            .args(["--diagnostics-address=127.0.0.1:0"])
             .args(arguments)
-            .env("KUBECONFIG", &up.kubeconfig)
+            .env("KUBECONFIG", kubeconfig)
             .env_remove("CAPM3_LOG")
+            .envs(log.map(|log| ("CAPM3_LOG", log)))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -40,12 +55,18 @@ impl Manager {
         let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         // The last words of a command are no log entry.
         let mut lines = lines.map(|line| serde_json::from_str(&line).unwrap_or(json!({"said": line})));
-        let health =
-            lines.find_map(|entry| entry["fields"]["health"].as_str().map(|at| at.parse().unwrap())).unwrap();
-        let logs = Arc::new(Mutex::new(Vec::new()));
+        let (mut diagnostics, mut first) = (None, Vec::new());
+        let found = |entry: &Value, name: &str| entry["fields"][name].as_str().map(|at| at.parse().unwrap());
+        let health = lines.find_map(|entry| {
+            diagnostics = diagnostics.or_else(|| found(&entry, "diagnostics"));
+            let health = found(&entry, "health");
+            first.push(entry);
+            health
+        });
+        let (health, logs) = (health.unwrap(), Arc::new(Mutex::new(first)));
         let told = Arc::clone(&logs);
         std::thread::spawn(move || lines.for_each(|entry| told.lock().unwrap().push(entry)));
-        Self { child, health, logs }
+        Self { child, health, diagnostics, logs }
     }
 
     /// Code and text of an answer.
@@ -89,14 +110,24 @@ impl Manager {
 
     /// Waits 90 s at most until something is logged that begins with a word.
     pub fn until_logged(&self, word: &str) {
+        let begins =
+            |entry: &Value| entry["fields"]["message"].as_str().is_some_and(|it| it.starts_with(word));
+        self.until_entry(word, begins);
+    }
+
+    /// Waits 90 s at most for a log entry.
+    pub fn until_entry(&self, what: &str, is_it: impl Fn(&Value) -> bool) {
         let clock = Stopwatch::start();
-        while self.logged(word).is_empty() {
+        loop {
             let logs = self.logs.lock().unwrap();
-            assert!(clock.elapsed() < Duration::from_secs(90), "no {word}: {logs:#?}");
+            if logs.iter().any(&is_it) {
+                break;
+            }
+            assert!(clock.elapsed() < Duration::from_secs(90), "no {what}: {logs:#?}");
             drop(logs);
             std::thread::park_timeout(Duration::from_millis(50));
         }
-        println!("{word} after {:.1} s", clock.elapsed().as_secs_f64());
+        println!("{what} after {:.1} s", clock.elapsed().as_secs_f64());
     }
 
     /// Waits for the end; the exit code and what was said last.

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use crate::{
     common::{self, Up, repository},
     process::Manager,
+    site::Site,
 };
 
 const NAME: &str = "capm3-webhook-service.capm3-system.svc";
@@ -36,19 +37,30 @@ fn certificate(folder: &Path) -> CertificateDer<'static> {
 }
 
 /// A port that was free a moment ago.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Posts a review as an API server that trusts this certificate; status and body of the answer.
-fn post(port: u16, trusted: &CertificateDer<'static>, path: &str, review: &Value) -> (u16, String) {
+/// A connection of an API server that trusts this certificate.
+fn connect(port: u16, trusted: &CertificateDer<'static>) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let config = config.with_root_certificates(roots).with_no_client_auth();
     let connection = ClientConnection::new(Arc::new(config), ServerName::try_from(NAME).unwrap()).unwrap();
-    let mut stream = StreamOwned::new(connection, TcpStream::connect(("127.0.0.1", port)).unwrap());
+    StreamOwned::new(connection, TcpStream::connect(("127.0.0.1", port)).unwrap())
+}
+
+/// Whether the server shows this certificate.
+fn shows(port: u16, trusted: &CertificateDer<'static>) -> bool {
+    let StreamOwned { mut conn, mut sock } = connect(port, trusted);
+    conn.complete_io(&mut sock).is_ok()
+}
+
+/// Posts a review; status and body of the answer.
+fn post(port: u16, trusted: &CertificateDer<'static>, path: &str, review: &Value) -> (u16, String) {
+    let mut stream = connect(port, trusted);
     let body = review.to_string();
     let head = format!("POST {path} HTTP/1.1\r\nhost: {NAME}\r\ncontent-type: application/json\r\n");
     write!(stream, "{head}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
@@ -144,6 +156,31 @@ fn a_manager_that_makes_its_own_certificates_is_trusted_by_what_it_tells_the_api
     assert!(!logs.contains("PRIVATE KEY") && !logs.contains("BEGIN"), "{logs}");
 }
 
+/// A certificate whose files are replaced is served from then on, by the same process and without a moment unready.
+#[test]
+fn op144_a_replaced_certificate_is_served_without_a_restart() {
+    let site = Site::start();
+    let folder = tempfile::tempdir().unwrap();
+    let first = certificate(folder.path());
+    let port = free_port();
+    let flags = [format!("--webhook-port={port}"), format!("--webhook-cert-dir={}", folder.path().display())];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let manager = Manager::start_at(site.kubeconfig(), &flags);
+    manager.until_readyz(200, "ready with the first certificate");
+    assert!(shows(port, &first));
+    let second = certificate(folder.path());
+    let clock = Stopwatch::start();
+    while !shows(port, &second) {
+        assert_eq!(manager.get("/readyz"), (200, "ok".to_owned()));
+        assert!(clock.elapsed() < Duration::from_secs(90), "the certificate is not replaced");
+        std::thread::park_timeout(Duration::from_millis(200));
+    }
+    assert!(!shows(port, &first));
+    assert_eq!(manager.get("/healthz"), (200, "ok".to_owned()));
+    kill_process(manager.pid(), Signal::TERM).unwrap();
+    assert_eq!(manager.ended(), (Some(0), String::new()));
+}
+
 /// Runs a manager that does not get far enough to ask its cluster.
 fn run(flags: &[&str]) -> common::Run {
     let kubeconfig = tempfile::NamedTempFile::new().unwrap();
@@ -151,7 +188,7 @@ fn run(flags: &[&str]) -> common::Run {
         'http://127.0.0.1:1'}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}]}";
     fs::write(kubeconfig.path(), text).unwrap();
     let path = kubeconfig.path().to_str().unwrap();
-    let arguments = ["manager", "--health-addr=127.0.0.1:0", "--kubeconfig", path];
+    let arguments = ["manager", "--health-addr=127.0.0.1:0", "--diagnostics-address=0", "--kubeconfig", path];
     common::capm3(&arguments.iter().chain(flags).copied().collect::<Vec<_>>(), "")
 }
 

@@ -62,6 +62,13 @@ impl<K: 'static> Aggregates<K> {
         let groups = found.as_any().downcast_ref::<Groups<K, A>>()?;
         Some(groups.by_value.get(group).cloned().unwrap_or_default())
     }
+
+    /// The aggregates of all groups, by their names; none if it is not maintained.
+    pub(super) fn all<A: Aggregate<K>>(&self) -> Vec<Arc<A>> {
+        let found = self.0.iter().find(|(id, _)| *id == TypeId::of::<A>());
+        let groups = found.and_then(|(_, groups)| groups.as_any().downcast_ref::<Groups<K, A>>());
+        groups.map(|groups| groups.by_value.values().cloned().collect()).unwrap_or_default()
+    }
 }
 
 trait Maintain<K>: Send + Sync {

@@ -22,7 +22,7 @@ use std::{
 use futures::FutureExt;
 
 pub use aggregate::Aggregate;
-pub use health::{KindHealth, KindState};
+pub use health::{Advice, KindHealth, KindState, ReadVerb};
 pub use quota::backoff;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
@@ -35,6 +35,7 @@ pub(crate) use watchdog::watch_for_silence;
 use crate::{
     Object, ObjectKey, ResourceKind,
     client::{Activity, ApiClient, ApiError, Detail, WatchEvent},
+    read_json::read_json,
 };
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -148,7 +149,7 @@ impl<K: Object> Informer<K> {
                 Ok(_) => *pause = FIRST_PAUSE,
                 Err(error) => {
                     if !matches!(error, ApiError::Expired { .. }) {
-                        self.health.failed(&error);
+                        self.health.failed(ReadVerb::Watch, &error);
                     }
                     self.report_limit(&error);
                     return error;
@@ -162,7 +163,7 @@ impl<K: Object> Informer<K> {
     async fn failed(&self, kind: &ResourceKind, error: &ApiError) {
         let is_denied = matches!(error, ApiError::NotServed { .. } | ApiError::Refused { code: 403, .. });
         if !is_denied || self.health.is_needed() {
-            return self.health.failed(error);
+            return self.health.failed(ReadVerb::List, error);
         }
         match self.has_definition(kind).await {
             Ok(false) => {
@@ -170,7 +171,7 @@ impl<K: Object> Informer<K> {
                 self.store.replace(Vec::new(), &BTreeSet::new(), 0, Heard::default());
             }
             Err(_) if self.health.state() == KindState::NotInstalled => {}
-            _ => self.health.failed(error),
+            _ => self.health.failed(ReadVerb::List, error),
         }
     }
 
@@ -233,7 +234,7 @@ impl<K: Object> Informer<K> {
                 .list_page::<Box<RawValue>>(kind, &self.namespace, self.detail, token.as_deref())
                 .await?;
             for item in page.items {
-                match serde_json::from_str::<K>(item.get()) {
+                match read_json::<K>(item.get().as_bytes()) {
                     Ok(object) => objects.push(object),
                     Err(error) => {
                         let key = key_of(item.get());
@@ -242,7 +243,7 @@ impl<K: Object> Informer<K> {
                     }
                 }
             }
-            match page.metadata.continue_.filter(|t| !t.is_empty()) {
+            match page.metadata.continue_ {
                 Some(next) => token = Some(next),
                 None => {
                     let version = page.metadata.resource_version.unwrap_or_default();

@@ -143,6 +143,11 @@ impl<K: Object> Store<K> {
         })
     }
 
+    /// The aggregates of all groups that are not empty; none of one that the store does not maintain.
+    pub fn aggregates<A: Aggregate<K>>(&self) -> Vec<Arc<A>> {
+        self.inner.read().aggregates.all()
+    }
+
     /// Calls `subscriber` for every change from now on.
     pub fn subscribe(&self, subscriber: impl Fn(&Change<K>) + Send + Sync + 'static) {
         self.subscribers.lock().push(Box::new(subscriber));
@@ -159,6 +164,11 @@ impl<K: Object> Store<K> {
         let mut all: Vec<Arc<K>> = self.inner.read().objects.iter().cloned().collect();
         all.sort_by_cached_key(|object| object.key());
         all
+    }
+
+    /// Shows every object, in no order that means anything. `look` must not come back to the store.
+    pub fn visit(&self, look: impl FnMut(&K)) {
+        self.inner.read().objects.iter().map(AsRef::as_ref).for_each(look);
     }
 
     /// The objects with that value in an index, by key. An index that the store does not have is computed.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::lease_kind;
 use crate::{ApiClient, Clock, ObjectKey, ResourceKind};
@@ -20,7 +20,7 @@ pub(super) async fn record(
     let request = client.create(&kind, &key.namespace, event);
     match tokio::time::timeout(limit, request).await {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => debug!(error = error.with_causes(), lease = %key, "could not record an event"),
+        Ok(Err(error)) => warn!(error = error.with_causes(), lease = %key, "could not record an event"),
         Err(_) => debug!(lease = %key, "could not record an event in time"),
     }
 }

@@ -21,7 +21,7 @@ use capm3_domain::{
 };
 use capm3_engine::Object;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     MachineSnapshot, Stage,
@@ -267,23 +267,11 @@ fn step_after_lost_claim(
     let claim = json!({"spec": {"consumerRef": consumer}});
     match step(snapshot, &claimed, reservation) {
         ReleaseStep::Clear(mut patch) => {
-            merge(&mut patch, claim);
+            json_patch::merge(&mut patch, &claim);
             ReleaseStep::Clear(patch)
         }
         ReleaseStep::Wait(_) => ReleaseStep::Clear(claim),
         done => done,
-    }
-}
-
-/// Adds the members of one patch to another that has none of them.
-fn merge(patch: &mut Value, more: Value) {
-    match (patch, more) {
-        (Value::Object(patch), Value::Object(more)) => {
-            for (member, value) in more {
-                merge(patch.entry(member).or_insert(Value::Null), value);
-            }
-        }
-        (patch, more) => *patch = more,
     }
 }
 

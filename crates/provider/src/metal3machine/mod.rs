@@ -42,6 +42,7 @@ pub use live_reads::{Live, Question};
 pub use observe::{Inputs, MachineSnapshot, find_hosts, observe};
 pub use observe_nodes::{NodeCandidates, Nodes};
 pub use preview::{Preview, Reported, preview};
+pub(crate) use reconcile::CONTROLLER;
 pub use stage::Stage;
 
 use crate::context::{Context, boxed};

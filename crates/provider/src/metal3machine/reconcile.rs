@@ -9,7 +9,7 @@ use super::{Awaits, Inputs, Live, Question, decide, live_reads, observe, orphane
 use crate::{context::Context, host_crd, plan::Plan};
 
 /// Name in logs and counts.
-pub(super) const CONTROLLER: &str = "metal3machine";
+pub(crate) const CONTROLLER: &str = "metal3machine";
 
 /// A machine, and what was learned of it from the server.
 pub(super) struct MachineReconciler<'a> {

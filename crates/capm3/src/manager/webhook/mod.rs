@@ -5,7 +5,10 @@ mod self_managed;
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
-use capm3_admission::https::{self, CertificateFiles, Limits, Refresh, Served, Server};
+use capm3_admission::{
+    Webhooks as Reviews,
+    https::{self, CertificateFiles, Limits, Refresh, Served, Server},
+};
 use capm3_engine::{ApiClient, Clock, client::ServiceAccount};
 use tokio::net::TcpListener;
 use tracing::{info, warn};
@@ -47,7 +50,7 @@ pub async fn start(
     }
     let config = tls.server(served.clone()).map_err(|error| Failure::CouldNotRun(error.to_string()))?;
     let listener = bind(port).await?;
-    let server = https::serve(listener, config, Limits::default());
+    let server = https::serve(listener, Some(config), Reviews, Limits::default());
     let server = server.map_err(|error| Failure::CouldNotRun(format!("--webhook-port {port}: {error}")))?;
     info!(webhooks = %server.local_addr(), "webhook server started");
     Ok(Some(Webhooks { server, served }))
@@ -68,6 +71,11 @@ impl Webhooks {
     pub fn is_ended(&self) -> impl Fn() -> Option<&'static str> + Send + Sync + 'static {
         let is_serving = self.server.is_serving();
         move || (!is_serving()).then_some("the webhook server does not accept connections")
+    }
+
+    /// The certificate that is served.
+    pub fn served(&self) -> Served {
+        self.served.clone()
     }
 
     /// Lets requests in flight end, for so long at most.

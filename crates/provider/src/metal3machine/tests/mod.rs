@@ -24,6 +24,7 @@ use capm3_api::{
 };
 use capm3_engine::Write;
 
+use json_patch::merge;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -87,17 +88,6 @@ fn host(name: &str, extra: Value) -> Value {
 fn consumed_by(name: &str) -> Value {
     json!({"spec": {"consumerRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine",
         "namespace": "metal3", "name": name}}})
-}
-
-fn merge(target: &mut Value, patch: &Value) {
-    let Some(patch) = patch.as_object() else { return };
-    for (key, value) in patch {
-        if value.is_object() && target.get(key).is_some_and(Value::is_object) {
-            merge(&mut target[key], value);
-        } else {
-            target[key] = value.clone();
-        }
-    }
 }
 
 /// A machine whose prerequisites are all met and that has no host yet.

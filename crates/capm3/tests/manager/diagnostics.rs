@@ -1,0 +1,202 @@
+//! Metrics and the log level of a manager: who may see them over HTTPS, and what everybody sees without it.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::Arc,
+    time::Duration,
+};
+
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, ring},
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
+
+use crate::{
+    common::{Up, repository},
+    process::Manager,
+};
+
+/// Takes any certificate, as a scraper does that is told to: the manager signs its own.
+#[derive(Debug)]
+struct Anybody(CryptoProvider);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Code, head and body of the answer.
+struct Answer {
+    code: u16,
+    head: String,
+    body: String,
+}
+
+fn exchange(mut stream: impl Read + Write, request: &str) -> Answer {
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { code, head: head.to_lowercase(), body: body.to_owned() }
+}
+
+fn tcp(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", address.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
+}
+
+fn https(address: SocketAddr, request: &str) -> Answer {
+    let provider = ring::default_provider();
+    let config = ClientConfig::builder_with_provider(Arc::new(provider.clone()));
+    let config = config.with_safe_default_protocol_versions().unwrap().dangerous();
+    let config = config.with_custom_certificate_verifier(Arc::new(Anybody(provider))).with_no_client_auth();
+    let name = ServerName::try_from("capm3-diagnostics").unwrap();
+    let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+    exchange(StreamOwned::new(connection, tcp(address)), request)
+}
+
+fn request(line: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "{line} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+fn token(up: &Up) -> String {
+    let kubeconfig = std::fs::read_to_string(&up.kubeconfig).unwrap();
+    let token = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("token: ")).unwrap();
+    format!("authorization: Bearer {token}\r\n")
+}
+
+/// The value of a series.
+fn value(metrics: &str, series: &str) -> Option<f64> {
+    metrics.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
+}
+
+#[test]
+fn op143_metrics_are_shown_to_a_user_who_may_see_them_and_to_nobody_else() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let manager = Manager::start(&up);
+    manager.until_readyz(200, "ready");
+    let at = manager.diagnostics.unwrap();
+    let token = token(&up);
+    let scrape = |headers: &str| https(at, &request("GET /metrics", headers, ""));
+    for headers in ["", "authorization: Bearer wrong\r\n", "authorization: Basic dTpw\r\n"] {
+        let refused = scrape(headers);
+        assert_eq!(refused.code, 401, "{headers}");
+        assert!(refused.head.contains("www-authenticate: bearer"), "{}", refused.head);
+        assert!(!refused.body.contains("capm3_"), "{}", refused.body);
+    }
+    let metrics = scrape(&token);
+    assert_eq!(metrics.code, 200, "{}", metrics.body);
+    assert!(metrics.head.contains("content-type: text/plain; version=0.0.4; charset=utf-8"));
+    assert!(value(&metrics.body, "capm3_build_info{version=\"0.1.0\"}").is_some(), "{}", metrics.body);
+    assert_eq!(value(&metrics.body, "capm3_watch_healthy{kind=\"BareMetalHost\"}"), Some(1.0));
+    let lists = metrics
+        .body
+        .lines()
+        .filter(|it| it.starts_with("rest_client_requests_total{code=\"200\",method=\"GET\","));
+    assert_eq!(lists.count(), 1, "{}", metrics.body);
+    let open = scrape(&format!("{token}accept: application/openmetrics-text; version=1.0.0\r\n"));
+    assert!(open.head.contains("content-type: application/openmetrics-text; version=1.0.0"));
+    assert!(open.body.ends_with("# EOF\n"));
+    assert_eq!(https(at, &request("POST /metrics", &token, "")).code, 405);
+    assert_eq!(https(at, &request("GET /debug/pprof/", &token, "")).code, 404);
+    if let Some(file) = std::env::var_os("CAPM3_SCRAPE") {
+        std::fs::write(file, metrics.body).unwrap();
+    }
+    let logs = format!("{:?}", manager.logs.lock().unwrap());
+    assert!(!logs.contains(token.trim().rsplit(' ').next().unwrap()), "a token is logged");
+}
+
+#[test]
+fn the_log_level_of_a_running_manager_is_set_by_put() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let manager = Manager::start(&up);
+    manager.until_readyz(200, "ready");
+    let at = manager.diagnostics.unwrap();
+    let token = token(&up);
+    let put = |headers: &str, body: &str| https(at, &request("PUT /debug/flags/v", headers, body));
+    assert_eq!(put("", "4").code, 401);
+    assert_eq!(put(&token, "loud").code, 400);
+    assert_eq!(put(&token, "00000000000000000004").code, 413, "no number is that long");
+    let debug = |manager: &Manager| {
+        manager.logs.lock().unwrap().iter().filter(|entry| entry["level"] == "DEBUG").count()
+    };
+    assert_eq!(debug(&manager), 0);
+    let answer = put(&token, "4");
+    assert_eq!((answer.code, answer.body.as_str()), (200, "verbosity 4: logs info,capm3=debug\n"));
+    let clock = capm3_engine::clock::Stopwatch::start();
+    // Hosts of the world go on changing their state, so something is reconciled.
+    while debug(&manager) == 0 {
+        assert!(clock.elapsed() < Duration::from_secs(90), "nothing is logged at debug");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    assert_eq!(put(&token, "0").code, 200);
+}
+
+#[test]
+fn insecure_diagnostics_show_metrics_to_everybody_and_nothing_else() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let manager = Manager::start_with(&up, &["--webhook-port=0", "--insecure-diagnostics"]);
+    let at = manager.diagnostics.unwrap();
+    let metrics = exchange(tcp(at), &request("GET /metrics", "", ""));
+    assert_eq!(metrics.code, 200);
+    assert!(
+        metrics
+            .body
+            .contains("\ncontroller_runtime_max_concurrent_reconciles{controller=\"metal3machine\"} 10")
+    );
+    assert_eq!(exchange(tcp(at), &request("PUT /debug/flags/v", "", "4")).code, 404);
+}
+
+#[test]
+fn diagnostics_that_cannot_be_served_end_the_manager_and_0_serves_none() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let first = Manager::start(&up);
+    let taken = format!("--diagnostics-address={}", first.diagnostics.unwrap());
+    let arguments = ["manager", "--health-addr=127.0.0.1:0", "--webhook-port=0", &taken, "--kubeconfig"];
+    let arguments: Vec<&str> = arguments.into_iter().chain([up.kubeconfig.as_str()]).collect();
+    let run = crate::common::capm3(&arguments, "");
+    assert_eq!(run.code, 3, "{}", run.text());
+    assert!(run.stderr.contains("choose another port, or 0 to serve no diagnostics"), "{}", run.text());
+    let none = Manager::start_with(&up, &["--webhook-port=0", "--diagnostics-address=0"]);
+    assert_eq!(none.diagnostics, None);
+}
