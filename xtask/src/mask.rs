@@ -1,5 +1,5 @@
-//! Patterns of what no two runs have in common, for everything that compares answers, objects or outputs. What stands in
-//! their place is told by whoever compares.
+//! Patterns of what differs between any two runs: times and uids. The comparison that uses a pattern chooses the
+//! replacement.
 
 /// A time, as the API writes it.
 pub const TIME: &str = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z";

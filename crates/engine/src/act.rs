@@ -61,7 +61,7 @@ pub struct Executor {
 
 type TellOfWrite = dyn Fn(&Write, Option<&ApiError>) + Send + Sync;
 
-/// Is told of each write that was sent, and of what became of it.
+/// Gets each write that was sent, with its result.
 #[derive(Clone)]
 struct WriteObserver(Arc<TellOfWrite>);
 

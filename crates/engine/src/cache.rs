@@ -299,8 +299,12 @@ impl Reader for Caches {
     }
 
     fn is_served<K: Object>(&self) -> Option<bool> {
-        let state = self.health_of(&ResourceKind::of::<K>())?.state();
-        Some(!matches!(state, KindState::NotInstalled | KindState::NotServed(_)))
+        match self.health_of(&ResourceKind::of::<K>())?.state() {
+            // Nothing has come from a server, as where the objects are those of files.
+            KindState::Starting => None,
+            KindState::NotInstalled | KindState::NotServed(_) => Some(false),
+            _ => Some(true),
+        }
     }
 
     fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {

@@ -29,7 +29,7 @@ pub trait Reader: Sync {
         self.is_authoritative() && self.get::<K>(key).is_none()
     }
 
-    /// Whether objects of the kind can be stored, as far as the reader knows: a server may not serve it.
+    /// Whether the server serves the kind; none where no server was asked.
     fn is_served<K: Object>(&self) -> Option<bool> {
         None
     }

@@ -92,7 +92,7 @@ impl Server {
         Ok(file)
     }
 
-    /// What the manager is told about webhooks. The embedded server has the rules in process and asks none.
+    /// Webhook arguments of the manager. The embedded server applies the rules in process and calls no webhook.
     pub fn webhook_arguments(&self) -> Vec<String> {
         match self {
             Self::Real(real) => vec![

@@ -14,7 +14,7 @@ use super::{
     say,
 };
 
-/// How much of what is wrong is told.
+/// How many violations are printed.
 const TOLD: usize = 10;
 
 /// A process that was stopped, and when it went on.

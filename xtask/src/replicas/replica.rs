@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Where ports of the webhooks are looked for: connections do not get theirs there, so a port stays free for a restart.
 const PORTS: Range<u16> = 20_000..30_000;
 
-/// What every replica is told besides.
+/// Further arguments of every replica.
 pub struct Common<'a> {
     pub binary: PathBuf,
     pub cluster: &'a Cluster,

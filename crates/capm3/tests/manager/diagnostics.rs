@@ -19,7 +19,7 @@ use crate::{
     process::Manager,
 };
 
-/// Takes any certificate, as a scraper does that is told to: the manager signs its own.
+/// Accepts any certificate, as a scraper with `insecure_skip_verify` does: the manager signs its own.
 #[derive(Debug)]
 struct Anybody(CryptoProvider);
 

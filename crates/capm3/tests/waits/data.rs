@@ -1,7 +1,7 @@
 //! Machines that wait for their metadata and network data.
 
 use capm3_lab::{
-    Lab,
+    Lab, Options,
     faults::{Fault, Refusal},
 };
 use capm3_offline::planner::Controller;
@@ -143,6 +143,27 @@ pub async fn whose_host_is_gone() -> Scene {
 
 pub async fn without_pool() -> Scene {
     Scene::data(unrendered().await)
+}
+
+/// The pool is one of Cluster API's contract, whose claims are not installed.
+pub async fn whose_claim_kind_is_not_served() -> Scene {
+    const GROUP: &str = "ipam.cluster.x-k8s.io";
+    let mut lab = Lab::start(&Options::default()).await.unwrap();
+    lab.stop_providers();
+    let crds: Vec<_> =
+        capm3_lab::crds().into_iter().filter(|crd| crd.key().name.ends_with(&format!(".{GROUP}"))).collect();
+    assert!(!crds.is_empty(), "{GROUP} has CRDs");
+    for crd in crds {
+        lab.client().delete(&crd.resource(), &crd.key(), None).await.unwrap();
+    }
+    lab.start_provider();
+    let pool = json!({"name": "p", "kind": "InClusterIPPool", "apiGroup": GROUP});
+    let foreign = json!({"spec": {"metaData": {
+        "ipAddressesFromPool": null,}, "networkData": {
+        "links": {"ethernets": [{"id": "e", "type": "phy", "macAddress": {"fromHostInterface": "eno1"}}]},
+        "networks": {"ipv4": [{"id": "n", "link": "e", "fromPoolRef": pool}]}}}});
+    lab.apply(&Site::whole().with("Metal3DataTemplate", "d", &foreign).manifests()).await.unwrap();
+    Scene::data(lab)
 }
 
 pub async fn whose_old_secret_goes() -> Scene {

@@ -117,7 +117,7 @@ rows! {
     Wait::OwnerOfData => OfMachine(case!(data::whose_owner_is_gone), "the machine waits for the same Machine"),
     Wait::HostOfData => OfMachine(case!(data::whose_host_is_gone), "the machine waits for the same host"),
     Wait::Addresses(_) => Shown(case!(data::without_pool)),
-    Wait::ClaimKindNotServed { .. } => Never("a scene without the pool shows that the pool is missing (CAPM3-W076)"),
+    Wait::ClaimKindNotServed { .. } => Shown(case!(data::whose_claim_kind_is_not_served)),
     Wait::OldSecret(_) => Shown(case!(data::whose_old_secret_goes)),
     Wait::AbandonedData => Shown(case!(data::abandoned)),
     Wait::ClaimOfDeletedData(_) => Shown(case!(data::deleted_under_its_claim)),

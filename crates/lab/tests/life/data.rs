@@ -179,7 +179,7 @@ async fn lab_without(group: &str) -> Lab {
     lab
 }
 
-/// Where a kind is not installed nothing comes to rest: whether it is by now is looked for again and again.
+/// A lab where a kind is not installed never settles: the provider asks every few seconds whether the kind is served.
 async fn for_ten_minutes(lab: &Lab) {
     lab.settle(Duration::from_secs(600)).await;
 }

@@ -85,7 +85,7 @@ fn an_object_that_cannot_be_read_is_told_by_its_field_and_nothing_else_is_said_o
     assert!(problems[0].starts_with(start), "{problems:?}");
 }
 
-/// Overlapping ranges of two templates are told, with the place of the second one; the machines are rendered all the same.
+/// Overlapping ranges of two templates are a warning at the line of the second one; the machines are still rendered.
 #[test]
 fn s145_templates_with_overlapping_ranges_are_warned_of() {
     let template = |name: &str, subnet: &str| {
