@@ -7,12 +7,15 @@ use std::{
     time::Duration,
 };
 
+use capm3_api::v1beta2::Metal3Cluster;
+use capm3_engine::{ObjectKey, ResourceKind, client::over_network};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, ring},
     pki_types::{CertificateDer, ServerName, UnixTime},
 };
+use serde_json::json;
 
 use crate::{
     common::{Up, repository},
@@ -105,6 +108,18 @@ fn token(up: &Up) -> String {
     format!("authorization: Bearer {token}\r\n")
 }
 
+/// Changes the Metal3Cluster, so that it is reconciled.
+fn label_cluster(up: &Up) {
+    let text = std::fs::read_to_string(&up.kubeconfig).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = over_network(&text, None, "test").await.unwrap();
+        let clusters = ResourceKind::of::<Metal3Cluster>();
+        let patch = json!({"metadata": {"labels": {"changed-by": "a-test"}}});
+        client.merge_patch(&clusters, &ObjectKey::new("metal3", "my-cluster"), None, &patch).await.unwrap();
+    });
+}
+
 /// The value of a series.
 fn value(metrics: &str, series: &str) -> Option<f64> {
     metrics.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
@@ -164,7 +179,7 @@ fn the_log_level_of_a_running_manager_is_set_by_put() {
     let answer = put(&token, "4");
     assert_eq!((answer.code, answer.body.as_str()), (200, "verbosity 4: logs info,capm3=debug\n"));
     let clock = capm3_engine::clock::Stopwatch::start();
-    // Hosts of the world go on changing their state, so something is reconciled.
+    label_cluster(&up);
     while debug(&manager) == 0 {
         assert!(clock.elapsed() < Duration::from_secs(90), "nothing is logged at debug");
         std::thread::park_timeout(Duration::from_millis(50));
