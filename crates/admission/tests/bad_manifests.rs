@@ -92,7 +92,7 @@ fn s192_a_refused_manifest_is_told_with_object_field_value_and_way_out() {
     let table = [
         ("data-template-range-reversed", "Metal3DataTemplate", "ipAddress.end", "is before start"),
         ("data-template-range-outside-subnet", "Metal3DataTemplate", "ipAddress.start", "must lie in subnet"),
-        ("data-template-range-and-pool", "Metal3DataTemplate", "ipAddress", "remove it or"),
+        ("data-template-range-and-pool", "Metal3DataTemplate", "ipAddress", "remove the range or"),
         ("data-template-range-without-prefix", "Metal3DataTemplate", "prefix", "set it, or"),
         (
             "data-template-interface-missing",

@@ -133,8 +133,8 @@ const NOT_COUNTED: &str = "warning: no machine was counted: ";
 
 #[test]
 fn a_topology_is_told_as_not_counted() {
-    let warning = "warning: Cluster default/classy: spec.topology is not simulated: no machine is made from it, \
-                   and none is counted\n";
+    let warning = "warning: Cluster default/classy: spec.topology is not simulated: its machines are \
+                   neither created nor counted as requested\n";
     let alone = up(&[TOPOLOGY], &[], "default", "c");
     has(&alone, 0, &[warning, NOT_COUNTED, "0 of 0 machines are ready after "]);
     let beside = up(&[TOPOLOGY], &["examples/three-racks"], "default", "c");

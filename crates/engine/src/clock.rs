@@ -20,10 +20,7 @@ impl Clock {
     }
 
     /// A clock that shows the machine's time.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the clock module: the one reading of the wall clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the wall clock may be read in this module only")]
     pub fn system() -> Self {
         Self::starting_at(Timestamp::now())
     }

@@ -162,8 +162,8 @@ async fn s134_an_index_beyond_the_range_is_told_on_data_and_claim() {
     assert_eq!(condition(&claim, "Ready"), ("False".into(), "IPAllocationFailed".into()));
     let told = format!(
         "IPAllocationFailed: Metal3DataTemplate fleet: {words}; ask for fewer machines, or widen the range in a new \
-         Metal3DataTemplate (templateReference: the key or name of this one) and roll out a Metal3MachineTemplate that \
-         names it"
+         Metal3DataTemplate (templateReference: that of the old template or, if it has none, the name of the old template) and roll out a Metal3MachineTemplate that \
+         refers to it"
     );
     assert_eq!(warnings(&lab, "Metal3Data", "fleet-2"), [told]);
     assert!(lab.object("Secret", &format!("{machine}-networkdata")).is_none());

@@ -199,7 +199,7 @@ const EVENT: &[Field] = &[
     ("lastTimestamp", "time", "When it happened last."),
     ("count", "integer", "How often it happened."),
     ("eventTime", "time", "When it happened."),
-    ("series", "object", "How often it went on happening."),
+    ("series", "object", "How many times the event was repeated."),
     ("reportingComponent", "string", "The controller that reports."),
     ("reportingInstance", "string", "Which of its instances."),
 ];
@@ -266,7 +266,7 @@ const NEW_EVENT: &[Field] = &[
     ("note", "string", "What happened, in words."),
     ("action", "string", "What was done about it."),
     ("eventTime", "time", "When it happened."),
-    ("series", "object", "How often it went on happening."),
+    ("series", "object", "How many times the event was repeated."),
     ("reportingController", "string", "The controller that reports."),
     ("reportingInstance", "string", "Which of its instances."),
     ("deprecatedSource", "&EventSource", "Who reports, in the older form."),

@@ -9,7 +9,7 @@ use crate::numbers;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub struct ClientArgs {
-    /// Requests per second to the management cluster; 0 leaves it to the server, which shares itself out fairly
+    /// Requests per second to the management cluster; 0 sets no limit, because the API server limits its clients itself
     #[arg(long, default_value = "0", value_parser = numbers::rate, value_name = "N")]
     kube_api_qps: f64,
 
@@ -17,7 +17,7 @@ pub struct ClientArgs {
     #[arg(long, default_value = "30", value_parser = numbers::whole::<u32>, value_name = "N")]
     kube_api_burst: u32,
 
-    /// Reads per second from each workload cluster; 0 leaves it to the server
+    /// Reads per second from each workload cluster; 0 sets no limit
     #[arg(long, default_value = "0", value_parser = numbers::rate, value_name = "N")]
     clustercache_client_qps: f64,
 

@@ -16,13 +16,13 @@ pub struct ControllerArgs {
     #[arg(long, default_value = "", value_name = "NAMESPACE", hide_default_value = true)]
     namespace: String,
 
-    /// Take care only of objects whose label cluster.x-k8s.io/watch-filter has this value; empty: of all
+    /// Reconcile only objects whose label cluster.x-k8s.io/watch-filter has this value; if empty, all objects
     ///
     /// It holds for Metal3Clusters, Metal3Machines, Metal3DataTemplates and Metal3Data. Hosts are shared by all managers.
     #[arg(long, default_value = "", value_name = "VALUE", hide_default_value = true)]
     watch_filter: String,
 
-    /// Workers of each controller that has no flag of its own set
+    /// Workers of each controller; a flag for one controller overrides it
     #[arg(long, default_value = "10", value_name = "N", value_parser = numbers::positive::<NonZeroUsize>)]
     workers: NonZeroUsize,
 
@@ -54,7 +54,7 @@ pub struct ControllerArgs {
     #[arg(long, value_name = "N", value_parser = numbers::positive::<NonZeroUsize>)]
     metal3remediation_concurrency: Option<NonZeroUsize>,
 
-    /// Accepted, without effect: changes wake the controllers, and what waits for something else is retried
+    /// Accepted, without effect: controllers react to watch events, and retry on their own where no event can come
     #[arg(long, value_name = "DURATION", value_parser = flags::duration)]
     sync_period: Option<Duration>,
 }
@@ -94,7 +94,7 @@ impl ControllerArgs {
         flags::without_effect([
             (self.metal3labelsync_concurrency.is_some(), "--metal3labelsync-concurrency", missing),
             (self.metal3remediation_concurrency.is_some(), "--metal3remediation-concurrency", missing),
-            (self.sync_period.is_some(), "--sync-period", "changes wake the controllers, not the clock"),
+            (self.sync_period.is_some(), "--sync-period", "controllers react to changes"),
         ])
     }
 }

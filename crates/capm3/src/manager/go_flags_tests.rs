@@ -21,7 +21,7 @@ enum Ours {
 
 use Ours::{NoEffect, Of, Other, Same};
 
-const SERVER_LIMITS: &str = "the server shares itself out fairly among its clients";
+const SERVER_LIMITS: &str = "the server limits its clients itself";
 
 /// Flag, default of the Go manager, ours, and a value in Go's syntax.
 #[rustfmt::skip]

@@ -32,8 +32,8 @@ pub struct MigrateArgs {
 
 const HELP: &str = "Reads manifests of any version from v1alpha4 on, corrects common mistakes in them, and prints \
 them as v1beta2. The fields of a document decide how it is read, not its apiVersion. Every change is reported on \
-stderr with file, line and reason. If two readings of a field differ in effect, neither is chosen: the error \
-proposes what to write, and the exit code is 1.";
+stderr with file, line and reason. If a field can be read in two ways with different effects, neither is chosen: \
+the error proposes what to write, and the exit code is 1.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {

@@ -58,7 +58,7 @@ pub struct ReleaseArgs {
     timeout: Duration,
 }
 
-const HELP: &str = "A host whose Metal3Machine is not found is left as it is, because the machine may return: \
+const HELP: &str = "A host whose Metal3Machine is not found is left as it is, because the Metal3Machine may come back: \
 after a restore, or once its kind is served again. `capm3 explain host/NAME` shows such a host. If the machine is \
 gone for good, release the host with this command. The data on its disk is then lost.\n\n\
 The command shows the host and what will happen, asks for confirmation, and writes the request on the host as \

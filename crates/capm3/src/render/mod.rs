@@ -66,20 +66,19 @@ pub struct RenderArgs {
     namespace: Option<String>,
 }
 
-const HELP: &str = "Renders, byte for byte as the controllers store them in Secrets, the metaData and networkData \
-of every machine. Hosts, indexes and addresses that the files show as allocated (consumerRef, \
+const HELP: &str = "Renders the metaData and networkData of every machine, byte for byte as the controllers store them in Secrets. Hosts, indexes and addresses that the files show as allocated (consumerRef, \
 Metal3Data, IPAddress) are kept; the rest is allocated as the controllers do it, to the machines in order of \
-their names. Machines are the Metal3Machines of the files, and those that control planes and MachineDeployments \
-still need. A host without status counts as available; its NICs are those of the annotation \
+their names. Machines are the Metal3Machines of the files, and the machines that are still missing for control \
+planes and MachineDeployments. A host without status counts as available; its NICs are those of the annotation \
 inspect.metal3.io/hardwaredetails.\n\n\
 Manifests are validated as an API server with the provider's rules does. If one is refused, nothing is rendered, \
 because it might hold a host, an index or an address that another machine would get. A machine that cannot be \
 rendered does not affect other machines. Errors go to stderr with file, line and field, and the exit code is 1.\n\n\
-With --as, the output is what a node configures: cloud-init takes any document without complaint and writes only \
-what its renderer knows, so that a bond may come up without its mode, or not at all. Ubuntu and Debian images use \
+With --as, the output is the network configuration that cloud-init writes on the node. cloud-init accepts any document, \
+but writes only what its renderer supports: a bond may come up without its mode, or not at all. Ubuntu and Debian images use \
 netplan, Fedora and RHEL 9 network_manager, RHEL 7 and 8 sysconfig, SLES sysconfig_suse, Photon OS networkd, older \
-Debian and Alpine eni. `cloud-init --version` on the image tells the version. The model agrees with what nine \
-versions of cloud-init wrote of hundreds of documents; which limits the kernel has is not part of it.\n\n\
+Debian and Alpine eni. `cloud-init --version` on the image tells the version. This output was compared \
+with what nine versions of cloud-init write for hundreds of documents. It does not consider limits of the kernel.\n\n\
 Examples:\n  \
   capm3 render -f examples/three-racks                               every machine of the example\n  \
   capm3 render -f examples/three-racks --host rack2-host-1           the machine on one host\n  \

@@ -59,7 +59,7 @@ pub fn judge(lab: &Lab, report: &Report, stuck: &[StuckMachine], is_quiet: bool)
 fn warnings(expected: &Expected) -> Vec<String> {
     let topology = |cluster: &ObjectKey| {
         format!(
-            "warning: Cluster {cluster}: spec.topology is not simulated: no machine is made from it, and none is counted"
+            "warning: Cluster {cluster}: spec.topology is not simulated: its machines are neither created nor counted as requested"
         )
     };
     let mut warnings: Vec<String> = expected.uncounted.iter().map(topology).collect();

@@ -56,7 +56,7 @@ pub struct UpArgs {
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Table)]
     output: Output,
 
-    /// How much time hosts and nodes take [default: demo, or instant with --once]
+    /// How long the simulated hosts and nodes take for each step [default: demo, or instant with --once]
     #[arg(long, value_enum)]
     profile: Option<ProfileArg>,
 

@@ -87,7 +87,7 @@ fn a_mask_beside_a_pool_is_asked_for_unless_the_pool_says_it() {
     text("prefix-beside-pool", &network, 1).reports(&[
         "stdin:8: ",
         "a network with a pool has no prefix of its own",
-        "write: remove it, and see that pool p has prefix: 24",
+        "write: remove it, and make sure that pool p has prefix: 24",
     ]);
     let dropped = text("prefix-of-pool", &pool(24), 0);
     dropped.reports(&["24 -> removed (pool p says it"]);

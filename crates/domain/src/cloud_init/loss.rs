@@ -177,7 +177,7 @@ impl fmt::Display for Loss {
                 write!(out, "the image drops the network: cloud-init knows no type {value}")
             }
             Lost::VlanDevice => out.write_str("the image drops the VLAN: it is not created"),
-            Lost::VlanParentOrId => write!(out, "the image changes the VLAN: it is not {value}"),
+            Lost::VlanParentOrId => write!(out, "the image configures another VLAN than {value}"),
         }
     }
 }

@@ -13,12 +13,12 @@ pub(super) struct Remedy {
 }
 
 /// How a template that is applied is changed.
-const NEW_TEMPLATE: &str = "in a new Metal3DataTemplate (templateReference: the key or name of this one) and roll out a \
-                            Metal3MachineTemplate that names it";
+const NEW_TEMPLATE: &str = "in a new Metal3DataTemplate (templateReference: that of the old template or, if it has none, the name of the old template) and roll out a \
+                            Metal3MachineTemplate that refers to it";
 
 /// The same where the template may not be applied yet.
 const NEW_TEMPLATE_IF_APPLIED: &str = "(if the template is applied already: in a new Metal3DataTemplate with \
-                                       templateReference: the key or name of this one)";
+                                       templateReference: that of the old template or, if it has none, the name of the old template)";
 
 impl Remedy {
     /// Another text of the template.

@@ -110,7 +110,7 @@ fn s192_a_template_that_cannot_be_rendered_is_told_with_the_way_out() {
             network("ipv4", json!({"ipAddress": range})),
             "start 10.0.0.1 is behind end 10.0.0.0",
             "networkData.networks.ipv4[0] (net)".to_owned(),
-            "correct the range in a new Metal3DataTemplate (templateReference: the key or name of this one)",
+            "correct the range in a new Metal3DataTemplate (templateReference: that of the old template or, if it has none, the name of the old template)",
         ),
         (
             network("ipv4", json!({"ipAddress": {"start": "x"}})),
@@ -268,6 +268,6 @@ fn what_the_template_says_wrongly_goes_into_a_new_one() {
         said,
         "Metal3DataTemplate t: IP address out of bounds: networkData.networks.ipv4[0] (net): index 9, step 1 gives \
          10.0.0.10, end is 10.0.0.2; ask for fewer machines, or widen the range in a new Metal3DataTemplate \
-         (templateReference: the key or name of this one) and roll out a Metal3MachineTemplate that names it"
+         (templateReference: that of the old template or, if it has none, the name of the old template) and roll out a Metal3MachineTemplate that refers to it"
     );
 }

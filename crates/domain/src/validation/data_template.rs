@@ -28,8 +28,8 @@ pub(super) fn check_changed(old: &Node<'_>, new: &Node<'_>, findings: &mut Findi
         let (was, is) = (old.at(member), new.at(member));
         if was.value() != is.value() {
             let detail = "cannot be modified: machines were made from it. Create a new Metal3DataTemplate with the \
-                          change (with templateReference set to the key or name of this one, to go on with its \
-                          indexes) and roll out a Metal3MachineTemplate that names it";
+                          change (with the templateReference of the old one or, if it has none, the name of the old one, to continue with its \
+                          indexes) and roll out a Metal3MachineTemplate that refers to it";
             findings.errors.push(FieldError::invalid(Rule::DataTemplateFixed, path, is.shown(), detail));
         }
     }

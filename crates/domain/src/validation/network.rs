@@ -47,7 +47,10 @@ fn check_source(network: &Node<'_>, dotted: &str, findings: &mut Findings) {
             ));
         }
         ([source, ..], Some(_)) => {
-            let detail = format!("an inline range excludes a pool: remove it or {}", source.path());
+            let detail = format!(
+                "an inline range and a pool cannot be used together: remove the range or {}",
+                source.path()
+            );
             findings.newer.push(FieldError::forbidden(Rule::RangeAndPool, inline.path(), detail));
         }
         ([_, _, ..], None) => {

@@ -26,7 +26,7 @@ pub enum KubeconfigProblem {
     Unusable(KubeconfigError),
     /// It does not hold everything itself.
     #[error(
-        "it names a command or a file ({0}), which is not used from a Secret: it must hold its certificates and credentials itself"
+        "it refers to a command or a file ({0}), which a kubeconfig in a Secret may not do: put the certificates and credentials into the kubeconfig"
     )]
     Reaches(&'static str),
     /// It asks for something that there is not.

@@ -90,11 +90,11 @@ type Judgement = (Taken, &'static str, String);
 fn own(preview: &Preview<'_>, host: &BareMetalHost) -> Option<Judgement> {
     let snapshot = &preview.snapshot;
     if snapshot.surplus.iter().any(|surplus| surplus.key() == host.key()) {
-        let message = "names this machine too, which does not use it: it is given back";
+        let message = "refers to this machine too, which does not use it: it is released";
         return Some((Taken::No, "Surplus", message.to_owned()));
     }
     if snapshot.held.iter().any(|held| held.key() == host.key()) {
-        let message = "names this machine, which has no record of it: it is left as it is";
+        let message = "refers to this machine, which has no record of it: it is left as it is";
         return Some((Taken::No, "NotRecorded", message.to_owned()));
     }
     let is_used = snapshot.host.as_ref().is_some_and(|used| used.key() == host.key());

@@ -126,7 +126,8 @@ fn in_use(site: &Site, snapshot: &HostSnapshot, machine: &ObjectKey) -> Option<R
         |name: &str| format!("capm3 explain metal3machine/{name} -n {}", host.metadata.namespace_str());
     let found = site.objects.get::<Metal3Machine>(machine);
     if found.as_ref().is_some_and(|found| found.metadata.is_deleting()) {
-        let why = format!("Metal3Machine {machine} is there: it is being deleted and gives the host back");
+        let why =
+            format!("Metal3Machine {machine} still exists: it is being deleted and will release the host");
         let text = "wait for it, and see what it waits for";
         return Some(no(why, [Advice::run(text, explain(&machine.name))]));
     }

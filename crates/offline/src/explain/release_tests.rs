@@ -67,7 +67,7 @@ fn only_a_host_whose_machine_is_not_found_and_that_nobody_knows_may_be_released(
         ),
         (
             vec![host(&[]), machine("m", leaving, json!({}))],
-            "it is being deleted and gives the host back",
+            "it is being deleted and will release the host",
             "capm3 explain metal3machine/m -n ns",
         ),
         (

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{draft::Draft, path::Path};
 
 const KEPT: &str = "restored from the conversion annotation, because v1beta1 lacks it";
-const READ: &str = "read: nothing that it holds is missing, and v1beta2 does not use it";
+const READ: &str = "its fields are in the document already, and v1beta2 does not use it";
 const WAY_OUT: &str =
     "read the object from its server as v1beta2, or remove the annotation and what it holds";
 

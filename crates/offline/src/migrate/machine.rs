@@ -17,7 +17,7 @@ pub(super) fn lift_provider_spec(draft: &mut Draft<'_>) {
         draft.relocate(
             &inner.key(key),
             &spec.key(key),
-            "the provider's part of a machine is a kind of its own",
+            "the provider's settings of a machine are in an object of their own",
         );
     }
     draft.drop_empty(&inner);

@@ -41,7 +41,7 @@ fn one(draft: &mut Draft<'_>, item: &Path, documents: &[Document]) {
             let message = format!(
                 "a network with a pool has no prefix of its own: that of {name} is used, not {prefix}"
             );
-            let proposal = format!("remove it, and see that {name} has prefix: {prefix}");
+            let proposal = format!("remove it, and make sure that {name} has prefix: {prefix}");
             draft.error(&at, message, Some(proposal));
         }
     }

@@ -20,7 +20,7 @@ pub struct WebhookArgs {
     #[arg(long, default_value = "/tmp/k8s-webhook-server/serving-certs/", value_name = "DIR")]
     webhook_cert_dir: PathBuf,
 
-    /// Make the certificate of the webhooks here instead of reading it from files, and tell the API server its authority
+    /// Generate the webhook certificate instead of reading it from files, and give its CA to the API server
     ///
     /// An authority and a certificate are kept in the Secret capm3-webhook-self-managed-cert, which all replicas share,
     /// and replaced in time. The authority is written into caBundle of the webhook configurations and CRDs of capm3.
@@ -32,7 +32,7 @@ pub struct WebhookArgs {
     #[arg(long, value_name = "NAMESPACE")]
     webhook_service_namespace: Option<String>,
 
-    /// Lowest version of TLS: VersionTLS12 or VersionTLS13; lower ones are taken and mean VersionTLS12
+    /// Lowest version of TLS: VersionTLS12 or VersionTLS13; a lower version is accepted and means VersionTLS12
     #[arg(long, default_value = "VersionTLS12", value_name = "VERSION")]
     tls_min_version: String,
 

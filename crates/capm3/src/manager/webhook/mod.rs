@@ -121,7 +121,7 @@ async fn follow(mut files: CertificateFiles, served: Served) {
                 info!("the webhook server serves another certificate");
             }
             Refresh::Broken(error) => {
-                warn!(%error, "the certificate of the webhooks cannot be replaced; the one before is still served");
+                warn!(%error, "the certificate of the webhooks cannot be replaced; the previous one stays in use");
             }
         }
     }

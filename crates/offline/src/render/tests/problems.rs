@@ -50,7 +50,7 @@ fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
             "a.yaml:21: Metal3DataTemplate ns/t: spec.networkData.networks.ipv4[0].ipAddress: machine b on host \
              spare-1, network storage: IP address out of bounds (index 1, step 1 gives 10.0.0.2, end is 10.0.0.1); \
              ask for fewer machines, or widen the range (if the template is applied already: in a new \
-             Metal3DataTemplate with templateReference: the key or name of this one)"
+             Metal3DataTemplate with templateReference: that of the old template or, if it has none, the name of the old template)"
         ]
     );
     let backwards = NETWORKS.replace("end: 10.0.0.1", "end: 10.0.0.0");
