@@ -10,6 +10,7 @@ mod admission;
 pub mod expected;
 pub mod faults;
 pub mod fleet;
+mod installed;
 pub mod invariants;
 pub mod manifests;
 pub mod moving;
@@ -21,5 +22,6 @@ pub mod sweep;
 mod workload_apis;
 
 pub use admission::InProcess;
+pub use installed::StoredAs;
 pub use progress::{Progress, Step};
 pub use running::{Lab, LabError, Options, Settled, apply, crds};

@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::{
     admission::InProcess,
     faults::{Faults, Faulty, NoFaults},
+    installed::{self, StoredAs},
     manifests::Manifest,
     workload_apis::{Asked, ConnectInProcess, Embedded},
 };
@@ -118,6 +119,9 @@ pub enum LabError {
         /// The server's words.
         source: ApiError,
     },
+    /// An object names the uid of one that is not there.
+    #[error("{0} names the uid of an object that is not there")]
+    Unresolved(String),
 }
 
 /// How a wait ended.
@@ -146,6 +150,22 @@ impl Lab {
     /// Starts the server with every CRD, the world and one provider.
     pub async fn start(options: &Options) -> Result<Self, LabError> {
         let (server, clock) = server(options).await?;
+        Ok(Self::run(options, server, clock))
+    }
+
+    /// Starts world and provider on what another provider has left. Nothing has run yet when this returns.
+    pub async fn start_on(
+        options: &Options,
+        installed: &[Manifest],
+        stored_as: StoredAs,
+    ) -> Result<Self, LabError> {
+        let (server, clock) = server(options).await?;
+        installed::put(&server, &client_of(&server, "capm3-lab"), installed, stored_as).await?;
+        server.set_admission(Arc::new(InProcess));
+        Ok(Self::run(options, server, clock))
+    }
+
+    fn run(options: &Options, server: ApiServer, clock: Clock) -> Self {
         let client = client_of(&server, "capm3-lab");
         let world_client = client_of(&server, "capm3-world");
         let apis = Arc::new(Embedded { server: server.clone(), client: world_client.clone() });
@@ -179,7 +199,7 @@ impl Lab {
             patience,
         };
         lab.add_provider();
-        Ok(lab)
+        lab
     }
 
     /// Starts a provider with empty caches in place of the present ones.
