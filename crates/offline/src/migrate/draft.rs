@@ -37,6 +37,11 @@ impl<'a> Draft<'a> {
         Path::of(keys).find(&self.source.value).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// The value at a path in what the user wrote.
+    pub fn original(&self, path: &Path) -> Option<&'a Value> {
+        path.find(&self.source.value)
+    }
+
     /// Where a value stood when it was read.
     fn place(&self, path: &Path) -> Place {
         let original = self

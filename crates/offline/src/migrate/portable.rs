@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{draft::Draft, names::is_legal, path::Path};
 
 mod failure_domains;
+mod own_status;
 mod pool;
 mod refused;
 
@@ -18,6 +19,7 @@ use pool::Pool;
 
 /// Converts a document that is in the form of v1beta2; gives the pools that it needs.
 pub(super) fn convert(draft: &mut Draft<'_>, documents: &[Document]) -> Vec<Value> {
+    own_status::report(draft);
     match draft.text("kind") {
         "Metal3DataTemplate" => {
             drop_key(draft, documents);
