@@ -16,6 +16,9 @@ use crate::{status::ApiError, view::bytes, watch::Watch};
 /// Room for warnings in the head of an answer.
 const WARNING_BYTES: usize = 4096;
 
+/// What a poll of a body gives.
+pub(crate) type PolledFrame = Poll<Option<Result<Frame<Bytes>, BoxError>>>;
+
 /// The body of an answer.
 #[must_use]
 pub struct ResponseBody(Inner);
@@ -39,10 +42,7 @@ impl Body for ResponseBody {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame {
         let chunk = match &mut self.0 {
             Inner::Whole(body) => Poll::Ready(body.take()),
             Inner::Watch(watch) => watch.poll_chunk(context),

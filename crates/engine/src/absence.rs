@@ -147,44 +147,41 @@ pub async fn prove_none(
     namespace: &str,
     is_wanted: impl Fn(&Value) -> bool,
 ) -> Result<Verdict, ApiError> {
-    or_unknown(ask_for_all(client, caches, kind, namespace, is_wanted).await)
+    let asked = async {
+        if let Some(doubt) = doubt_about(client, caches, kind, namespace).await? {
+            return Ok(Verdict::Unknown(doubt));
+        }
+        let mut verdict = Verdict::Gone;
+        let mut token: Option<String> = None;
+        loop {
+            let page = client.list_page::<Value>(kind, namespace, Detail::Whole, token.as_deref()).await?;
+            for object in page.items {
+                let is_wanted = is_wanted(&object);
+                let is_cached = take_in_item(caches, kind, namespace, object);
+                match (is_wanted, is_cached) {
+                    (true, false) => verdict = Verdict::Unknown(Doubt::NotCached),
+                    (true, true) if verdict == Verdict::Gone => verdict = Verdict::Present,
+                    _ => {}
+                }
+            }
+            token = page.metadata.continue_;
+            if token.is_none() {
+                return Ok(verdict);
+            }
+        }
+    };
+    or_unknown(asked.await)
 }
 
-async fn ask_for_all(
-    client: &ApiClient,
-    caches: &Caches,
-    kind: &ResourceKind,
-    namespace: &str,
-    is_wanted: impl Fn(&Value) -> bool,
-) -> Result<Verdict, ApiError> {
-    if let Some(doubt) = doubt_about(client, caches, kind, namespace).await? {
-        return Ok(Verdict::Unknown(doubt));
+/// Takes an item of a list into the cache; whether the cache shows it then.
+fn take_in_item(caches: &Caches, kind: &ResourceKind, namespace: &str, mut item: Value) -> bool {
+    // Items of a list carry no kind; the cache does not need it either.
+    if let Some(item) = item.as_object_mut() {
+        item.remove("kind");
     }
-    let mut verdict = Verdict::Gone;
-    let mut token: Option<String> = None;
-    loop {
-        let page = client.list_page::<Value>(kind, namespace, Detail::Whole, token.as_deref()).await?;
-        for mut object in page.items {
-            let is_wanted = is_wanted(&object);
-            // Items of a list carry no kind; the cache does not need it either.
-            if let Some(object) = object.as_object_mut() {
-                object.remove("kind");
-            }
-            let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-            let key = ObjectKey::new(namespace, name);
-            let is_parsed = take_in(caches, kind, &key, object);
-            if is_wanted && verdict == Verdict::Gone {
-                verdict = Verdict::Present;
-            }
-            if is_wanted && !is_parsed {
-                verdict = Verdict::Unknown(Doubt::NotCached);
-            }
-        }
-        token = page.metadata.continue_;
-        if token.is_none() {
-            return Ok(verdict);
-        }
-    }
+    let name = item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let key = ObjectKey::new(namespace, name);
+    take_in(caches, kind, &key, item)
 }
 
 /// Takes an object into the cache of its kind, if there is one; whether the cache shows it then.

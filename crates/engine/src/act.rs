@@ -9,7 +9,8 @@ use thiserror::Error;
 use tracing::{Instrument, debug, debug_span, info, warn};
 
 use crate::{
-    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, WorkloadWriter, Write, WriteCounts, WriteGate,
+    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, WorkloadPatch, WorkloadWriter, Write,
+    WriteCounts, WriteGate,
     client::{ApiClient, ApiError, Deletion, PageMeta, decode},
 };
 
@@ -198,7 +199,8 @@ impl Executor {
                 let Some(workloads) = &self.workloads else {
                     return Err(ApiError::transport("this executor does not write to workload clusters"));
                 };
-                self.gate.pass(Arc::clone(workloads).merge_patch(cluster, kind, key, patch)).await?;
+                let patch = WorkloadPatch { cluster, kind, key, patch };
+                self.gate.pass(Arc::clone(workloads).send(patch)).await?;
             }
             Write::Create { kind, key, object } => {
                 let request = self.client.create_for_text(kind, &key.namespace, object.clone());

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use capm3_api::neighbours::{Cluster, SecretMetadata};
 use capm3_domain::wait::Wait;
 use capm3_engine::{
-    ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey,
+    ActError, ApiClient, ApiError, Caches, Clock, Controller, Executor, Index, Object, ObjectKey, Queue,
     ResourceKind, Tasks, WorkloadWriter, WriteGate,
     absence::{self, Doubt, Verdict},
     controller::Outcome,
@@ -47,7 +47,7 @@ pub struct Options {
     pub workers: usize,
     /// Workers of single controllers, by name; the others have [`workers`](Self::workers).
     pub workers_of: BTreeMap<&'static str, usize>,
-    /// The only namespace that is looked at; empty for all.
+    /// The only namespace that is watched; empty for all.
     pub namespace: String,
     /// Which objects are taken care of.
     pub watch_filter: WatchFilter,
@@ -354,6 +354,20 @@ fn follow_clusters(context: &Context) {
             workloads.forget(&old.key());
         }
     });
+}
+
+/// A controller whose work on a key is `work`.
+pub(crate) fn controller<F>(
+    context: &Context,
+    name: &'static str,
+    queue: Arc<Queue<ObjectKey>>,
+    work: impl Fn(Context, ObjectKey) -> F + Send + Sync + 'static,
+) -> Controller
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    let context = context.clone();
+    Controller::new(name, queue, Arc::new(move |key| boxed(work(context.clone(), key))))
 }
 
 /// Boxes the work on a key.

@@ -13,7 +13,7 @@ use crate::{
     workloads::Workloads,
 };
 
-/// One queue a controller.
+/// One queue per controller.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Queues {
     pub(crate) hosts: Arc<Queue<ObjectKey>>,
@@ -49,6 +49,17 @@ impl Context {
     /// Looks, decides and acts on the management API.
     pub(crate) async fn drive(&self, plan: impl FnMut() -> Plan + Send) -> Outcome {
         drive(&self.executor, plan).await
+    }
+
+    /// Drives one key: decides about what is observed of it. A key of which nothing is there is done.
+    pub(crate) async fn reconcile<S>(
+        &self,
+        observe: impl Fn(&Caches, &str) -> Option<S> + Send,
+        decide: impl Fn(&S, &Rng) -> Plan + Send,
+    ) -> Outcome {
+        let now = self.clock.now_text();
+        let plan = move || observe(&self.caches, &now).map_or_else(Plan::done, |s| decide(&s, &self.rng));
+        self.drive(plan).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who looks again when something changes: the only place that puts keys into queues because of events.
+//! Which keys are reconciled when something changes: the only place that puts keys into queues because of events.
 //!
 //! A change wakes the controller of the object itself and those that wait for it. Every subscription holds the
 //! caches weakly, because the caches hold the subscriptions.

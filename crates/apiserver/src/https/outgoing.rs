@@ -16,7 +16,7 @@ use super::{
     slots::{InFlight, Slot},
     unread_responses::{Answer, Held},
 };
-use crate::response::ResponseBody;
+use crate::response::{PolledFrame, ResponseBody};
 
 /// Bytes handed over at once, so that it shows whether a large answer is being read.
 const PIECE: usize = 64 * 1024;
@@ -107,10 +107,7 @@ impl Body for Outgoing {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame {
         loop {
             if let Some(piece) = self.piece() {
                 return Poll::Ready(Some(Ok(Frame::data(piece))));

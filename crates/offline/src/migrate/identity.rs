@@ -69,7 +69,7 @@ pub(super) fn establish(draft: &mut Draft<'_>, shapes: &Shapes) -> Family {
     let Some((group, version, converted)) =
         own.or(neighbour.map(|(_, group, version, converted)| (*group, *version, *converted)))
     else {
-        return unknown(draft, &kind);
+        return unknown(draft, shapes, &kind);
     };
     if !api_version(draft, group, version, own.is_some()) {
         return Family::Foreign;
@@ -138,12 +138,14 @@ fn kind_by_form(draft: &Draft<'_>) -> Option<&'static str> {
 }
 
 /// A kind that is none of the known ones: another's, or a slip.
-fn unknown(draft: &mut Draft<'_>, kind: &str) -> Family {
+fn unknown(draft: &mut Draft<'_>, shapes: &Shapes, kind: &str) -> Family {
     let group =
         draft.text("apiVersion").split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default();
     let could_be_ours = group == INFRASTRUCTURE || draft.text("apiVersion").is_empty();
-    let known = NEIGHBOURS.iter().map(|(kind, ..)| *kind);
-    let meant = kind_by_form(draft).or_else(|| nearest(kind, OWN.iter().copied().chain(known)));
+    let mut own: Vec<&str> = shapes.kinds().collect();
+    own.sort_unstable();
+    let known = own.into_iter().chain(NEIGHBOURS.iter().map(|(kind, ..)| *kind));
+    let meant = kind_by_form(draft).or_else(|| nearest(kind, known));
     match meant.filter(|_| could_be_ours) {
         Some(meant) => {
             draft.error(&Path::of("kind"), format!("there is no kind {kind}"), Some(format!("kind: {meant}")))
@@ -159,19 +161,6 @@ fn unknown(draft: &mut Draft<'_>, kind: &str) -> Family {
     }
     Family::Foreign
 }
-
-/// The provider's kinds, for proposals.
-const OWN: [&str; 9] = [
-    "Metal3Cluster",
-    "Metal3ClusterTemplate",
-    "Metal3Data",
-    "Metal3DataClaim",
-    "Metal3DataTemplate",
-    "Metal3Machine",
-    "Metal3MachineTemplate",
-    "Metal3Remediation",
-    "Metal3RemediationTemplate",
-];
 
 /// Writes the version. Says whether the document is of this group.
 fn api_version(draft: &mut Draft<'_>, group: &str, version: &str, is_own: bool) -> bool {

@@ -20,22 +20,15 @@ pub use decide::decide;
 pub use observe::{ClusterSnapshot, observe};
 
 use crate::{
-    context::{Context, boxed},
+    context::{self, Context},
     indexes::METAL3_CLUSTERS_BY_OWNER,
 };
 
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
     watch(context, &queue);
-    let context = context.clone();
-    Controller::new(
-        reconcile::CONTROLLER,
-        queue,
-        Arc::new(move |key: ObjectKey| {
-            let context = context.clone();
-            boxed(async move { reconcile::reconcile(&context, &key).await })
-        }),
-    )
+    let work = |context, key| async move { reconcile::reconcile(&context, &key).await };
+    context::controller(context, reconcile::CONTROLLER, queue, work)
 }
 
 fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {

@@ -2,8 +2,8 @@
 //!
 //! Woken by the template, its own write included, and by hosts of its namespace, but only by one whose labels or hardware
 //! changed so that what all hosts have may be another. That is judged against the status as it stands: a host that
-//! changes while a look is on its way may be judged against what is about to be replaced, and the look that follows the
-//! write finds it.
+//! changes during a pass may be judged against what is about to be replaced, and the pass that follows the write
+//! finds it.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use tracing::warn;
 
 use crate::{
     batch::GATHER,
-    context::{Context, boxed},
+    context::{self, Context},
     indexes::{HOSTS_BY_NAMESPACE, MACHINE_TEMPLATES_BY_NAMESPACE},
 };
 
@@ -57,15 +57,8 @@ pub fn decide(snapshot: &CapacitySnapshot) -> Plan {
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
     watch(context, &queue);
-    let context = context.clone();
-    Controller::new(
-        "metal3machinetemplate-capacity",
-        queue,
-        Arc::new(move |key: ObjectKey| {
-            let context = context.clone();
-            boxed(async move { reconcile(&context, &key).await })
-        }),
-    )
+    let work = |context, key| async move { reconcile(&context, &key).await };
+    context::controller(context, "metal3machinetemplate-capacity", queue, work)
 }
 
 async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {

@@ -14,7 +14,7 @@ use capm3_domain::data_template::machine_template_name;
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
 
 use crate::{
-    context::{Context, boxed},
+    context::{self, Context},
     indexes::MACHINES_BY_TEMPLATE,
 };
 
@@ -45,7 +45,7 @@ fn mode(template: &Metal3MachineTemplate) -> Option<&String> {
     mode.filter(|mode| !mode.is_empty() && !rests)
 }
 
-/// Decides: one plan a machine, and only for machines that differ, so that one that cannot be written holds up nobody.
+/// Decides: one plan per machine, and only for machines that differ, so that one that cannot be written holds up nobody.
 pub fn decide(snapshot: &CleaningSnapshot) -> Vec<Plan> {
     let Some(mode) = mode(&snapshot.template) else { return Vec::new() };
     let differs = |machine: &&Arc<Metal3Machine>| {
@@ -64,18 +64,11 @@ pub fn decide(snapshot: &CleaningSnapshot) -> Vec<Plan> {
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
     watch(context, &queue);
-    let context = context.clone();
-    Controller::new(
-        "metal3machinetemplate",
-        queue,
-        Arc::new(move |key: ObjectKey| {
-            let context = context.clone();
-            boxed(async move { reconcile(&context, &key).await })
-        }),
-    )
+    let work = |context, key| async move { reconcile(&context, &key).await };
+    context::controller(context, "metal3machinetemplate", queue, work)
 }
 
-/// How often the machines are looked at anew because some had changed meanwhile.
+/// How often the machines are reconciled again because some had changed in between.
 const ROUNDS: usize = 4;
 
 async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {

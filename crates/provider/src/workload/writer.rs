@@ -3,9 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use capm3_api::neighbours::Node;
-use capm3_engine::{ApiError, ObjectKey, ResourceKind, WorkloadWriter};
+use capm3_engine::{ApiError, WorkloadPatch, WorkloadWriter};
 use futures::{FutureExt, future::BoxFuture};
-use serde_json::Value;
 
 use super::{Workload, Workloads};
 
@@ -13,14 +12,9 @@ use super::{Workload, Workloads};
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl WorkloadWriter for Workloads {
-    fn merge_patch<'a>(
-        self: Arc<Self>,
-        cluster: &'a ObjectKey,
-        kind: &'a ResourceKind,
-        key: &'a ObjectKey,
-        patch: &'a Value,
-    ) -> BoxFuture<'a, Result<(), ApiError>> {
+    fn send<'a>(self: Arc<Self>, patch: WorkloadPatch<'a>) -> BoxFuture<'a, Result<(), ApiError>> {
         async move {
+            let WorkloadPatch { cluster, kind, key, patch } = patch;
             let Workload::Synced(store, client) = self.get(cluster) else {
                 let cause = format!("workload cluster {cluster} is not connected");
                 return Err(ApiError::NoAnswer { source: cause.into() });

@@ -1,17 +1,17 @@
-//! MachineDeployment: one MachineSet a template, and the way from the old ones to the new one.
+//! MachineDeployment: one MachineSet per template, and the way from the old ones to the new one.
 
 use std::sync::Arc;
 
 use capm3_api::{metadata::MetadataExt, vocabulary::label};
-use capm3_engine::{Controller, End, ObjectKey, Outcome, Plan, Reader, ResourceKind, rng::Rng};
+use capm3_engine::{Controller, ObjectKey, Outcome, Plan, Reader, ResourceKind, rng::Rng};
 use serde_json::{Value, json};
 
-use super::{DEPLOYMENT_NAME, TEMPLATE_HASH, freshness, is_paused, make};
+use super::{DEPLOYMENT_NAME, TEMPLATE_HASH, delete_children, freshness, is_paused, make};
 use crate::{
     context::{self, Context},
     indexes::SETS_BY_OWNER,
     kinds::{Cluster, MachineDeployment, MachineSet, ReplicaStatus, RollingUpdate},
-    metadata::{Saying, add_finalizer, add_label, add_owner, beside, owner_reference, remove_finalizer, say},
+    metadata::{Saying, add_finalizer, add_label, add_owner, beside, owner_reference, say},
     pace::digest,
 };
 
@@ -23,13 +23,7 @@ pub(super) fn controller(context: &Arc<Context>) -> Controller {
 }
 
 async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
-    let now = context.clock.now_text();
-    context
-        .drive(|| match observe(&*context.caches, &key, &now) {
-            Some(snapshot) => decide(&snapshot, &context.rng),
-            None => Plan::done(),
-        })
-        .await
+    context.reconcile(|caches, now| observe(caches, &key, now), decide).await
 }
 
 struct Snapshot {
@@ -58,7 +52,7 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
         return Plan::wait_for("the pause to end");
     }
     if old.metadata.is_deleting() {
-        return delete(s);
+        return delete_children(&**old, FINALIZER, &s.sets, "the MachineSets to go");
     }
     let Some(cluster) = &s.cluster else {
         return Plan::wait_for("its Cluster");
@@ -219,20 +213,6 @@ fn status(s: &Snapshot, current: Option<&MachineSet>) -> ReplicaStatus {
     let saying = Saying::of("Available", enough, "Available", "NotAvailable");
     say(&mut status.conditions, saying, &s.now, generation);
     status
-}
-
-fn delete(s: &Snapshot) -> Plan {
-    let mut plan = Plan::done();
-    if s.sets.is_empty() {
-        let mut new = MachineDeployment::clone(&s.deployment);
-        remove_finalizer(&mut new.metadata, FINALIZER);
-        plan.update(&*s.deployment, &new);
-        return plan;
-    }
-    for set in s.sets.iter().filter(|set| !set.metadata.is_deleting()) {
-        plan.delete(&**set);
-    }
-    plan.ending(End::WaitFor("the MachineSets to go".into()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::kinds::{KubeadmControlPlane, Machine, MachineDeployment, MachineSet, 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Freshness {
     pub(super) is_current: bool,
-    /// Reasons, one a line.
+    /// Reasons, one per line.
     pub(super) message: String,
 }
 

@@ -1,7 +1,7 @@
 //! Cluster API as far as the provider meets it: Cluster, kubeadm control plane, MachineDeployment, MachineSet,
 //! Machine and kubeadm bootstrap.
 //!
-//! One module a controller. Each reads a snapshot from the caches and decides purely; what belongs together is
+//! One module per controller. Each reads a snapshot from the caches and decides purely; what belongs together is
 //! written by one controller only.
 
 mod bootstrap;
@@ -17,10 +17,10 @@ mod set;
 use std::sync::Arc;
 
 use capm3_api::{metadata::MetadataExt, vocabulary::annotation};
-use capm3_engine::Controller;
+use capm3_engine::{Controller, End, Object, Plan};
 use kube::core::ObjectMeta;
 
-use crate::{context::Context, kinds::Cluster};
+use crate::{context::Context, kinds::Cluster, metadata::remove_finalizer};
 
 pub(crate) use kubeconfig::KUBECONFIG_SUFFIX;
 
@@ -53,6 +53,26 @@ pub(crate) fn controllers(context: &Arc<Context>) -> Vec<Controller> {
         machine::controller(context),
         bootstrap::controller(context),
     ]
+}
+
+/// Deletes the children of an owner that is being deleted. An owner without children loses its finalizer.
+fn delete_children<O: Object, C: Object>(
+    owner: &O,
+    finalizer: &str,
+    children: &[Arc<C>],
+    wait: &'static str,
+) -> Plan {
+    let mut plan = Plan::done();
+    if children.is_empty() {
+        let mut new = owner.clone();
+        remove_finalizer(new.meta_mut(), finalizer);
+        plan.update(owner, &new);
+        return plan;
+    }
+    for child in children.iter().filter(|child| !child.meta().is_deleting()) {
+        plan.delete(&**child);
+    }
+    plan.ending(End::WaitFor(wait.into()))
 }
 
 /// Whether an object or its whole cluster is to be left alone.

@@ -9,16 +9,14 @@ use capm3_api::{metadata::MetadataExt, vocabulary::label};
 use capm3_engine::{Controller, End, ObjectKey, Outcome, Plan, Reader, rng::Rng};
 
 use super::{
-    DELETE_FIRST, SET_NAME, count, freshness, is_paused,
+    DELETE_FIRST, SET_NAME, count, delete_children, freshness, is_paused,
     make::{self, Begun, Config, Order},
 };
 use crate::{
     context::{self, Context},
     indexes::{AVAILABLE_BY_OWNER, GIVEN_UP_BY_OWNER, MACHINES_BY_OWNER, READY_BY_OWNER},
     kinds::{Cluster, KubeadmConfigTemplate, Machine, MachineSet, Metal3MachineTemplate},
-    metadata::{
-        add_finalizer, add_label, add_owner, beside, controller_of, owner_reference, remove_finalizer,
-    },
+    metadata::{add_finalizer, add_label, add_owner, beside, controller_of, owner_reference},
 };
 
 const FINALIZER: &str = "cluster.x-k8s.io/machineset";
@@ -28,13 +26,7 @@ pub(super) fn controller(context: &Arc<Context>) -> Controller {
 }
 
 async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
-    let now = context.clock.now_text();
-    context
-        .drive(|| match observe(&*context.caches, &key, &now) {
-            Some(snapshot) => decide(&snapshot, &context.rng),
-            None => Plan::done(),
-        })
-        .await
+    context.reconcile(|caches, now| observe(caches, &key, now), decide).await
 }
 
 struct Snapshot {
@@ -100,7 +92,7 @@ fn decide(s: &Snapshot, rng: &Rng) -> Plan {
         return Plan::wait_for("the pause to end");
     }
     if old.metadata.is_deleting() {
-        return delete(s);
+        return delete_children(&**old, FINALIZER, &s.machines, "the Machines to go");
     }
     let Some(cluster) = &s.cluster else {
         return Plan::wait_for("its Cluster");
@@ -199,20 +191,6 @@ fn worth(machine: &Machine, set: &MachineSet) -> (u8, i64, String) {
         _ => 0,
     };
     (rank, age, machine.metadata.name_str().to_owned())
-}
-
-fn delete(s: &Snapshot) -> Plan {
-    let mut plan = Plan::done();
-    if s.machines.is_empty() {
-        let mut new = MachineSet::clone(&s.set);
-        remove_finalizer(&mut new.metadata, FINALIZER);
-        plan.update(&*s.set, &new);
-        return plan;
-    }
-    for machine in s.machines.iter().filter(|m| !m.metadata.is_deleting()) {
-        plan.delete(&**machine);
-    }
-    plan.ending(End::WaitFor("the Machines to go".into()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reads schemas in a short notation: one member a line, indented below its parent.
+//! Reads schemas in a short notation: one member per line, indented below its parent.
 //!
 //! ```text
 //! column {"name": "Phase", ...}      a printer column

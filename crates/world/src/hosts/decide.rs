@@ -1,4 +1,4 @@
-//! The state machine of a host, one step a look.
+//! The state machine of a host, one step per pass.
 //!
 //! Takes a host, the time that is left of its present phase and, where the image is being written, whether its
 //! config drive could be made. Each step is at most one patch of the host and one of its status; the own write

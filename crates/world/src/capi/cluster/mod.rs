@@ -40,8 +40,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         }
         None => return bury(&context, &key).await,
     }
-    let now = context.clock.now_text();
-    context.drive(|| observe(&*context.caches, &key, &now).map_or_else(Plan::done, |s| decide(&s))).await
+    context.reconcile(|caches, now| observe(caches, &key, now), |snapshot, _| decide(snapshot)).await
 }
 
 /// The API of a cluster lives on its machines: when they are gone, so is everything in it.

@@ -13,7 +13,7 @@ use capm3_api::{
     neighbours::{CAPI_GROUP, SecretMetadata},
     v1beta2::Metal3Machine,
 };
-use capm3_engine::{Controller, ObjectKey, Outcome, Plan, Reader};
+use capm3_engine::{Caches, Controller, ObjectKey, Outcome, Reader};
 
 use self::decide::{Snapshot, decide};
 use super::{KUBECONFIG_SUFFIX, make};
@@ -31,19 +31,15 @@ pub(super) fn controller(context: &Arc<Context>) -> Controller {
 }
 
 async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
-    let now = context.clock.now_text();
-    context
-        .drive(|| match observe(&*context.caches, &key, &now) {
-            Some(mut snapshot) => {
-                if let Some(cluster) = &snapshot.cluster {
-                    let cluster = beside(&**cluster, cluster.metadata.name_str());
-                    snapshot.kubeconfig = context.workloads.apis.kubeconfig(&cluster);
-                }
-                decide(&snapshot, &context.rng)
-            }
-            None => Plan::done(),
-        })
-        .await
+    let observe = |caches: &Caches, now: &str| {
+        let mut snapshot = observe(caches, &key, now)?;
+        if let Some(cluster) = &snapshot.cluster {
+            let cluster = beside(&**cluster, cluster.metadata.name_str());
+            snapshot.kubeconfig = context.workloads.apis.kubeconfig(&cluster);
+        }
+        Some(snapshot)
+    };
+    context.reconcile(observe, decide).await
 }
 
 fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
