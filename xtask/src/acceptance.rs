@@ -31,6 +31,15 @@ pub struct Row {
     pub file: String,
 }
 
+#[cfg(test)]
+impl Row {
+    /// A row of that number with nothing else.
+    pub fn numbered(number: u32) -> Self {
+        let text = String::new;
+        Self { area: text(), number, requirement: text(), test: text(), file: text() }
+    }
+}
+
 /// Writes the table, or fails if it is out of date.
 pub fn generate(check: bool) -> Result<()> {
     let mut rows = rows(&["s"])?;
@@ -154,14 +163,9 @@ fn page(rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
-    fn row(number: u32) -> Row {
-        let text = String::new;
-        Row { area: text(), number, requirement: text(), test: text(), file: text() }
-    }
-
     #[test]
     fn a_row_that_lost_its_test_is_named_whether_it_is_wanted_or_on_the_page() {
-        let (rows, on_page) = ([row(1), row(3)], BTreeSet::from([3, 7]));
+        let (rows, on_page) = ([Row::numbered(1), Row::numbered(3)], BTreeSet::from([3, 7]));
         lost(&rows, "S", &[1..=1, 3..=3], &BTreeSet::from([3])).unwrap();
         let told = lost(&rows, "S", &[1..=3], &on_page).unwrap_err().to_string();
         assert!(told.contains("row S2, S7 "), "{told}");

@@ -101,18 +101,13 @@ fn file_of(decision: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    fn row(number: u32) -> Row {
-        let text = String::new;
-        Row { area: text(), number, requirement: text(), test: text(), file: text() }
-    }
-
     #[test]
     fn a_difference_needs_a_test_and_a_decision() {
         let table = [differs(7, "it does more", "0001")];
-        let section = section_of(&table, &[row(7)]).unwrap();
+        let section = section_of(&table, &[Row::numbered(7)]).unwrap();
         let line = "| 7 | it does more | [0001](decisions/0001-own-informers-queue-and-workers.md) |\n";
         assert!(section.ends_with(line), "{section}");
-        let told = |table: &[Difference]| section_of(table, &[row(7)]).unwrap_err().to_string();
+        let told = |table: &[Difference]| section_of(table, &[Row::numbered(7)]).unwrap_err().to_string();
         assert_eq!(told(&[differs(8, "it does more", "0001")]), "row 8 differs, and no test shows it");
         assert!(told(&[differs(7, "it does more", "0999")]).starts_with("there is no decision 0999 in "));
     }

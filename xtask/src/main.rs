@@ -1,6 +1,7 @@
 //! Repository chores: `cargo xtask --help`.
 
 mod acceptance;
+mod audit_log;
 mod bench;
 mod ci;
 mod compare;

@@ -1,15 +1,12 @@
 //! How often a client asked, as a server counted it: the embedded one in memory, the real one in its audit log.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{BufRead, BufReader},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use capm3_apiserver::RequestCount;
 use serde::{Deserialize, Serialize};
+
+use crate::audit_log::{self, ObjectRef};
 
 /// Requests of one client. Events are not counted, nor are watches and the lists with which a client starts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,11 +47,9 @@ impl Counts {
 
     /// From the audit log of a real server.
     pub fn audited(log: &Path, user_agent: &str) -> Result<Self> {
-        let file = File::open(log).with_context(|| format!("reading {}", log.display()))?;
         let mut counts = Self::default();
-        for line in BufReader::new(file).lines() {
-            // The last line may be half written.
-            let Ok(line) = serde_json::from_str::<Line>(&line?) else { continue };
+        for line in audit_log::lines(log)? {
+            let line = line?;
             if line.user_agent == user_agent {
                 counts.add(&line.verb, &line.object_ref.resource, 1);
             }
@@ -97,12 +92,11 @@ pub fn embedded_by_kind(requests: &[RequestCount], user_agent: &str) -> Vec<Stri
 
 /// What a client asked of a real server.
 pub fn audited_by_kind(log: &Path, user_agent: &str) -> Result<Vec<String>> {
-    let file = File::open(log).with_context(|| format!("reading {}", log.display()))?;
     let mut rows = Vec::new();
-    for line in BufReader::new(file).lines() {
-        let Ok(line) = serde_json::from_str::<Line>(&line?) else { continue };
+    for line in audit_log::lines(log)? {
+        let line = line?;
         if line.user_agent == user_agent && line.verb != "watch" && line.verb != "list" {
-            let ObjectRef { resource, subresource } = &line.object_ref;
+            let ObjectRef { resource, subresource, .. } = &line.object_ref;
             let separator = if subresource.is_empty() { "" } else { "/" };
             let code = line.response_status.code;
             rows.push((format!("{} {resource}{separator}{subresource} {code}", line.verb), 1));
@@ -113,10 +107,9 @@ pub fn audited_by_kind(log: &Path, user_agent: &str) -> Result<Vec<String>> {
 
 /// What a user was denied by a real server, whatever it is: `3 watch /api/v1/secrets`. An error if the user never asked.
 pub fn denied(log: &Path, user: &str) -> Result<Vec<String>> {
-    let file = File::open(log).with_context(|| format!("reading {}", log.display()))?;
     let (mut rows, mut asked) = (Vec::new(), 0_u64);
-    for line in BufReader::new(file).lines() {
-        let Ok(line) = serde_json::from_str::<Line>(&line?) else { continue };
+    for line in audit_log::lines(log)? {
+        let line = line?;
         if line.user.username != user {
             continue;
         }
@@ -128,41 +121,6 @@ pub fn denied(log: &Path, user: &str) -> Result<Vec<String>> {
     }
     ensure!(asked > 0, "{user} asked nothing by {}", log.display());
     Ok(table(rows))
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line {
-    verb: String,
-    #[serde(default, rename = "requestURI")]
-    request_uri: String,
-    #[serde(default)]
-    user: User,
-    #[serde(default)]
-    user_agent: String,
-    #[serde(default)]
-    object_ref: ObjectRef,
-    #[serde(default)]
-    response_status: ResponseStatus,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct User {
-    username: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ResponseStatus {
-    code: u16,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ObjectRef {
-    resource: String,
-    subresource: String,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use capm3_lab::report::report;
+use capm3_lab::{invariants::DELETED_WITH_A_CLUSTER, report::report};
 use common::*;
 use serde_json::Value;
 
@@ -14,16 +14,7 @@ async fn after_the_cluster_is_deleted_every_host_is_available_and_nothing_is_lef
     let lab = settled(&three_racks()).await;
     delete_cluster(&lab).await;
     rest(&lab).await;
-    for kind in [
-        "Cluster",
-        "Machine",
-        "Metal3Cluster",
-        "Metal3Machine",
-        "Metal3Data",
-        "Metal3DataClaim",
-        "IPClaim",
-        "IPAddress",
-    ] {
+    for kind in DELETED_WITH_A_CLUSTER {
         let left: Vec<String> = lab.objects(kind).iter().map(|o| name(o)).collect();
         assert_eq!(left, Vec::<String>::new(), "{kind} is left");
     }

@@ -9,6 +9,7 @@ use capm3_engine::{
     client::{Deletion, over_network},
 };
 use capm3_lab::{
+    invariants::DELETED_WITH_A_CLUSTER,
     manifests::Manifest,
     report::{KINDS, Report, report_of},
 };
@@ -261,18 +262,8 @@ impl Stage {
 
     /// Waits until nothing of the cluster is left.
     pub async fn until_nothing_is_left(&self) -> Result<()> {
-        let kinds = [
-            "Cluster",
-            "Machine",
-            "Metal3Cluster",
-            "Metal3Machine",
-            "Metal3Data",
-            "Metal3DataClaim",
-            "IPClaim",
-            "IPAddress",
-        ];
         self.until("nothing is left", async || {
-            for kind in kinds {
+            for kind in DELETED_WITH_A_CLUSTER {
                 if !self.list(kind).await?.is_empty() {
                     return Ok(false);
                 }

@@ -1,15 +1,11 @@
 //! What each process wrote, from the audit log of the server: who acted when it did not lead.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{BufRead, BufReader},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context, Result};
-use serde::Deserialize;
+use anyhow::Result;
 use serde_json::Value;
+
+use crate::audit_log::{self, ObjectRef};
 
 /// Member of a user that tells credentials of one account apart, and how the id of a token begins in it.
 const CREDENTIAL: &str = "/authentication.kubernetes.io~1credential-id/0";
@@ -30,49 +26,14 @@ pub struct Written {
     pub code: u16,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line {
-    verb: String,
-    request_received_timestamp: String,
-    stage_timestamp: String,
-    #[serde(default)]
-    user: User,
-    #[serde(default)]
-    object_ref: ObjectRef,
-    #[serde(default)]
-    response_status: ResponseStatus,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct User {
-    extra: Value,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ObjectRef {
-    resource: String,
-    name: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ResponseStatus {
-    code: u16,
-}
-
 /// Writes of processes with a token of their own, in the order in which they were received.
 pub fn writes(log: &Path) -> Result<Vec<Written>> {
-    let file = File::open(log).with_context(|| format!("reading {}", log.display()))?;
     let mut all = Vec::new();
-    for line in BufReader::new(file).lines() {
-        // The last line may be half written.
-        let Ok(line) = serde_json::from_str::<Line>(&line?) else { continue };
+    for line in audit_log::lines(log)? {
+        let line = line?;
         let credential = line.user.extra.pointer(CREDENTIAL).and_then(Value::as_str);
         let Some(token) = credential.filter(|it| it.starts_with(TOKEN)) else { continue };
-        let ObjectRef { resource, name } = &line.object_ref;
+        let ObjectRef { resource, name, .. } = &line.object_ref;
         if matches!(line.verb.as_str(), "get" | "list" | "watch") || resource == "events" {
             continue;
         }

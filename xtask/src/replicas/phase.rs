@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use capm3_engine::{ApiClient, client::Deletion};
-use capm3_lab::{fleet::fleet, manifests::Manifest};
+use capm3_lab::{fleet::fleet, invariants::DELETED_WITH_A_CLUSTER, manifests::Manifest};
 use serde_json::{Value, json};
 
 use super::{
@@ -134,25 +134,12 @@ impl Phase {
                     text(host, "/status/provisioning/state") == "available"
                         && host.pointer("/spec/consumerRef").is_none()
                 };
-                GONE.iter().all(|kind| objects.of(kind).next().is_none())
+                DELETED_WITH_A_CLUSTER.iter().all(|kind| objects.of(kind).next().is_none())
                     && objects.of("BareMetalHost").all(is_available)
             }
         }
     }
 }
-
-/// What a cluster that is deleted takes along.
-const GONE: [&str; 9] = [
-    "Cluster",
-    "Machine",
-    "MachineSet",
-    "Metal3Cluster",
-    "Metal3Machine",
-    "Metal3Data",
-    "Metal3DataClaim",
-    "IPClaim",
-    "IPAddress",
-];
 
 fn is_provisioned(machine: &Value) -> bool {
     machine.pointer("/status/initialization/provisioned").is_some_and(|it| it == true)

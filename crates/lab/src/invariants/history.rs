@@ -168,16 +168,7 @@ fn claim(object: &Value, pointer: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::*;
-
-    fn history(objects: &[Value]) -> Vec<Revision> {
-        let number = |(at, object): (usize, &Value)| Revision {
-            number: at as u64 + 1,
-            removed: object.pointer("/gone").is_some(),
-            object: object.clone(),
-        };
-        objects.iter().enumerate().map(number).collect()
-    }
+    use super::{super::history_of, *};
 
     fn host(name: &str, consumer: Option<&str>) -> Value {
         let consumer = consumer.map(|name| json!({"kind": "Metal3Machine", "name": name}));
@@ -223,7 +214,7 @@ mod tests {
             ),
         ];
         for (objects, expected) in rows {
-            assert_eq!(judge(&history(objects)), [expected]);
+            assert_eq!(judge(&history_of(objects)), [expected]);
         }
     }
 
@@ -242,6 +233,6 @@ mod tests {
             machine("b", "h"),
             host("h", Some("b")),
         ];
-        assert_eq!(judge(&history(&objects)), Vec::<String>::new());
+        assert_eq!(judge(&history_of(&objects)), Vec::<String>::new());
     }
 }

@@ -9,6 +9,19 @@ use serde_json::Value;
 
 use super::{beside, is_deleting, key, recorded_host, text};
 
+/// The kinds of which nothing is left after the only Cluster is deleted.
+pub const DELETED_WITH_A_CLUSTER: [&str; 9] = [
+    "Cluster",
+    "Machine",
+    "MachineSet",
+    "Metal3Cluster",
+    "Metal3Machine",
+    "Metal3Data",
+    "Metal3DataClaim",
+    "IPClaim",
+    "IPAddress",
+];
+
 /// What is there and belongs to nothing. Secrets named in `given` came from outside and need no owner.
 pub fn leaks(objects: &[Arc<Value>], given: &BTreeSet<String>) -> Vec<String> {
     let all = Objects::new(objects);

@@ -169,16 +169,7 @@ fn machine_of_data(data: &Value) -> Option<String> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
-
-    fn history(objects: &[Value]) -> Vec<Revision> {
-        let number = |(at, object): (usize, &Value)| Revision {
-            number: at as u64 + 1,
-            removed: object.pointer("/gone").is_some(),
-            object: object.clone(),
-        };
-        objects.iter().enumerate().map(number).collect()
-    }
+    use super::{super::history_of, *};
 
     fn object(kind: &str, name: &str, spec: Value) -> Value {
         json!({"kind": kind, "metadata": {"namespace": "n", "name": name, "uid": name}, "spec": spec})
@@ -243,7 +234,7 @@ mod tests {
         for (step, told) in steps() {
             let mut objects = world();
             objects.push(step);
-            assert_eq!(judge(&history(&objects)), [format!("revision 7: {told}")]);
+            assert_eq!(judge(&history_of(&objects)), [format!("revision 7: {told}")]);
         }
     }
 
@@ -254,7 +245,7 @@ mod tests {
             for (step, _) in steps() {
                 let mut objects = world();
                 objects.extend([end.clone(), step]);
-                assert_eq!(judge(&history(&objects)), Vec::<String>::new());
+                assert_eq!(judge(&history_of(&objects)), Vec::<String>::new());
             }
         }
     }
@@ -264,7 +255,7 @@ mod tests {
         let mut objects = world();
         objects[4] = with(objects[4].clone(), "/metadata/uid", json!("a later one"));
         objects.push(gone(object("IPAddress", "a", json!({}))));
-        assert_eq!(judge(&history(&objects)), Vec::<String>::new());
+        assert_eq!(judge(&history_of(&objects)), Vec::<String>::new());
     }
 
     #[test]
@@ -273,6 +264,6 @@ mod tests {
         let other = with(host(), "/spec/image", json!({"url": "v"}));
         objects.extend([other, with(object("Secret", "s", json!({})), "/data", json!({"a": "b"}))]);
         objects.push(gone(object("Secret", "another", json!({}))));
-        assert_eq!(judge(&history(&objects)), Vec::<String>::new());
+        assert_eq!(judge(&history_of(&objects)), Vec::<String>::new());
     }
 }

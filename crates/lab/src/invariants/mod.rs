@@ -10,7 +10,7 @@ use serde_json::Value;
 
 pub(crate) use history::{SecondHost, mix_ups_among};
 pub use history::{judge, mix_ups};
-pub use leaks::leaks;
+pub use leaks::{DELETED_WITH_A_CLUSTER, leaks};
 pub use losses::{judge as judge_losses, losses};
 
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
@@ -42,4 +42,15 @@ fn recorded_host(machine: &Value) -> Option<String> {
 fn consuming_machine(host: &Value) -> Option<String> {
     let is_machine = text(host, "/spec/consumerRef/kind") == "Metal3Machine";
     is_machine.then(|| beside(host, text(host, "/spec/consumerRef/name")))
+}
+
+/// Objects as a server remembers them, one revision after the other; one with the member `gone` is removed by its revision.
+#[cfg(test)]
+fn history_of(objects: &[Value]) -> Vec<capm3_apiserver::Revision> {
+    let number = |(at, object): (usize, &Value)| capm3_apiserver::Revision {
+        number: at as u64 + 1,
+        removed: object.pointer("/gone").is_some(),
+        object: object.clone(),
+    };
+    objects.iter().enumerate().map(number).collect()
 }

@@ -115,9 +115,7 @@ pub fn ready_message(object: &Value) -> String {
 
 /// Message of a condition.
 pub fn condition_message(object: &Value, type_: &str) -> String {
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    let found = conditions.into_iter().flatten().find(|c| c["type"] == type_);
-    found.map(|c| text(c, "/message")).unwrap_or_default()
+    text(super::find_condition(object, type_), "/message")
 }
 
 /// Warnings recorded on an object.

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use capm3_apiserver::{Revision, WriteRecord};
 use capm3_lab::{Lab, Options, manifests::Manifest};
+use capm3_world::Profile;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -30,6 +31,22 @@ pub fn control_plane(replicas: u32) -> Vec<Manifest> {
 /// Changes the spec of machines that a template makes.
 pub fn machine_spec(manifests: &mut [Manifest], template: &str, spec: Value) {
     change(manifests, "Metal3MachineTemplate", template, &json!({"spec": {"template": {"spec": spec}}}));
+}
+
+/// A lab in which these manifests were just applied and things take seconds, so that there is time to look.
+pub async fn started_slowly(manifests: &[Manifest]) -> Lab {
+    let options = Options { profile: Profile::Demo, ..Options::default() };
+    let lab = Lab::start(&options).await.unwrap();
+    lab.apply(manifests).await.unwrap();
+    lab
+}
+
+/// A second host for the control plane in each rack of the example, so that another one could be taken.
+pub fn add_spare_hosts(manifests: &mut [Manifest]) {
+    for rack in 1..=3 {
+        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
+        change(manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
+    }
 }
 
 /// Name of the host that a machine has recorded.

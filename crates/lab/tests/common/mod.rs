@@ -135,11 +135,16 @@ pub fn machines(lab: &Lab, prefix: &str) -> Vec<Arc<Value>> {
     all
 }
 
+/// A condition, null if there is none.
+fn find_condition<'a>(object: &'a Value, type_: &str) -> &'a Value {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().find(|c| c["type"] == type_).unwrap_or(&Value::Null)
+}
+
 /// A condition's status and reason.
 pub fn condition(object: &Value, type_: &str) -> (String, String) {
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    let found = conditions.into_iter().flatten().find(|c| c["type"] == type_);
-    found.map(|c| (text(c, "/status"), text(c, "/reason"))).unwrap_or_default()
+    let found = find_condition(object, type_);
+    (text(found, "/status"), text(found, "/reason"))
 }
 
 /// A key of a Secret, decoded.

@@ -7,11 +7,11 @@ mod common;
 mod wire;
 
 mod absence;
-mod bereft;
 mod capacity;
 mod data;
 mod events;
 mod herd;
+mod missing_prerequisites;
 mod moments;
 mod moving;
 mod orphans;

@@ -1,7 +1,5 @@
 //! What was true at the very moment when something was written, from the server's own history.
 
-use capm3_lab::{Lab, Options};
-use capm3_world::Profile;
 use serde_json::{Value, json};
 
 use crate::common::{hosts::*, *};
@@ -25,8 +23,7 @@ fn image_changes(past: &Past, object: &Value, to_some: bool) -> bool {
 #[tokio::test(start_paused = true)]
 async fn s30_no_host_is_taken_before_the_bootstrap_data_is_ready() {
     // With this profile bootstrap data takes a second, in which a host could be taken.
-    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-    lab.apply(&three_racks()).await.unwrap();
+    let lab = started_slowly(&three_racks()).await;
     rest(&lab).await;
     let mut hosts_taken = 0;
     replay(&lab, &[BARE_METAL_HOSTS, MACHINES], |past, object| {

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use capm3_lab::{Lab, Options};
-use capm3_world::Profile;
+use capm3_lab::Lab;
 use serde_json::{Value, json};
 
 use crate::common::{hosts::*, *};
@@ -43,8 +42,7 @@ async fn a_machine_deleted_during_a_pause_goes_after_it() {
 #[tokio::test(start_paused = true)]
 async fn a_machine_whose_record_is_stripped_during_a_pause_keeps_the_host_that_is_provisioned_for_it() {
     for patience in [0, 30] {
-        let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-        lab.apply(&control_plane(1)).await.unwrap();
+        let lab = started_slowly(&control_plane(1)).await;
         let found = async |lab: &Lab| {
             for _ in 0..20_000 {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -113,8 +111,7 @@ async fn a_paused_host_whose_cluster_is_gone_is_left_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn hosts_that_were_paused_while_they_were_wiped_are_given_back_after_the_pause() {
-    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-    lab.apply(&three_racks()).await.unwrap();
+    let lab = started_slowly(&three_racks()).await;
     rest(&lab).await;
     let hosts: Vec<_> = machines(&lab, "my-cluster-workers").iter().map(|m| host_of(m)).collect();
     scale_workers(&lab, 0).await;

@@ -5,8 +5,7 @@ use std::{
     time::Duration,
 };
 
-use capm3_lab::{Lab, Options};
-use capm3_world::Profile;
+use capm3_lab::Lab;
 use serde_json::{Value, json};
 
 use crate::common::{hosts::*, *};
@@ -77,8 +76,7 @@ async fn o2_a_released_host_does_not_hold_up_a_move() {
 /// The indexes of a template show no entry of a claim that is gone: not a minute later, but at once.
 #[tokio::test(start_paused = true)]
 async fn o5_indexes_of_deleted_claims_are_gone_with_them() {
-    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-    lab.apply(&three_racks()).await.unwrap();
+    let lab = started_slowly(&three_racks()).await;
     rest(&lab).await;
     let listed = |lab: &Lab| {
         let templates = lab.objects("Metal3DataTemplate");
@@ -188,8 +186,7 @@ async fn a_machine_that_cannot_go_says_what_holds_up_its_host() {
 /// A host that loses its consumer while it is cleaned is held until it is clean: only then do index and address go.
 #[tokio::test(start_paused = true)]
 async fn a_host_that_loses_its_consumer_while_it_is_cleaned_is_awaited() {
-    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-    lab.apply(&control_plane(1)).await.unwrap();
+    let lab = started_slowly(&control_plane(1)).await;
     rest(&lab).await;
     let machine = machines(&lab, "my-cluster-cp")[0].clone();
     let (name, host) = (name(&machine), host_of(&machine));

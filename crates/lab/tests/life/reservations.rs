@@ -1,4 +1,4 @@
-//! Bookings of hosts: whose template asks for them, and when they end.
+//! Reservations of hosts: whose template asks for them, and when they end.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -14,10 +14,7 @@ const METAL3: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
 /// machine at a time. Workers have hosts to spare.
 fn one_at_a_time() -> Vec<Manifest> {
     let mut manifests = three_racks();
-    let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
-    for rack in 1..=3 {
-        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
-    }
+    add_spare_hosts(&mut manifests);
     let cp = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}}});
     change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &cp);
     let md = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate",
@@ -194,6 +191,18 @@ fn waiting(lab: &Lab) -> Vec<String> {
     workers.iter().filter(|m| text(m, HOST).is_empty()).map(|m| name(m)).collect()
 }
 
+/// A lab in which two workers are made while one host is kept for their deployment and not ready yet, and the name of that host.
+async fn waiting_for_a_kept_host() -> (Lab, String) {
+    let lab = settled(&keeping(one_at_a_time())).await;
+    scale_workers(&lab, 2).await;
+    rest(&lab).await;
+    let kept = reserved(&lab).remove(0);
+    put_into(&lab, &kept, "match profile").await;
+    scale_workers(&lab, 4).await;
+    rest(&lab).await;
+    (lab, kept)
+}
+
 /// Two workers are made while one host is kept for their deployment and not ready yet: one waits for it, the other takes
 /// a free one. When the kept host is lost, whatever it is lost by, the one that waited takes a free host too.
 #[tokio::test(start_paused = true)]
@@ -207,13 +216,7 @@ async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost()
         json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "md-other"}}}),
     ];
     for loss in losses {
-        let lab = settled(&keeping(one_at_a_time())).await;
-        scale_workers(&lab, 2).await;
-        rest(&lab).await;
-        let kept = reserved(&lab).remove(0);
-        put_into(&lab, &kept, "match profile").await;
-        scale_workers(&lab, 4).await;
-        rest(&lab).await;
+        let (lab, kept) = waiting_for_a_kept_host().await;
         let waits = waiting(&lab);
         assert_eq!(waits.len(), 1, "one waits, and the other takes a free host");
         let said = get(&lab, "Metal3Machine", &waits[0]);
@@ -235,13 +238,7 @@ async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost()
 /// A kept host that becomes ready goes to the machine that waits for it.
 #[tokio::test(start_paused = true)]
 async fn a_kept_host_that_becomes_ready_is_taken_by_the_machine_that_waits() {
-    let lab = settled(&keeping(one_at_a_time())).await;
-    scale_workers(&lab, 2).await;
-    rest(&lab).await;
-    let kept = reserved(&lab).remove(0);
-    put_into(&lab, &kept, "match profile").await;
-    scale_workers(&lab, 4).await;
-    rest(&lab).await;
+    let (lab, kept) = waiting_for_a_kept_host().await;
     let waits = waiting(&lab).remove(0);
     put_into(&lab, &kept, "available").await;
     rest(&lab).await;

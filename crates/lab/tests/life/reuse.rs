@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capm3_lab::{Lab, Options, manifests::Manifest};
-use capm3_world::Profile;
+use capm3_lab::{Lab, manifests::Manifest};
 use serde_json::{Value, json};
 
 use crate::common::{hosts::*, *};
@@ -104,14 +103,9 @@ async fn nr47_a_kept_host_is_consumed_by_its_cluster() {
 async fn s77_an_upgrade_uses_the_same_hosts_and_cleans_none() {
     let mut manifests = with_reuse();
     manifests.retain(|m| m.kind() != "MachineDeployment");
-    // A second host in each rack, so that another one could be taken.
-    for rack in 1..=3 {
-        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
-        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
-    }
+    add_spare_hosts(&mut manifests);
     // With this profile cleaning takes time, so that the hosts tell whether they were cleaned.
-    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-    lab.apply(&manifests).await.unwrap();
+    let lab = started_slowly(&manifests).await;
     rest(&lab).await;
     let before = hosts_of(&lab, "my-cluster-cp");
     let names: BTreeSet<String> = machines(&lab, "my-cluster-cp").iter().map(|m| name(m)).collect();
@@ -135,8 +129,7 @@ async fn demonstration_9_hosts_are_cleaned_only_where_cleaning_is_on() {
         let mut manifests = with_reuse();
         manifests.retain(|m| m.kind() != "MachineDeployment");
         machine_spec(&mut manifests, "my-cluster-cp", json!({"automatedCleaningMode": mode}));
-        let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-        lab.apply(&manifests).await.unwrap();
+        let lab = started_slowly(&manifests).await;
         rest(&lab).await;
         let before = hosts_of(&lab, "my-cluster-cp");
         upgrade(&lab).await;
@@ -154,14 +147,9 @@ async fn s78_reuse_is_switched_on_on_a_live_template() {
     let mut manifests = three_racks();
     let in_place = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}}});
     change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &in_place);
-    // A second host in each rack, so that another one could be taken.
-    for rack in 1..=3 {
-        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
-        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
-    }
+    add_spare_hosts(&mut manifests);
     // With this profile cleaning takes time, so that the hosts tell whether they were cleaned.
-    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-    lab.apply(&manifests).await.unwrap();
+    let lab = started_slowly(&manifests).await;
     rest(&lab).await;
     let before = hosts_of(&lab, "my-cluster-cp");
     assert_eq!(before.len(), 3);
@@ -181,10 +169,7 @@ async fn s78_reuse_is_switched_on_on_a_live_template() {
 #[tokio::test(start_paused = true)]
 async fn s79_a_replaced_machine_uses_the_same_hosts() {
     let mut manifests = with_reuse();
-    for rack in 1..=3 {
-        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
-        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
-    }
+    add_spare_hosts(&mut manifests);
     let lab = settled(&manifests).await;
     let before = hosts_of(&lab, "my-cluster-cp");
     let victim = name(&machines(&lab, "my-cluster-cp")[0]);
@@ -269,15 +254,12 @@ fn next_of_talos(lab: &Lab, last: &Value) -> Vec<Manifest> {
     objects.into_iter().map(|object| Manifest { file: String::new(), object }).collect()
 }
 
-/// A control plane of another kind in the group books hosts like kubeadm's, and its next machine takes what is reserved.
+/// A control plane of another kind in the group reserves hosts like kubeadm's, and its next machine takes what is reserved.
 #[tokio::test(start_paused = true)]
-async fn s76_a_foreign_control_plane_books_hosts_alike() {
+async fn s76_a_foreign_control_plane_reserves_hosts_alike() {
     let mut manifests = control_plane(1);
     // Hosts beside that which is reserved, so that another one could be taken.
-    for rack in 1..=3 {
-        let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
-        change(&mut manifests, "BareMetalHost", &format!("rack{rack}-host-4"), &role);
-    }
+    add_spare_hosts(&mut manifests);
     change(&mut manifests, "Metal3MachineTemplate", "my-cluster-cp", &json!({"spec": {"nodeReuse": true}}));
     let mut lab = settled(&manifests).await;
     let machine = machines(&lab, "my-cluster-cp")[0].clone();

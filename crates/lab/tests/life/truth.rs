@@ -1,7 +1,6 @@
 //! What a machine says of itself, in both generations of conditions.
 
-use capm3_lab::{Lab, Options};
-use capm3_world::Profile;
+use capm3_lab::Lab;
 use serde_json::{Value, json};
 
 use crate::common::{hosts::*, *};
@@ -24,8 +23,7 @@ fn ready(machine: &Value) -> String {
 /// `Ready` of both generations from the first word of a machine to its end.
 #[tokio::test(start_paused = true)]
 async fn both_generations_of_ready_agree_from_the_first_word_to_the_last() {
-    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-    lab.apply(&control_plane(1)).await.unwrap();
+    let lab = started_slowly(&control_plane(1)).await;
     let mut seen = std::collections::BTreeSet::new();
     let mut watch = async |lab: &Lab, until: &str| {
         for _ in 0..20_000 {
@@ -58,8 +56,7 @@ async fn both_generations_of_ready_agree_from_the_first_word_to_the_last() {
 /// A host that is paused while the image is put on it: nobody works on it, and the machine says so until it goes on.
 #[tokio::test(start_paused = true)]
 async fn a_machine_whose_host_is_paused_on_the_way_does_not_tell_of_work() {
-    let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-    lab.apply(&control_plane(1)).await.unwrap();
+    let lab = started_slowly(&control_plane(1)).await;
     let is_written = |h: &std::sync::Arc<Value>| text(h, "/status/provisioning/state") == "provisioning";
     let mut host = None;
     for _ in 0..20_000 {
