@@ -48,7 +48,7 @@ async fn cl13_a_cluster_that_is_cloned_from_a_template_works() {
     assert_eq!(condition(&machines[0], "Ready").0, "True");
 }
 
-/// A change of its Cluster, Metal3Cluster, Machine, host, claim or data makes a machine look again at once.
+/// A change of its Cluster, Metal3Cluster, Machine, host, claim or data makes the machine reconcile at once.
 #[tokio::test(start_paused = true)]
 async fn ma35_whatever_a_machine_depends_on_wakes_it() {
     let lab = settled(&control_plane(1)).await;
@@ -166,7 +166,7 @@ async fn s2_another_address_manager_is_used() {
 }
 
 /// Where no address manager is installed, with none of its kinds served, machines whose networks use DHCP or have their
-/// addresses in the template come up; one that needs a pool waits for its data.
+/// addresses in the template come up; one that needs a pool waits for its data, which names the kind that is not served.
 #[tokio::test(start_paused = true)]
 async fn s2_without_an_address_manager_dhcp_and_inline_ranges_work() {
     let inline = json!([{"id": "net", "link": "enp1s0", "ipAddress": {"subnet": "10.7.0.0/24"}}]);
@@ -199,6 +199,10 @@ async fn s2_without_an_address_manager_dhcp_and_inline_ranges_work() {
         let expected =
             if ready == 0 { ("False", "WaitingForMetal3Data") } else { ("True", "Metal3DataSecretsReady") };
         assert_eq!((first.0.as_str(), first.1.as_str()), expected, "{networks}");
+        let all_data = lab.objects("Metal3Data");
+        assert_eq!(all_data.len(), ready.max(1), "{networks}");
+        let reason = if ready == 0 { "IPClaimNotServed" } else { "Rendered" };
+        assert!(all_data.iter().all(|data| condition(data, "Ready").1 == reason), "{:#}", all_data[0]);
     }
 }
 
@@ -309,7 +313,7 @@ async fn s4_a_field_that_the_host_kind_lacks_is_named_in_the_log_and_on_the_mach
             change(&mut manifests, "Metal3DataTemplate", &format!("m3dt-rack{rack}"), &meta_data);
         }
         lab.apply(&manifests).await.unwrap();
-        // It looks again now and then, so there is no rest.
+        // It is requeued from time to time, so there is no rest.
         lab.settle(Duration::from_secs(60)).await;
         let machine = &lab.objects("Metal3Machine")[0];
         let said = machine.pointer("/status/conditions").unwrap().to_string();

@@ -1,6 +1,6 @@
 //! A cluster as the API description prints it: kubeadm, uuid labels, no cloud provider.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use capm3_lab::{Lab, Options, manifests::Manifest};
 use capm3_world::Profile;
@@ -278,6 +278,51 @@ async fn s17_with_a_cloud_provider_no_node_is_written() {
     assert!(writes.of_provider("/nodes").is_empty());
 }
 
+/// A Node with the uuid label that the cloud provider has given no ID is not written, and its machine has none either until a
+/// Node has one.
+#[tokio::test(start_paused = true)]
+async fn s17_a_node_that_waits_for_its_cloud_provider_is_not_written() {
+    let mut manifests = seed();
+    change(&mut manifests, "Metal3Cluster", "my-cluster", &json!({"spec": {"cloudProviderEnabled": true}}));
+    change(&mut manifests, "MachineDeployment", "md-0", &json!({"spec": {"replicas": 0}}));
+    // With this profile a Node joins seconds after its host is provisioned.
+    let (lab, writes) = Writes::lab_with(Options { profile: Profile::Demo, ..Options::default() }).await;
+    lab.apply(&manifests).await.unwrap();
+    rest(&lab).await;
+    let workload = lab.client().below("/clusters/metal3/my-cluster");
+    let free: Vec<_> = lab
+        .objects("BareMetalHost")
+        .into_iter()
+        .filter(|h| h.pointer("/spec/consumerRef").is_none())
+        .collect();
+    assert!(!free.is_empty());
+    for host in &free {
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("early-{}", name(host)),
+            "labels": {"metal3.io/uuid": text(host, "/metadata/uid")}}});
+        workload.create(&resource("v1", "Node"), "", node).await.unwrap();
+    }
+    let replicas = json!({"spec": {"replicas": 1}});
+    patch(&lab, "cluster.x-k8s.io/v1beta2", "MachineDeployment", "md-0", replicas).await;
+    let is_running = || {
+        let machine = machines(&lab, "md-0").first().cloned().unwrap_or_default();
+        let host = lab.object("BareMetalHost", &host_of(&machine)).unwrap_or_default();
+        text(&host, "/status/provisioning/state") == "provisioned"
+    };
+    while !is_running() {
+        lab.settle(Duration::from_secs(1)).await;
+    }
+    let waits = machines(&lab, "md-0")[0].clone();
+    assert_eq!(text(&waits, "/spec/providerID"), "", "no Node has an ID yet");
+    rest(&lab).await;
+    let early: Vec<_> = nodes(&lab).into_iter().filter(|node| name(node).starts_with("early-")).collect();
+    assert_eq!(early.len(), free.len());
+    assert!(early.iter().all(|node| node.pointer("/spec/providerID").is_none()), "{early:?}");
+    assert!(writes.of_provider("/nodes").is_empty());
+    let machine = machines(&lab, "md-0")[0].clone();
+    let id = format!("metal3://metal3/{}/{}", host_of(&machine), name(&machine));
+    assert_eq!(text(&machine, "/spec/providerID"), id, "the ID of the Node that has one");
+}
+
 /// The bootstrap text reaches the host's user data byte for byte.
 #[tokio::test(start_paused = true)]
 async fn s24_the_bootstrap_text_reaches_the_node_unchanged() {
@@ -301,7 +346,9 @@ async fn s25_the_uuid_label_matches_node_and_host() {
         let mut labelled = nodes(&lab);
         labelled.retain(|node| text(node, "/metadata/labels/metal3.io~1uuid") == uid);
         assert_eq!(labelled.len(), 1, "{uid}");
-        assert_eq!(text(&labelled[0], "/spec/providerID"), text(&machine, "/spec/providerID"));
+        let id = format!("metal3://metal3/{}/{}", host_of(&machine), name(&machine));
+        assert_eq!(text(&labelled[0], "/spec/providerID"), id, "the labelled Node is written");
+        assert_eq!(text(&machine, "/spec/providerID"), id);
     }
 }
 
@@ -411,8 +458,7 @@ async fn s50_the_host_gets_the_cleaning_mode() {
         let mut manifests = seed();
         machine_spec(&mut manifests, "m3mt-0", json!({"automatedCleaningMode": mode}));
         // With this profile cleaning takes time, so that the host tells whether it was cleaned.
-        let lab = Lab::start(&Options { profile: Profile::Demo, ..Options::default() }).await.unwrap();
-        lab.apply(&manifests).await.unwrap();
+        let lab = started_slowly(&manifests).await;
         rest(&lab).await;
         let machine = machines(&lab, "md-0")[0].clone();
         assert_eq!(text(&host(&lab, &machine), "/spec/automatedCleaningMode"), mode);
