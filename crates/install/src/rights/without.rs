@@ -46,7 +46,7 @@ impl fmt::Display for Fails {
             Self::Field(kind, field) => write!(f, "no {kind} gets `{field}`"),
             Self::FieldOf(kind, name, field) => write!(f, "{kind} `{name}` gets no `{field}`"),
             Self::Creation(kind) => write!(f, "no {kind} is created"),
-            Self::Deletion(kind) => write!(f, "a {kind} that is not needed any more stays"),
+            Self::Deletion(kind) => write!(f, "{} {kind} that is not needed any more stays", article(kind)),
             Self::Migration(kind) => write!(f, "every {kind} stays in the version in which it is stored"),
             Self::Nothing(what) => write!(f, "nothing fails; {what}"),
             Self::Leadership => f.write_str("no replica leads, so nothing is written"),
@@ -55,6 +55,11 @@ impl fmt::Display for Fails {
             Self::Trust => f.write_str("the API server does not trust a new certificate of the webhooks"),
         }
     }
+}
+
+/// The article of a kind: "an IPClaim", "a Secret".
+fn article(kind: &str) -> &'static str {
+    if kind.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" }
 }
 
 /// Where the manager says that a right is missing.
