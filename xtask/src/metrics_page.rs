@@ -9,7 +9,7 @@ pub fn page() -> String {
         ("Hosts, machines, pools, clusters", capm3_provider::metrics::SERIES),
         ("Controllers, requests, process", metrics::SERIES),
     ] {
-        text.push_str(&format!("\n## {title}\n\n| series | type | labels | tells |\n|---|---|---|---|\n"));
+        text.push_str(&format!("\n## {title}\n\n| series | type | labels | meaning |\n|---|---|---|---|\n"));
         series.iter().for_each(|series| text.push_str(&row(series)));
     }
     text

@@ -88,7 +88,7 @@ fn each_cause_of_a_refusal_has_the_code_of_its_rule() {
 /// Every refusal and warning names the field; a refusal also names the object, says what was found where something was, and
 /// how to get out.
 #[test]
-fn s192_a_refused_manifest_is_told_with_object_field_value_and_way_out() {
+fn s192_a_refused_manifest_is_reported_with_object_field_value_and_remedy() {
     let table = [
         ("data-template-range-reversed", "Metal3DataTemplate", "ipAddress.end", "is before start"),
         ("data-template-range-outside-subnet", "Metal3DataTemplate", "ipAddress.start", "must lie in subnet"),

@@ -24,7 +24,7 @@ pub fn refusals(documents: &[&Document]) -> Result<Vec<Problem>, Failure> {
     problems.map_err(|error| Failure::CouldNotRun(error.to_string()))
 }
 
-/// Problems one a line. Of thousands that are alike a few are shown, so that the others are seen; the rest is counted.
+/// Problems, one per line. Of thousands that are alike a few are shown, so that the others are seen; the rest is counted.
 /// Two are alike if their words differ in numbers only, as those of machines of one template do.
 pub fn lines(problems: &[Problem]) -> Vec<String> {
     lines_of("problem", problems)

@@ -426,7 +426,7 @@ fn a_comparison_with_a_cluster_that_does_not_serve_a_kind_says_so_and_stops() {
     assert_ne!(without_pools.code, 3, "{}", without_pools.text());
 }
 
-/// With one machine a rack there is nothing that chance decides.
+/// With one machine per rack there is nothing that chance decides.
 #[test]
 fn manifests_alone_render_to_what_a_cluster_made_from_them_holds() {
     let example = changed_example(|text| match text.contains("kind: MachineDeployment") {

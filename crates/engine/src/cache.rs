@@ -173,7 +173,7 @@ impl Caches {
         self.by_resource.values().map(|feed| feed.health().kind().clone()).collect()
     }
 
-    /// Starts one informer a kind, in the order of group and plural, and the oversight over a server that may fall silent.
+    /// Starts one informer per kind, in the order of group and plural, and the watchdog for a server that stops answering.
     pub fn start_informers(&self, client: &ApiClient, tasks: &Tasks) {
         self.start_informers_in("", client, tasks);
     }

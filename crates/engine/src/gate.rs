@@ -112,13 +112,11 @@ impl WriteGate {
         }
     }
 
-    /// Closes the gate for good and waits until no request is in flight, at most for `patience`. Whether none is.
-    pub async fn finish(&self, patience: Duration) -> bool {
+    /// Closes the gate for good and waits until no request is in flight, at most for `limit`. Whether none is.
+    pub async fn finish(&self, limit: Duration) -> bool {
         self.close();
         let mut states = self.0.subscribe();
-        timeout(patience, states.wait_for(|state| state.in_flight == 0))
-            .await
-            .is_ok_and(|state| state.is_ok())
+        timeout(limit, states.wait_for(|state| state.in_flight == 0)).await.is_ok_and(|state| state.is_ok())
     }
 
     /// Sends a request if the gate is open at this moment, and gives it up before the Lease can be taken.

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{Aggregate, Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Visit, Write};
 
-/// How often [`Memory::drive`] looks at one key before it gives up.
+/// How many passes [`Memory::drive`] makes for one key before it gives up.
 const ATTEMPTS: usize = 8;
 
 /// Group and plural of a kind, namespace and name.

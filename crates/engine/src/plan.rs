@@ -71,7 +71,7 @@ pub enum Write {
         /// The object without apiVersion and kind.
         object: Value,
     },
-    /// Merges a patch into an object, only if it is still the version that was looked at.
+    /// Merges a patch into an object, only if it is still the version that was observed.
     Patch {
         /// Its kind.
         kind: ResourceKind,
@@ -79,7 +79,7 @@ pub enum Write {
         key: ObjectKey,
         /// `status`, or the object itself.
         subresource: Option<&'static str>,
-        /// Version that was looked at; `None` writes whatever the version is.
+        /// Version that was observed; `None` writes whatever the version is.
         version: Option<String>,
         /// The merge patch.
         patch: Value,
@@ -90,7 +90,7 @@ pub enum Write {
         kind: ResourceKind,
         /// Its namespace and name.
         key: ObjectKey,
-        /// Uid of the object that was looked at.
+        /// Uid of the object that was observed.
         uid: Option<String>,
     },
     /// Merges a patch into an object of a workload cluster, whatever its version is.
@@ -203,7 +203,7 @@ impl<W> Plan<W> {
     }
 
     /// Adds what turns `old` into `new`: at most one patch of the object and one of its status, each guarded by the
-    /// version that was looked at. `true` if anything differs.
+    /// version that was observed. `true` if anything differs.
     pub fn update<K: Object>(&mut self, old: &K, new: &K) -> bool {
         self.update_parts(old, new, &[Part::Object, Part::Status])
     }
@@ -245,7 +245,7 @@ impl<W> Plan<W> {
     }
 
     fn update_parts<K: Object>(&mut self, old: &K, new: &K, parts: &[Part]) -> bool {
-        // Most looks change nothing, and text is compared faster than trees are built.
+        // Most passes change nothing, and text is compared faster than trees are built.
         let (before, after) = (text(old), text(new));
         if before == after {
             return false;

@@ -20,7 +20,7 @@ impl Admission for InProcess {
             return Ok(());
         }
         let webhook = defaulter_name(request.group, request.kind);
-        capm3_admission::fill_in(object).map_err(|denial| told(*denial, &webhook, Vec::new()))
+        capm3_admission::fill_in(object).map_err(|denial| denied(*denial, &webhook, Vec::new()))
     }
 
     fn validate(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<Vec<String>, Box<Denial>> {
@@ -30,7 +30,7 @@ impl Admission for InProcess {
         match capm3_admission::judge(request.old, object) {
             Answer { denial: None, warnings } => Ok(warnings),
             Answer { denial: Some(denial), warnings } => {
-                Err(told(denial, &validator_name(request.group, request.kind), warnings))
+                Err(denied(denial, &validator_name(request.group, request.kind), warnings))
             }
         }
     }
@@ -47,7 +47,7 @@ impl Conversion for InProcess {
     }
 }
 
-fn told(denial: capm3_admission::Denial, webhook: &str, warnings: Vec<String>) -> Box<Denial> {
+fn denied(denial: capm3_admission::Denial, webhook: &str, warnings: Vec<String>) -> Box<Denial> {
     let capm3_admission::Denial { code, reason, message, details, .. } = denial.told_by(webhook);
     Box::new(Denial { code, reason: reason.to_owned(), message, details, warnings })
 }

@@ -38,7 +38,7 @@ const KINDS: [&str; 19] = [
 ];
 
 /// What belongs to the place and not to the object.
-const LEFT_BEHIND: [&str; 5] = ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"];
+const NOT_MOVED: [&str; 5] = ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"];
 
 /// Why a move failed.
 #[derive(Debug, Error)]
@@ -127,7 +127,7 @@ fn as_moved(object: &Value, uids: &BTreeMap<String, String>) -> Option<Value> {
     let mut object = object.clone();
     object.as_object_mut()?.remove("status");
     let metadata = object.get_mut("metadata").and_then(Value::as_object_mut)?;
-    metadata.retain(|member, _| !LEFT_BEHIND.contains(&member.as_str()));
+    metadata.retain(|member, _| !NOT_MOVED.contains(&member.as_str()));
     for owner in metadata.get_mut("ownerReferences").and_then(Value::as_array_mut).into_iter().flatten() {
         let uid = uids.get(text(owner, "/uid"))?.clone();
         owner.as_object_mut()?.insert("uid".to_owned(), uid.into());

@@ -1,4 +1,4 @@
-//! Where everything stands: one row a machine, one a host.
+//! Where everything stands: one row per machine, one per host.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +26,7 @@ use crate::Lab;
 pub struct Report {
     /// One row a Metal3Machine, by name.
     pub machines: Vec<MachineRow>,
-    /// One row a host, by name.
+    /// One row per host, by name.
     pub hosts: Vec<HostRow>,
     /// What keeps machines from being ready; filled in by who explains.
     pub waits: Vec<WaitRow>,

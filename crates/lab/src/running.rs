@@ -18,24 +18,24 @@ use crate::{
     workload_apis::{Asked, ConnectInProcess, Embedded},
 };
 
-/// How a lab looks whether everything has come to rest: how often, and how many times in a row it must be quiet.
+/// How a lab polls for rest: how often, and how many polls in a row must find nobody busy.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
-    /// The first pause before a look; each look that finds somebody busy doubles it.
-    look: Duration,
+struct Polling {
+    /// The pause before the first poll; each poll that finds somebody busy doubles it.
+    first: Duration,
     /// The longest pause.
     longest: Duration,
-    /// So many quiet looks in a row tell.
-    looks: u32,
+    /// So many polls in a row that find nobody busy mean rest.
+    quiet_polls: u32,
 }
 
-/// On a paused runtime time passes only when nobody has anything to do, so one look tells.
-const VIRTUAL: Patience =
-    Patience { look: Duration::from_millis(1), longest: Duration::from_millis(64), looks: 1 };
+/// On a paused runtime time passes only when nobody has anything to do, so one poll is enough.
+const VIRTUAL: Polling =
+    Polling { first: Duration::from_millis(1), longest: Duration::from_millis(64), quiet_polls: 1 };
 
 /// In real time something may be on its way from one to the other.
-const REAL: Patience =
-    Patience { look: Duration::from_millis(20), longest: Duration::from_millis(20), looks: 15 };
+const REAL: Polling =
+    Polling { first: Duration::from_millis(20), longest: Duration::from_millis(20), quiet_polls: 15 };
 
 /// First day of simulations, so that two runs write the same times.
 const FIRST_DAY: i64 = 1_767_225_600;
@@ -58,7 +58,7 @@ pub struct Options {
     pub real_time: bool,
     /// Called for every write in the server's order.
     pub observer: Option<Observer>,
-    /// What befalls the calls of the providers; nothing, unless somebody wants trouble.
+    /// Faults of the calls of the providers; none by default.
     pub faults: Arc<dyn Faults>,
     /// Whether the provider's own address manager serves IPPools.
     pub serve_addresses: bool,
@@ -70,7 +70,7 @@ pub struct Options {
     pub release_orphaned_hosts_after: Option<Duration>,
     /// Which parts of the storage version migration the provider does.
     pub crd_migration: Option<Phases>,
-    /// The only namespace that the provider looks at; empty for all.
+    /// The only namespace that the provider watches; empty for all.
     pub namespace: String,
     /// Which objects the provider takes care of.
     pub watch_filter: WatchFilter,
@@ -143,7 +143,7 @@ pub struct Lab {
     faults: Arc<dyn Faults>,
     asked: Asked,
     provider_options: capm3_provider::Options,
-    patience: Patience,
+    polling: Polling,
 }
 
 impl Lab {
@@ -175,7 +175,7 @@ impl Lab {
             seed: options.seed,
             workers: options.workers,
         };
-        let patience = if options.real_time { REAL } else { VIRTUAL };
+        let polling = if options.real_time { REAL } else { VIRTUAL };
         let world = World::start(world_client, apis, clock, &world_options);
         let faults = Arc::clone(&options.faults);
         let mut lab = Self {
@@ -196,7 +196,7 @@ impl Lab {
                 watch_filter: options.watch_filter.clone(),
                 ..capm3_provider::Options::default()
             },
-            patience,
+            polling,
         };
         lab.add_provider();
         lab
@@ -229,16 +229,16 @@ impl Lab {
     /// Waits until nothing goes on any more, at most for `limit`.
     pub async fn settle(&self, limit: Duration) -> Settled {
         let end = tokio::time::Instant::now() + limit;
-        let (mut quiet, mut pause) = (0, self.patience.look);
+        let (mut quiet, mut pause) = (0, self.polling.first);
         while tokio::time::Instant::now() < end {
             tokio::time::sleep(pause).await;
             if !self.is_quiet() {
                 quiet = 0;
-                pause = (pause * 2).min(self.patience.longest);
+                pause = (pause * 2).min(self.polling.longest);
                 continue;
             }
             quiet += 1;
-            if quiet == self.patience.looks {
+            if quiet == self.polling.quiet_polls {
                 return Settled::Quiet;
             }
         }

@@ -262,7 +262,7 @@ impl Faults for Faster {
 const TAKEN: usize = 3;
 
 /// Where somebody else creates data under the name that is about to be created, the objects are listed again and the next
-/// index is taken at once, until it works; nothing is told of a failure.
+/// index is taken at once, until it works; no failure is reported.
 #[tokio::test(start_paused = true)]
 async fn s157_a_taken_name_is_passed_over_at_once() {
     let faster = Arc::new(Faster::default());
@@ -295,7 +295,7 @@ async fn s157_a_name_that_is_seen_to_be_taken_is_not_tried() {
     assert!(!requests.iter().any(|r| r.user_agent == "capm3" && r.verb == "create" && r.code == 409));
 }
 
-/// A change of the machine makes its data look again: what is missing is made again.
+/// A change of the machine reconciles its data: what is missing is created again.
 #[tokio::test(start_paused = true)]
 async fn s158_a_changed_machine_wakes_its_data() {
     let spec =

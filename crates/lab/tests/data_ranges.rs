@@ -146,7 +146,7 @@ async fn s144_static_addresses_need_no_address_manager() {
 
 /// A machine beyond the last address gets no Secret; data, claim and event say path, index, address and bound.
 #[tokio::test(start_paused = true)]
-async fn s134_an_index_beyond_the_range_is_told_on_data_and_claim() {
+async fn s134_an_index_beyond_the_range_is_reported_on_data_and_claim() {
     let range = json!({"start": "192.168.0.10", "end": "192.168.0.11", "subnet": "192.168.0.0/24"});
     let spec = json!({"networkData": {"networks": {"ipv4": [{"id": "Baremetal", "link": "eno1", "ipAddress": range}]}}});
     let lab = settled(&without_pool(3, spec)).await;

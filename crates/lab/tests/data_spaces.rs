@@ -98,8 +98,8 @@ fn doubles(server: &ApiServer) -> Vec<String> {
     holders.into_values().filter(|names| names.len() > 1).map(|names| names.join(" and ")).collect()
 }
 
-/// Machines that stay and whose data goes or is gone at this moment.
-fn bereft(server: &ApiServer) -> Vec<String> {
+/// Machines that stay and whose data is being deleted or is gone at this moment.
+fn without_data(server: &ApiServer) -> Vec<String> {
     let objects = server.objects(None);
     let is_going = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
     let stays =
@@ -119,7 +119,7 @@ async fn watched() -> (Lab, Arc<Mutex<Vec<String>>>, Arc<AtomicUsize>) {
     let (to_look_at, found, looks) = (Arc::clone(&server), Arc::clone(&seen), Arc::clone(&looked));
     let observer: Arc<dyn Fn(&capm3_apiserver::WriteRecord) + Send + Sync> = Arc::new(move |record| {
         if let Some(server) = to_look_at.get().filter(|_| record.resource.ends_with("metal3datas")) {
-            found.lock().extend(doubles(server).into_iter().chain(bereft(server)));
+            found.lock().extend(doubles(server).into_iter().chain(without_data(server)));
             looks.fetch_add(1, Ordering::SeqCst);
         }
     });

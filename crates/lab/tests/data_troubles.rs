@@ -111,9 +111,9 @@ async fn a_pool_annotation_that_is_missing_is_told_with_object_and_key() {
     goes_on(&lab).await;
 }
 
-/// A MAC address that is none is told with its link; the node gets no Secret.
+/// A malformed MAC address is reported with its link; the node gets no Secret.
 #[tokio::test(start_paused = true)]
-async fn s110_a_malformed_mac_is_told_with_its_link() {
+async fn s110_a_malformed_mac_is_reported_with_its_link() {
     let lab = settled(&workers(1, ethernet(json!({"string": "XX:XX:XX:XX:XX:XX"})))).await;
     let path = "spec.networkData.links.ethernets[0].macAddress";
     says(&lab, "RenderFailed", &[&format!("bad MAC address: XX:XX:XX:XX:XX:XX: {path}")]);
@@ -211,7 +211,7 @@ async fn an_exhausted_claim_is_served_when_another_machine_goes() {
 
 /// A gateway that its pool does not have is an error that names the pool.
 #[tokio::test(start_paused = true)]
-async fn s126_a_pool_without_gateway_is_told() {
+async fn s126_a_pool_without_gateway_is_reported() {
     let route = json!({"network": "0.0.0.0", "prefix": 0, "gateway": {"fromIPPool": "bare"}});
     let network = json!({"id": "net", "link": "eno1", "ipAddressFromIPPool": "bare", "routes": [route]});
     let mut manifests = workers(1, json!({"networkData": {"networks": {"ipv4": [network]}}}));

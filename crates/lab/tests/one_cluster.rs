@@ -175,7 +175,7 @@ async fn s14_a_printed_older_cluster_is_provisioned_once_it_is_owned() {
 /// An endpoint without host or port gives the failure reason `InvalidConfiguration` and a message with the missing member,
 /// until it is given.
 #[tokio::test(start_paused = true)]
-async fn s15_an_endpoint_without_host_or_port_is_told_until_it_is_given() {
+async fn s15_an_endpoint_without_host_or_port_is_reported_until_it_is_given() {
     let rows = [
         (json!({"host": null}), "[ControlPlaneEndpoint.Host]"),
         (json!({"port": null}), "[ControlPlaneEndpoint.Port]"),

@@ -13,7 +13,7 @@ use tracing::debug;
 
 use crate::context::Context;
 
-/// How soon to look again at a status that was already written in this second.
+/// How soon to reconcile again if the status was already written in this second.
 pub(crate) const STATUS_PACE: Duration = Duration::from_millis(250);
 
 /// How long a template gathers claims before a pass serves them: one pass costs as much for a hundred as for one. Every
@@ -145,8 +145,8 @@ async fn one_by_one<P: Pass, F: Future<Output = Result<(), ActError>>>(
     }
     let Some(mut pass) = observe() else { return };
     pass.refuse(refusals);
-    let told = pass.batch(now);
-    for part in told.claims.map(|(_, part)| part).chain([told.after]) {
+    let batch = pass.batch(now);
+    for part in batch.claims.map(|(_, part)| part).chain([batch.after]) {
         if let Err(failure) = act(part).await {
             debug!(error = %failure, "write failed; the next pass retries");
         }

@@ -1,6 +1,6 @@
 //! The controllers' own decisions, carried out on a memory instead of a server.
 //!
-//! Takes a memory, a controller and a key; looks, decides and acts as the controller does until it waits. What the memory
+//! Takes a memory, a controller and a key; observes, decides and acts as the controller does until it waits. What the memory
 //! does not show is not there, so nothing is left to prove. Nobody else acts meanwhile: hosts are not provisioned, workload
 //! clusters are not known, and what objects that are gone have left behind is not cleaned up.
 
@@ -17,7 +17,7 @@ use crate::{
     plan::{End, Plan},
 };
 
-/// How often a batch is looked at before it has to wait.
+/// How many passes a batch gets before it has to wait.
 const ATTEMPTS: usize = 8;
 
 /// The controllers that decide who gets what.
@@ -42,7 +42,7 @@ impl Controller {
     pub const ALL: [Self; 6] =
         [Self::Cluster, Self::Machine, Self::DataTemplate, Self::Data, Self::Pool, Self::Host];
 
-    /// What there is to look at, by namespace and name.
+    /// The keys to reconcile, by namespace and name.
     pub fn keys(self, memory: &Memory) -> Vec<ObjectKey> {
         match self {
             Self::Cluster => keys::<Metal3Cluster>(memory),

@@ -1,4 +1,4 @@
-//! The controllers, one folder a kind: `observe` reads into a plain snapshot, `decide` is a pure function to a plan,
+//! The controllers, one folder per kind: `observe` reads into a plain snapshot, `decide` is a pure function to a plan,
 //! the engine carries it out. `mod.rs` of each folder says what wakes it.
 //!
 //! [`Provider::start`] wires them over one client; dropping the [`Provider`] stops everything at once.

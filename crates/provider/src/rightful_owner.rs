@@ -1,6 +1,6 @@
 //! Whose a host is, looked up among the machines that know it.
 //!
-//! The rule is in `domain::host`; here are the machines that it is asked about, and the hosts to look at again when a
+//! The rule is in `domain::host`; here are the machines that it is asked about, and the hosts to reconcile when a
 //! machine ceases to have a say.
 
 use std::sync::Arc;

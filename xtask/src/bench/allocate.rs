@@ -1,6 +1,6 @@
 //! What an index and an address cost, and that the price does not grow with their number.
 //!
-//! Measured is one look of the controllers themselves, from the caches to every write, part by part as they are carried out, at
+//! Measures one pass of the controllers themselves, from the caches to every write, part by part as they are carried out, at
 //! templates and pools with many claims that all wait. The same number of claims is in memory both times, once of one template or pool
 //! and once spread over many small ones: so the ratio tells what the number of neighbours costs, not what memory costs.
 
@@ -114,7 +114,7 @@ fn put<K: Object + DeserializeOwned>(caches: &Caches, name: &str, mut object: Va
     Ok(())
 }
 
-/// How many writes a look at one template or pool plans.
+/// How many writes one pass over a template or pool plans.
 type Look = fn(&Caches, &ObjectKey) -> usize;
 
 fn address_plan(caches: &Caches, key: &ObjectKey) -> usize {

@@ -1,4 +1,4 @@
-//! The script: named commands, one a line.
+//! The script: named commands, one per line.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -39,7 +39,7 @@ pub enum FilesError {
     },
 }
 
-/// What another look at the files gives.
+/// What reading the files again gives.
 pub enum Refresh {
     /// They are as they were.
     Same,
@@ -92,7 +92,7 @@ impl CertificateFiles {
             return Refresh::Same;
         }
         match self.pair(&contents) {
-            // Halfway through a replacement the files do not fit; the next look finds the rest.
+            // Halfway through a replacement the files do not fit; the next read finds the rest.
             Err(error) => self.broken(error),
             Ok(certified) => {
                 self.seen = Some(contents);

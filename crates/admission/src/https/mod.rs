@@ -137,10 +137,10 @@ impl Server {
     }
 
     /// Accepts no more connections and lets requests in flight end, for so long at most.
-    pub async fn stop(self, patience: Duration) {
+    pub async fn stop(self, limit: Duration) {
         self.stop.cancel();
         // Who does not end in time is dropped with the runtime.
-        let _ended = tokio::time::timeout(patience, self.tasks.wait()).await;
+        let _ended = tokio::time::timeout(limit, self.tasks.wait()).await;
     }
 }
 

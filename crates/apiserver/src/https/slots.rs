@@ -19,13 +19,13 @@ use tokio_util::sync::CancellationToken;
 
 /// Refused requests after which a connection is closed.
 const REFUSALS: usize = 16;
-/// How long a connection may say nothing when its place is needed: what it says may still wait for a busy processor.
-const SILENCE: Duration = Duration::from_millis(250);
+/// How long a connection may say nothing when its place is needed: its first bytes may still wait for a busy processor.
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_millis(250);
 /// How long somebody known may ask for nothing when the place is needed: the first request comes some time after the
 /// certificate.
 const REST: Duration = Duration::from_millis(500);
 /// How long a connection may take to show who it is, and a request to go on, when its place is needed.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PROGRESS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// All places.
 pub(super) struct Slots {
@@ -80,20 +80,20 @@ impl Activity {
         *self.progress.lock() = Instant::now();
     }
 
-    fn standing(&self) -> Standing {
+    fn state(&self) -> State {
         match self.is_known() {
-            true if self.is_idle() => Standing::Idle,
-            true => Standing::Busy,
-            false if self.refused.load(Ordering::Relaxed) > 0 => Standing::Refused,
-            false if self.spoke.load(Ordering::Relaxed) => Standing::Unknown,
-            false => Standing::Silent,
+            true if self.is_idle() => State::Idle,
+            true => State::Busy,
+            false if self.refused.load(Ordering::Relaxed) > 0 => State::Refused,
+            false if self.spoke.load(Ordering::Relaxed) => State::Unknown,
+            false => State::Silent,
         }
     }
 }
 
 /// What a connection is to the listener; whoever comes first makes room first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
+enum State {
     /// It asked without showing who it is.
     Refused,
     /// It has sent nothing.
@@ -106,14 +106,14 @@ enum Standing {
     Busy,
 }
 
-impl Standing {
+impl State {
     /// How long a connection keeps its place at least, counted from its last progress.
-    fn patience(self) -> Duration {
+    fn least_time(self) -> Duration {
         match self {
             Self::Refused => Duration::ZERO,
-            Self::Silent => SILENCE,
+            Self::Silent => FIRST_BYTE_TIMEOUT,
             Self::Idle => REST,
-            Self::Unknown | Self::Busy => PATIENCE,
+            Self::Unknown | Self::Busy => PROGRESS_TIMEOUT,
         }
     }
 
@@ -134,17 +134,17 @@ enum Choice {
 }
 
 /// Chooses among connections by what they are and how long ago they last made progress.
-fn choose(limit: usize, connections: impl Iterator<Item = (u64, Standing, Duration)>) -> Choice {
+fn choose(limit: usize, connections: impl Iterator<Item = (u64, State, Duration)>) -> Choice {
     let all: Vec<_> = connections.collect();
-    let strangers = all.iter().filter(|(_, standing, _)| standing.is_stranger()).count();
+    let strangers = all.iter().filter(|(_, state, _)| state.is_stranger()).count();
     let too_many_strangers = strangers >= limit.div_ceil(2);
     if all.len() < limit && !too_many_strangers {
         return Choice::Free;
     }
-    let may_go = |(_, standing, quiet): &&(u64, Standing, Duration)| {
-        *quiet >= standing.patience() && (standing.is_stranger() || !too_many_strangers)
+    let may_go = |(_, state, quiet): &&(u64, State, Duration)| {
+        *quiet >= state.least_time() && (state.is_stranger() || !too_many_strangers)
     };
-    let longest = |(_, standing, quiet): &&(u64, Standing, Duration)| (*standing, std::cmp::Reverse(*quiet));
+    let longest = |(_, state, quiet): &&(u64, State, Duration)| (*state, std::cmp::Reverse(*quiet));
     all.iter().filter(may_go).min_by_key(longest).map_or(Choice::Wait, |(id, _, _)| Choice::Evict(*id))
 }
 
@@ -166,9 +166,9 @@ impl Slots {
     /// A place for a new connection; `None` if nobody makes room yet.
     pub(super) fn take(&self) -> Option<Slot> {
         let mut open = self.open.lock();
-        let standings = open.connections.iter();
-        let standings = standings.map(|(id, it)| (*id, it.standing(), it.progress.lock().elapsed()));
-        match choose(self.limit, standings) {
+        let states = open.connections.iter();
+        let states = states.map(|(id, it)| (*id, it.state(), it.progress.lock().elapsed()));
+        match choose(self.limit, states) {
             Choice::Free => {}
             Choice::Wait => return None,
             Choice::Evict(victim) => {

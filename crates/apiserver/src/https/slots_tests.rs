@@ -1,10 +1,10 @@
 use super::*;
 
-type Row = (&'static str, &'static [(Standing, u64)], Choice);
+type Row = (&'static str, &'static [(State, u64)], Choice);
 
 #[test]
 fn whoever_matters_least_makes_room_and_only_after_some_time() {
-    use Standing::{Busy, Idle, Refused, Silent, Unknown};
+    use State::{Busy, Idle, Refused, Silent, Unknown};
     const NOW: u64 = 0;
     const SOON: u64 = 250;
     const REST: u64 = 500;
@@ -53,7 +53,7 @@ fn whoever_matters_least_makes_room_and_only_after_some_time() {
     ];
     for (name, connections, expected) in table {
         let connections = (1..).zip(connections);
-        let connections = connections.map(|(id, (standing, ms))| (id, *standing, Duration::from_millis(*ms)));
+        let connections = connections.map(|(id, (state, ms))| (id, *state, Duration::from_millis(*ms)));
         assert_eq!(choose(4, connections), expected, "{name}");
     }
 }
@@ -98,7 +98,7 @@ async fn who_goes_on_keeps_its_place() {
     watcher.becomes_known();
     let _requests = (reader.begin(), watcher.begin());
     assert!(slots.take().is_none(), "both have just begun");
-    tokio::time::advance(PATIENCE).await;
+    tokio::time::advance(PROGRESS_TIMEOUT).await;
     reader.progresses();
     assert!(slots.take().is_some());
     assert!(was_cut(&watcher) && !was_cut(&reader));

@@ -14,19 +14,19 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Bytes of all unread answers above which those go that were not read from for [`PATIENCE`].
+/// Bytes of all unread answers above which those go that were not read from for [`LONGEST_IF_SHORT`].
 const MANY_BYTES: usize = 32 * 1024 * 1024;
 /// Bytes of all unread answers above which the longest unread go at once.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// How long an answer may stay unread while memory is short.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LONGEST_IF_SHORT: Duration = Duration::from_secs(1);
 /// How long an answer may stay unread at all.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Whether an answer is given up that nobody has read from for a while, when `others` bytes are unread beside those of the
 /// answer that grows.
 fn is_given_up(unread_for: Duration, others: usize) -> bool {
-    unread_for >= LONGEST || (others > MANY_BYTES && unread_for >= PATIENCE) || others > MOST_BYTES
+    unread_for >= LONGEST || (others > MANY_BYTES && unread_for >= LONGEST_IF_SHORT) || others > MOST_BYTES
 }
 
 /// A connection and an answer on it.

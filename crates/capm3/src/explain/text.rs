@@ -67,7 +67,7 @@ pub struct Facts<'a> {
     pub remarks: &'a [String],
 }
 
-/// The same, one a line.
+/// The same, one per line.
 pub fn facts(of: &Facts<'_>) -> Vec<Line> {
     let mut facts: Vec<(&str, Line)> = Vec::new();
     let plain = |text: &str| Line::of(Paint::Plain, one_line(text));

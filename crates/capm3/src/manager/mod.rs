@@ -45,7 +45,7 @@ const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
 
 /// How long a stop waits for writes in flight, and then for the Lease to be given back. Both, and an event, fit into the ten
 /// seconds that the Deployment leaves.
-const PATIENCE: Duration = Duration::from_secs(3);
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long requests to the webhooks may take to end after that.
 const WEBHOOK_PATIENCE: Duration = Duration::from_secs(1);
@@ -239,18 +239,18 @@ async fn end(ended: Ended, elector: Option<Elector>, gate: &WriteGate) -> Result
     match (ended, elector) {
         (Ended::Stopped(signal), Some(mut elector)) => {
             info!(%signal, "manager stops");
-            elector.release(PATIENCE).await;
+            elector.release(STOP_TIMEOUT).await;
             Ok(())
         }
         (Ended::Stopped(signal), None) => {
             info!(%signal, "manager stops");
-            if !gate.finish(PATIENCE).await {
+            if !gate.finish(STOP_TIMEOUT).await {
                 warn!(writes = gate.in_flight(), "writes are still in flight");
             }
             Ok(())
         }
         (Ended::Lost(lost), _) => {
-            gate.finish(PATIENCE).await;
+            gate.finish(STOP_TIMEOUT).await;
             let ways = "this manager exits and writes nothing more; restart it to compete for the Lease";
             Err(Failure::LeadershipLost(format!("leadership is lost: {lost}; {ways}")))
         }

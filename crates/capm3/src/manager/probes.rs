@@ -21,7 +21,7 @@ use tracing::{debug, warn};
 const CONNECTIONS: u64 = 2048;
 
 /// How long a connection may take to begin a request, and then to end its headers.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The smallest buffer that hyper takes: a probe has few headers.
 const BUFFER: usize = 8192;
@@ -93,17 +93,17 @@ fn close_oldest(open: &mut BTreeMap<u64, AbortHandle>) {
 
 /// Answers one request. Nothing is set up before its first byte.
 async fn talk(stream: TcpStream, probes: Probes) {
-    if !matches!(tokio::time::timeout(PATIENCE, stream.readable()).await, Ok(Ok(()))) {
+    if !matches!(tokio::time::timeout(TIMEOUT, stream.readable()).await, Ok(Ok(()))) {
         return;
     }
     let answer = service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&request, &probes))));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(TIMEOUT)
         .max_buf_size(BUFFER)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), answer);
-    match tokio::time::timeout(2 * PATIENCE, connection).await {
+    match tokio::time::timeout(2 * TIMEOUT, connection).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => debug!(%error, "a health probe ended early"),
         Err(_) => debug!("a health probe does not read its answer"),

@@ -1,4 +1,4 @@
-//! The report of a migration as text, one finding a line.
+//! The report of a migration as text, one finding per line.
 
 use std::fmt::Write;
 

@@ -13,7 +13,7 @@ const NAMESPACE: &str = "NAMESPACE";
 /// Columns that are left out where there is no room for them, the first one first; `-o json` has everything.
 const DISPENSABLE: [&str; 3] = ["PROVIDER ID", "DATA TEMPLATE", "INDEX"];
 
-/// One row a machine, by namespace, rack and host; no wider than `width` if leaving columns out can achieve it.
+/// One row per machine, by namespace, rack and host; no wider than `width` if leaving columns out can achieve it.
 pub fn table(report: &Report, width: Option<usize>) -> String {
     let mut machines: Vec<&MachineRow> = report.machines.iter().collect();
     machines.sort_by_key(|m| (m.namespace.clone(), m.failure_domain.clone(), m.host.clone(), m.name.clone()));

@@ -19,7 +19,7 @@ fn s65_a_machine_without_a_host_is_told_the_counts_and_one_reason_for_each_host(
 
 /// Given a host that is marked as unhealthy, `explain` names the key of the annotation, the older one likewise.
 #[test]
-fn s12_an_unhealthy_host_is_told_with_the_key_of_its_annotation() {
+fn s12_an_unhealthy_host_is_reported_with_the_key_of_its_annotation() {
     let text = from_files("worker-0", &[]).stdout;
     assert!(text.contains("marked as unhealthy by annotation capm3.metal3.io/unhealthy"), "{text}");
     let older = Objects::of_site().with(

@@ -12,14 +12,14 @@ fn s146_the_printed_claim_is_migrated() {
     }
 }
 
-/// Given the Metal3Data whose name and namespace contradict its references, both are told, with the name of the owner.
+/// Given the Metal3Data whose name and namespace contradict its references, both are reported, with the name of the owner.
 #[test]
-fn s147_data_that_contradicts_itself_is_told() {
+fn s147_data_that_contradicts_itself_is_reported() {
     manifest("s147", "000-16", 1)
         .reports(&["write: spec.template.name: nodepool-1", "the object is in namespace default, but"]);
 }
 
-/// Given Metal3Data with `metal3Machine`, it has a claim, its template is the owner, and one Secret for both is told.
+/// Given Metal3Data with `metal3Machine`, it has a claim, its template is the owner, and one Secret for both is reported.
 #[test]
 fn s148_data_of_a_machine_becomes_data_of_a_claim() {
     for file in ["001-04", "002-01"] {
@@ -29,10 +29,10 @@ fn s148_data_of_a_machine_becomes_data_of_a_claim() {
     }
 }
 
-/// Given the Metal3Data that no YAML parser reads, the line, the column and the correction are told; corrected it is
+/// Given the Metal3Data that no YAML parser reads, the line, the column and the correction are reported; corrected, it is
 /// migrated.
 #[test]
-fn s149_a_wrong_indentation_is_told_with_its_correction() {
+fn s149_a_wrong_indentation_is_reported_with_its_correction() {
     manifest("s149", "003-05", 1).reports(&["003-05.yaml:20: ", "column 2", "column 3", "\"  claim:\""]);
     let corrected =
         fs::read_to_string(seeds().join("003-05.yaml")).unwrap().replace("\n claim:", "\n  claim:");

@@ -3,7 +3,7 @@
 use crate::{manifest, text};
 
 /// Given the printed Metal3DataTemplate of v1beta1 with pools, the owner without uid, the capital letters and the masks
-/// are corrected, and the placeholder MAC addresses and the key in two lists are told.
+/// are corrected, and the placeholder MAC addresses and the key in two lists are reported.
 #[test]
 fn s80_the_printed_data_template_with_pools_is_corrected() {
     manifest("s80", "000-14", 0)
@@ -22,7 +22,7 @@ fn s81_the_data_template_with_inline_ranges_keeps_them() {
     ]);
 }
 
-/// Given the data template of the second design, its key and its cluster stay, and a key that is no name is told.
+/// Given the data template of the second design, its key and its cluster stay, and a key that is no name is reported.
 #[test]
 fn s82_the_data_template_with_a_shared_key_keeps_it() {
     manifest("s82", "003-04", 0)

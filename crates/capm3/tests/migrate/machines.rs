@@ -35,7 +35,7 @@ fn s53_a_machine_with_a_data_template_asks_for_its_image() {
     }
 }
 
-/// Given the Metal3Machine of the first designs with own Secrets, the name that no Secret can have is told.
+/// Given the Metal3Machine of the first designs with own Secrets, the name that no Secret can have is reported.
 #[test]
 fn s54_a_secret_with_a_capital_letter_can_never_exist() {
     for file in ["001-02", "003-02"] {

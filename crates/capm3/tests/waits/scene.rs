@@ -180,7 +180,7 @@ pub async fn rest(lab: &Lab) {
     lab.settle(Duration::from_secs(300)).await;
 }
 
-/// What befalls calls of the provider while it is in force.
+/// The fault of the provider's calls while it is in force.
 pub struct Trouble {
     method: &'static str,
     path: &'static str,

@@ -66,7 +66,7 @@ pub(super) struct Device {
 /// The document in cloud-init's own format.
 #[derive(Debug, Clone)]
 pub(super) struct Converted {
-    /// One a link, in their order.
+    /// One per link, in their order.
     pub devices: Vec<Device>,
     /// Top-level services, whatever their type.
     pub services: Vec<Map<String, Value>>,
@@ -99,7 +99,7 @@ pub(super) fn convert(document: &Value, nics: &Nics, version: Version) -> Result
         bonds: 0,
     };
     for link in &links {
-        // Networks are looked at once a link, so a document without links has no error in its networks.
+        // Networks are read once per link, so a document without links has no error in its networks.
         converter.link(link, &entries(document, "networks")?)?;
     }
     converter.fill_in(nics)?;

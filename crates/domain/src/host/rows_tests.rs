@@ -318,7 +318,7 @@ fn nr49_a_machine_waits_for_its_reserved_hosts() {
     assert_eq!(taken(&choice(json!({}), &hosts)), Some("b"));
 }
 
-/// Bookings work for any kind of control plane in the group `controlplane.cluster.x-k8s.io`.
+/// Reservations work for any kind of control plane in the group `controlplane.cluster.x-k8s.io`.
 #[test]
 fn nr50_any_kind_of_control_plane_books() {
     let of = |group: &str, kind: &str| {

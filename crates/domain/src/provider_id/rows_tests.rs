@@ -61,7 +61,7 @@ fn pi55_with_a_cloud_provider_the_node_is_only_read() {
 
 /// Without a cloud provider the Node labelled with the uid of the host gets the ID, and so does the machine.
 #[test]
-fn pi56_a_labelled_node_is_told_its_id() {
+fn pi56_a_labelled_node_gets_its_id() {
     let adopts = decided(None, false, true, &[with_uuid("n", None)]);
     assert_eq!(adopts, NodeDecision::Adopt { node: "n".into(), provider_id: ID.into() });
 }

@@ -49,7 +49,7 @@ pub struct ReleaseRequest<'a> {
 pub enum ReleaseStep {
     /// The host is not this machine's: leave it alone, the machine may go.
     NotOurs,
-    /// Write this, which makes the operator deprovision the host; then look again.
+    /// Write this, which makes the operator deprovision the host; then reconcile again.
     Clear(Value),
     /// The operator is not done yet.
     Wait(HostWait),

@@ -73,7 +73,7 @@ fn s137_start_and_end_need_no_subnet_and_an_end_always_bounds() {
     assert_eq!(inline_prefix(&serde_json::from_value(json!({"subnet": "10.0.0.0/24"})).unwrap()), Some(24));
 }
 
-/// A range without start and subnet is told, not guessed.
+/// A range without start and subnet is reported, not guessed.
 #[test]
 fn s138_a_range_without_start_and_subnet_is_refused() {
     for range in [json!({}), json!({"end": "10.0.0.9"}), json!({"start": "", "subnet": ""})] {

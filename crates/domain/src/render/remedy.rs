@@ -79,15 +79,15 @@ impl Remedy {
 
     /// In words for those who have the template on a cluster.
     pub fn on_a_cluster(&self) -> String {
-        self.told(NEW_TEMPLATE)
+        self.sentence(NEW_TEMPLATE)
     }
 
     /// In words for those who have the template in a file.
     pub fn in_files(&self) -> String {
-        self.told(NEW_TEMPLATE_IF_APPLIED)
+        self.sentence(NEW_TEMPLATE_IF_APPLIED)
     }
 
-    fn told(&self, how: &str) -> String {
+    fn sentence(&self, how: &str) -> String {
         let template = self.template.map(|order| format!("{order} {how}"));
         let orders: Vec<String> = self.beside.iter().cloned().chain(template).collect();
         orders.join(", or ")

@@ -24,10 +24,10 @@ fn meta_data(list: &str, item: Value) -> Value {
     json!({"metaData": {list: [item]}})
 }
 
-/// Every failure that a user can cause in a template is told with the template, the field in it, what was found there and
+/// Every failure that a user can cause in a template is reported with the template, the field in it, what was found there and
 /// what would help.
 #[test]
-fn s192_a_template_that_cannot_be_rendered_is_told_with_the_way_out() {
+fn s192_a_template_that_cannot_be_rendered_is_reported_with_the_remedy() {
     let setting = Setting::new(json!({
         "v4": {"address": "10.0.0.5", "prefix": 24}, "v6": {"address": "2001:db8::5", "prefix": 64},
         "bare": {"address": "10.0.0.6"}, "wide": {"address": "10.0.0.7", "prefix": 40},

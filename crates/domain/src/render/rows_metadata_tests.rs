@@ -1,4 +1,4 @@
-//! The rows of the acceptance list about metadata, one test a row.
+//! The rows of the acceptance list about metadata, one test per row.
 
 use serde_json::{Value, json};
 

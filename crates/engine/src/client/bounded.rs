@@ -54,8 +54,8 @@ impl ApiClient {
         }
         self.turn().await;
         let opening = self.exchange(Ask { accept: detail.accept(true), ..Ask::get(&path) });
-        let patience = limits.answer_time.min(ANSWER);
-        let response = tokio::time::timeout(patience, opening).await.map_err(ApiError::transport)??;
+        let timeout = limits.answer_time.min(ANSWER);
+        let response = tokio::time::timeout(timeout, opening).await.map_err(ApiError::transport)??;
         let page = read_items(response.into_body(), &self.guard, take);
         in_time("a page of the list", limits.answer_time, page).await?
     }

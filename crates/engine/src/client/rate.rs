@@ -1,4 +1,4 @@
-//! How often a client asks: so many requests a second, some at once after a rest.
+//! How often a client asks: so many requests per second, some at once after a pause.
 //!
 //! Takes the moment of a request, gives how long it waits. Requests wait in the order in which they come.
 
@@ -19,7 +19,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// So many requests a second, and `burst` at once; none if the rate is zero or less, which means no limit.
+    /// So many requests per second, and `burst` at once; none if the rate is zero or less, which means no limit.
     pub fn new(rate: f64, burst: u32) -> Option<Self> {
         let interval = Duration::try_from_secs_f64(1.0 / rate).ok().filter(|_| rate > 0.0)?;
         let slack = interval.saturating_mul(burst.max(1) - 1);

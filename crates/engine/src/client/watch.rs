@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{ObjectKey, read_json::read_json};
 
-/// Silence after which a watch counts as dead; the server was asked to end it before.
-const SILENCE: Duration = Duration::from_secs(300);
+/// Time without a byte after which a watch counts as dead; the server was asked to end it before.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A buffer that was larger than this is given back after use.
 const SMALL: usize = 64 * 1024;
@@ -70,11 +70,11 @@ enum Late {
 }
 
 /// How long to wait for the next bytes, and what is late afterwards.
-fn patience(limits: &Limits, line: Option<Duration>, watch: Duration) -> (Duration, Late) {
+fn read_timeout(limits: &Limits, line: Option<Duration>, watch: Duration) -> (Duration, Late) {
     let line = line.map_or(Duration::MAX, |age| limits.line_time.saturating_sub(age));
     let watch = limits.watch_time.saturating_sub(watch);
-    let waits = [(line, Late::Line), (watch, Late::Watch), (SILENCE, Late::Server)];
-    waits.into_iter().min_by_key(|(wait, _)| *wait).unwrap_or((SILENCE, Late::Server))
+    let waits = [(line, Late::Line), (watch, Late::Watch), (IDLE_TIMEOUT, Late::Server)];
+    waits.into_iter().min_by_key(|(wait, _)| *wait).unwrap_or((IDLE_TIMEOUT, Late::Server))
 }
 
 #[derive(Deserialize)]
@@ -146,8 +146,8 @@ impl WatchStream {
             }
             let now = Instant::now();
             let (wait, late) =
-                patience(&self.limits, self.line_began.map(|began| now - began), now - self.opened);
-            // Bookmarks come every minute and the server ends a watch after five: longer silence is a dead connection.
+                read_timeout(&self.limits, self.line_began.map(|began| now - began), now - self.opened);
+            // Bookmarks come every minute and the server ends a watch after five: no byte for longer means a dead connection.
             let frame = match (wait, late) {
                 (Duration::ZERO, _) => Err(None),
                 _ => tokio::time::timeout(wait, self.body.frame()).await.map_err(Some),
@@ -239,7 +239,7 @@ mod tests {
         let limits = Limits::WORKLOAD;
         let seconds = Duration::from_secs;
         let table = [
-            (None, seconds(0), (SILENCE, Late::Server)),
+            (None, seconds(0), (IDLE_TIMEOUT, Late::Server)),
             (Some(seconds(0)), seconds(0), (seconds(30), Late::Line)),
             (Some(seconds(29)), seconds(100), (seconds(1), Late::Line)),
             (Some(seconds(31)), seconds(100), (seconds(0), Late::Line)),
@@ -248,8 +248,11 @@ mod tests {
             (None, seconds(9999), (seconds(0), Late::Watch)),
         ];
         for (line, watch, expected) in table {
-            assert_eq!(patience(&limits, line, watch), expected, "{line:?} {watch:?}");
+            assert_eq!(read_timeout(&limits, line, watch), expected, "{line:?} {watch:?}");
         }
-        assert_eq!(patience(&Limits::OWN, Some(seconds(9999)), seconds(9999)), (SILENCE, Late::Server));
+        assert_eq!(
+            read_timeout(&Limits::OWN, Some(seconds(9999)), seconds(9999)),
+            (IDLE_TIMEOUT, Late::Server)
+        );
     }
 }

@@ -11,7 +11,7 @@ use tracing::{debug, info, warn};
 
 use crate::{ResourceKind, client::ApiError};
 
-/// Silence that counts as an outage. It is more than the time in which a watch that broke is opened again, and more
+/// Time without an answer that counts as an outage. It is more than the time in which a watch that broke is opened again, and more
 /// than an HTTP/2 ping and its timeout take.
 pub(super) const OUTAGE: Duration = Duration::from_secs(45);
 

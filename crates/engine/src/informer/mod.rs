@@ -41,8 +41,8 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long a server that follows its own state is silent at most, with room to spare.
-const SILENCE: Duration = Duration::from_secs(150);
+/// How long a server that follows its own state sends nothing at most, with room to spare.
+const LONGEST_QUIET: Duration = Duration::from_secs(150);
 
 /// Told whenever a list has arrived or failed.
 type Report = Box<dyn Fn(Result<(), &ApiError>) + Send + Sync>;
@@ -52,7 +52,7 @@ pub struct Informer<K: Object> {
     client: ApiClient,
     store: Arc<Store<K>>,
     detail: Detail,
-    /// The only one that is looked at; empty for all.
+    /// The only one that is watched; empty for all.
     namespace: String,
     report: Option<Report>,
     followed: Arc<AtomicBool>,
@@ -144,7 +144,7 @@ impl<K: Object> Informer<K> {
             self.followed.store(false, Ordering::Relaxed);
             self.health.unfollowed(self.client.activity().map(Activity::last));
             match watched {
-                // A watch that told nothing may end at once again: do not run in circles.
+                // A watch without events may end at once again: back off.
                 Ok(0) => tokio::time::sleep(FIRST_PAUSE).await,
                 Ok(_) => *pause = FIRST_PAUSE,
                 Err(error) => {
@@ -181,14 +181,14 @@ impl<K: Object> Informer<K> {
         Ok(found.is_some())
     }
 
-    /// One watch until the server closes it; how many events it told. Servers tell each minute how far they are. One that
-    /// was silent for longer may not have come to our version yet, because it was put back to an earlier state.
+    /// One watch until the server closes it; how many events it had. Servers report each minute how far they are. One that
+    /// sent nothing for longer may not have come to our version yet, because it was put back to an earlier state.
     async fn follow(&self, kind: &ResourceKind, version: &mut String) -> Result<usize, ApiError> {
         let opened = Instant::now();
         let mut stream = self.client.watch(kind, &self.namespace, self.detail, version).await?;
         self.followed.store(true, Ordering::Relaxed);
         self.health.followed();
-        let mut told = 0;
+        let mut events = 0;
         while let Some(event) = stream.next::<K>().await? {
             if let Some(key) = impossible_deletion(&event) {
                 let message =
@@ -199,12 +199,12 @@ impl<K: Object> Informer<K> {
             if self.admits(&event)? {
                 self.take(event, version);
             }
-            told += 1;
+            events += 1;
         }
-        if told == 0 && opened.elapsed() > SILENCE {
+        if events == 0 && opened.elapsed() > LONGEST_QUIET {
             return Err(ApiError::Expired { message: format!("no watch event since version {version}") });
         }
-        Ok(told)
+        Ok(events)
     }
 
     async fn list(&self, kind: &ResourceKind) -> Result<String, ApiError> {

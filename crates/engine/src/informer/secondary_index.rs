@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// Two values an object, so that groups share members.
+    /// Two values per object, so that groups share members.
     const VALUES: Values<ConfigMap> =
         |object| object.data.iter().flatten().map(|(_, value)| value.clone()).collect();
 

@@ -11,28 +11,28 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::KindHealth;
 use crate::client::{Activity, ApiClient};
 
-/// How often it is looked.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often the connections are checked.
+const CHECK: Duration = Duration::from_secs(5);
 
-/// Silence after which the server is asked for something: longer than between two pings.
+/// Time without a byte after which the server is asked for something: longer than between two pings.
 const ASK_AFTER: Duration = Duration::from_secs(18);
 
 /// Runs until it is dropped.
 pub(crate) async fn watch_for_silence(client: ApiClient, activity: Activity, kinds: Vec<Arc<KindHealth>>) {
-    let mut looks = tokio::time::interval(LOOK);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut checks = tokio::time::interval(CHECK);
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut asking = pin!(Fuse::terminated());
-    let mut looked = Instant::now();
+    let mut checked = Instant::now();
     loop {
         tokio::select! {
             biased;
             () = &mut asking => continue,
-            _ = looks.tick() => {}
+            _ = checks.tick() => {}
         }
-        let pause = looked.elapsed();
-        looked = Instant::now();
+        let pause = checked.elapsed();
+        checked = Instant::now();
         // After a longer pause it was this process that stood still: what arrived meanwhile is not read yet.
-        if pause > 2 * LOOK {
+        if pause > 2 * CHECK {
             continue;
         }
         kinds.iter().for_each(|kind| kind.judge(activity.last()));

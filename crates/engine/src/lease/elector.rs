@@ -134,13 +134,13 @@ impl Elector {
     }
 
     /// Closes the gate, waits for writes in flight and gives the Lease back if it is ours; all of it within about twice
-    /// `patience`. With a write still in flight the Lease is kept until it expires. Whether nobody holds it through us.
-    pub async fn release(&mut self, patience: Duration) -> bool {
-        if !self.gate.finish(patience).await {
+    /// `limit`. With a write still in flight the Lease is kept until it expires. Whether nobody holds it through us.
+    pub async fn release(&mut self, limit: Duration) -> bool {
+        if !self.gate.finish(limit).await {
             warn!(lease = %self.candidate.lease, writes = self.gate.in_flight(), "the Lease is not released: writes are in flight");
             return false;
         }
-        match timeout(patience, self.give_back()).await {
+        match timeout(limit, self.give_back()).await {
             Ok(Ok(was_ours)) => {
                 if was_ours {
                     info!(lease = %self.candidate.lease, "released the Lease");

@@ -34,7 +34,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Problems as text, one a line.
+/// Problems as text, one per line.
 pub fn one_a_line(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -102,10 +102,10 @@ mod tests {
         let cut = Cut::at(2, Side::After);
         assert_eq!(cut.apply_fault(&call(Method::POST)), Fault::None, "not armed: not counted");
         cut.arm();
-        let befalls = [Method::POST, Method::GET, Method::PATCH, Method::GET, Method::POST]
+        let faults = [Method::POST, Method::GET, Method::PATCH, Method::GET, Method::POST]
             .map(|method| cut.apply_fault(&call(method)));
         let expected = [Fault::None, Fault::None, Fault::NeverAnswered, Fault::NeverAsked, Fault::NeverAsked];
-        assert_eq!(befalls, expected);
+        assert_eq!(faults, expected);
         assert_eq!((cut.writes(), cut.victim()), (2, Some(call(Method::PATCH))));
         cut.over();
         assert_eq!(cut.apply_fault(&call(Method::POST)), Fault::None);

@@ -1,6 +1,6 @@
 //! Trouble between the provider and its API server: a layer on the provider's client.
 //!
-//! [`Faults`] is asked about every call and says what befalls it; [`Faulty`] does that. Nothing here is random by
+//! [`Faults`] is asked for the fault of every call; [`Faulty`] applies it. Nothing here is random by
 //! itself: equal answers to equal calls give equal runs. [`Absence`] also rewrites what the server answers, and [`Authorizer`]
 //! refuses what an account may not do.
 
@@ -59,7 +59,7 @@ impl std::fmt::Display for Call {
     }
 }
 
-/// What befalls a call.
+/// What happens to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing.
@@ -113,9 +113,9 @@ impl Refusal {
     }
 }
 
-/// Decides what befalls each call, in the order in which the provider makes them.
+/// Decides the fault of each call, in the order in which the provider makes them.
 pub trait Faults: Send + Sync + 'static {
-    /// What befalls this call.
+    /// The fault of this call.
     fn apply_fault(&self, call: &Call) -> Fault;
 
     /// Asks the server, where the call reaches it. Whoever rewrites answers does it here.

@@ -12,11 +12,11 @@ use crate::{
 /// Longest virtual time that a step may take, beside the trouble itself.
 const LIMIT: Duration = Duration::from_secs(3 * 3600);
 /// Virtual time in which nothing may be written at the end.
-const SILENCE: Duration = Duration::from_secs(60);
+const AT_REST: Duration = Duration::from_secs(60);
 
 /// What disturbs one run.
 pub(super) trait Trouble {
-    /// What befalls the provider's calls.
+    /// The faults of the provider's calls.
     fn faults(&self) -> Arc<dyn Faults>;
 
     /// The story begins: from now on writes are counted.
@@ -104,9 +104,9 @@ async fn rest(lab: &mut Lab, trouble: &impl Trouble) -> Option<String> {
 /// Writes at rest.
 async fn noise(lab: &Lab) -> Option<String> {
     let before = writes(lab);
-    tokio::time::sleep(SILENCE).await;
+    tokio::time::sleep(AT_REST).await;
     let after = writes(lab);
-    (after != before).then(|| format!("{} writes in {} s at rest", after - before, SILENCE.as_secs()))
+    (after != before).then(|| format!("{} writes in {} s at rest", after - before, AT_REST.as_secs()))
 }
 
 fn writes(lab: &Lab) -> u64 {

@@ -151,7 +151,7 @@ async fn writes_until_ready(faults: Arc<dyn Faults>) -> u64 {
     ours.map(|r| r.count).sum()
 }
 
-/// A machine that loses the race for a host looks again at once: no status tells of a failure, nor does an event.
+/// A machine that loses the race for a host reconciles again at once: neither a status nor an event reports a failure.
 #[tokio::test(start_paused = true)]
 async fn ma33_a_lost_race_is_no_failure() {
     let races = Arc::new(LostRaces::default());

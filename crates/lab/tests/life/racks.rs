@@ -198,7 +198,7 @@ async fn a_running_machine_keeps_the_data_template_that_it_claimed() {
 /// A machine on a host of another rack than assigned, or without an assigned domain, gets the template of the host's
 /// rack, and an event says so.
 #[tokio::test(start_paused = true)]
-async fn s211_the_rack_of_the_host_decides_and_is_told() {
+async fn s211_the_rack_of_the_host_decides_and_is_reported() {
     let mut manifests = control_plane(3);
     manifests.retain(|m| m.key().name != "rack3-host-1");
     let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});

@@ -200,7 +200,7 @@ fn remarks(site: &Site, snapshot: &HostSnapshot, why: &str) -> Vec<String> {
     let mut remarks = Vec::new();
     let is_paused = host.metadata.annotation(annotation::HOST_PAUSED).is_some();
     if is_paused && !why.contains(annotation::HOST_PAUSED) {
-        remarks.push(paused::told(host));
+        remarks.push(paused::sentence(host));
     }
     let error = host.status.error_message.as_deref().filter(|error| !error.is_empty());
     if let Some(error) = error.filter(|error| !why.contains(error)) {

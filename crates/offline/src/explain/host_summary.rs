@@ -166,7 +166,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Summary {
     if let Some((actor, advice)) = blocker(known, host) {
         return match actor {
             Actor::Nobody => {
-                Summary { why: Some(paused::told(host)), ..Summary::new(stands, actor, [advice]) }
+                Summary { why: Some(paused::sentence(host)), ..Summary::new(stands, actor, [advice]) }
             }
             _ => Summary::new(stuck, actor, [advice]),
         };

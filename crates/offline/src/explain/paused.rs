@@ -21,7 +21,7 @@ pub(super) fn by(host: &BareMetalHost) -> String {
 }
 
 /// That it is paused, and by whom.
-pub(super) fn told(host: &BareMetalHost) -> String {
+pub(super) fn sentence(host: &BareMetalHost) -> String {
     let (name, key) = (host.metadata.name_str(), annotation::HOST_PAUSED);
     format!("host {name} is paused by annotation {key}{}", by(host))
 }
@@ -55,7 +55,7 @@ pub(super) fn way_out(known: &Known<'_>, host: &BareMetalHost) -> (Actor, Advice
     (Actor::PlatformEngineer, Advice::run(text, command))
 }
 
-/// Whether the controllers take the pause off in their next look.
+/// Whether the controllers end the pause in their next pass.
 fn ends_by_itself(known: &Known<'_>, host: &BareMetalHost) -> bool {
     let cluster = known.snapshot().cluster.as_ref().map(|cluster| cluster.metadata.name_str());
     let ends = match known.machine().metadata.is_deleting() {

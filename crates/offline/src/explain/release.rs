@@ -171,7 +171,7 @@ pub(super) fn delete_machine(machine: &Metal3Machine) -> Advice {
 /// A paused host is left alone.
 fn at_rest(snapshot: &HostSnapshot) -> Option<Releasable> {
     let host = snapshot.host.as_ref();
-    snapshot.rests.then(|| no(paused::told(host), [unpause(host)]))
+    snapshot.rests.then(|| no(paused::sentence(host), [unpause(host)]))
 }
 
 /// To end the pause of a host.

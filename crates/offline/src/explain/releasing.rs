@@ -56,9 +56,10 @@ pub(super) fn releasing(snapshot: &HostSnapshot) -> Option<ReleaseLine> {
     match (&snapshot.orphan, judge_release(snapshot)) {
         (_, Request::None) | (Some(Orphan::Unreadable { .. }), _) => None,
         (_, Request::Refused(why)) => Some(line(Progress::Refused, format!("is refused: {why}"))),
-        (_, Request::Stands(_)) if snapshot.rests => {
-            Some(line(Progress::Paused, format!("waits for the end of the pause: {}", paused::told(host))))
-        }
+        (_, Request::Stands(_)) if snapshot.rests => Some(line(
+            Progress::Paused,
+            format!("waits for the end of the pause: {}", paused::sentence(host)),
+        )),
         (_, Request::Stands(machine)) => {
             let (step, message, blocker) = progress(host, &machine);
             Some(ReleaseLine { blocker, ..line(step, message) })

@@ -27,7 +27,7 @@ pub(crate) use site::Loader;
 /// After which time every wait is said and every grace is over.
 const LATER: Duration = Duration::from_secs(3600);
 
-/// How often every object is looked at before it is given up that they come to rest.
+/// In how many rounds every object is reconciled before the planner gives up waiting for rest.
 const ROUNDS: usize = 100;
 
 /// A provider as it is set up by default in `up`.
@@ -36,7 +36,7 @@ const SETTINGS: Settings = Settings { serves_addresses: true, names_claims_by_ho
 /// Controllers that gather claims for a moment and serve them together, the one that gathers longer last.
 const GATHERING: [Controller; 2] = [Controller::DataTemplate, Controller::Pool];
 
-/// Controllers that look as soon as something changes.
+/// Controllers that reconcile as soon as something changes.
 const AT_ONCE: [Controller; 3] = [Controller::Cluster, Controller::Machine, Controller::Data];
 
 /// The same once every grace is over: hosts whose reservation has lost its owner are let go.
@@ -95,7 +95,7 @@ impl Planner {
         &self.undecided
     }
 
-    /// Those that gather claims look whenever nobody else has anything to do, each in its turn.
+    /// Those that gather claims reconcile when nobody else has anything to do, each in its turn.
     fn run_to_fixpoint(&mut self, controllers: &[Controller], now: Timestamp) -> bool {
         let now = clock::text(now);
         self.memory.tell_time(&now);
@@ -110,7 +110,7 @@ impl Planner {
         })
     }
 
-    /// Lets these controllers look until they write nothing more.
+    /// Runs these controllers until they write nothing more.
     fn settle(&mut self, controllers: &[Controller], now: &str) -> bool {
         (0..ROUNDS).any(|_| {
             let before = self.memory.version();
@@ -119,7 +119,7 @@ impl Planner {
         })
     }
 
-    /// Lets a controller look at everything that it has, one after the other.
+    /// Runs a controller for each of its keys, one after the other.
     fn work(&mut self, controller: Controller, now: &str) {
         for key in controller.keys(&self.memory) {
             let end = controller.reconcile(&mut self.memory, &key, self.settings, now);

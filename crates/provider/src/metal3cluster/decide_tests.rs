@@ -260,7 +260,7 @@ fn cl11_an_externally_managed_cluster_is_left_alone() {
 
 /// What the controller wrote itself leads to no further write.
 #[test]
-fn cl12_a_second_look_writes_nothing() {
+fn cl12_a_second_pass_writes_nothing() {
     let first = decide(&snapshot(good(), Some(json!({})), 0), "t");
     let object = applied(good(), &first);
     assert!(decide(&snapshot(object, Some(json!({})), 0), "later").is_quiet());

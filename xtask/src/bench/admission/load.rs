@@ -13,8 +13,8 @@ use tokio::{
 use super::questions::{Question, Questions};
 use crate::{real::wait::Stopwatch, webhook_client::Client};
 
-/// What an API server waits for an answer unless told otherwise.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// What an API server waits for an answer by default.
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The first requests are due so long after the start, so that all connections are ready.
 const LEAD: Duration = Duration::from_millis(200);
 
@@ -52,7 +52,7 @@ pub enum Outcome {
     Right,
     /// The answer is not the one that is expected.
     Wrong(String),
-    /// No answer within [`PATIENCE`], or the connection ended.
+    /// No answer within [`TIMEOUT`], or the connection ended.
     Lost(String),
 }
 
@@ -118,12 +118,12 @@ impl Shared {
         let outcome = match self.question(&due) {
             None => Outcome::Lost("no question".to_owned()),
             Some(question) => {
-                match timeout(PATIENCE, client.post(&question.path, question.body(due.number))).await {
+                match timeout(TIMEOUT, client.post(&question.path, question.body(due.number))).await {
                     Ok(Ok(answer)) => {
                         question.problem(due.number, &answer).map_or(Outcome::Right, Outcome::Wrong)
                     }
                     Ok(Err(error)) => Outcome::Lost(format!("{error:#}")),
-                    Err(_) => Outcome::Lost(format!("no answer within {} s", PATIENCE.as_secs())),
+                    Err(_) => Outcome::Lost(format!("no answer within {} s", TIMEOUT.as_secs())),
                 }
             }
         };

@@ -17,7 +17,7 @@ pub use self::flags::WebhookArgs;
 use self::self_managed::SelfManaged;
 use crate::exit::Failure;
 
-/// How often the files of the certificate are looked at.
+/// How often the files of the certificate are checked.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// The webhook server of this process.
@@ -79,8 +79,8 @@ impl Webhooks {
     }
 
     /// Lets requests in flight end, for so long at most.
-    pub async fn stop(self, patience: Duration) {
-        self.server.stop(patience).await;
+    pub async fn stop(self, limit: Duration) {
+        self.server.stop(limit).await;
     }
 }
 

@@ -16,16 +16,16 @@ use tracing::{info, warn};
 
 /// Name of the Secret. It is not that of cert-manager, which would write it too.
 const SECRET: &str = "capm3-webhook-self-managed-cert";
-/// How often the Secret and the configurations are looked at.
+/// How often the Secret and the configurations are checked.
 const LOOK: Duration = Duration::from_secs(30);
-/// The same after a look that failed.
+/// The same after a check that failed.
 const RETRY: Duration = Duration::from_secs(5);
 /// How often a write is tried again at once because another replica was faster.
 const TRIES: usize = 5;
 
 /// Why certificates are not as they should be.
 #[derive(Debug, Error)]
-enum LookError {
+enum CheckError {
     #[error("{object}: {}", source.with_causes())]
     Api { object: String, source: ApiError },
     #[error("Secret {0} exists and is of another type than {type}: delete it if nobody needs it", type = Material::SECRET_TYPE)]
@@ -64,7 +64,7 @@ impl SelfManaged {
     /// Looks again and again until it is dropped.
     pub async fn run(mut self) {
         loop {
-            let pause = match self.look().await {
+            let pause = match self.check().await {
                 Ok(()) => {
                     self.problem.clear();
                     LOOK
@@ -78,7 +78,7 @@ impl SelfManaged {
         }
     }
 
-    fn tell(&mut self, error: &LookError) {
+    fn tell(&mut self, error: &CheckError) {
         let text = error.to_string();
         if self.problem != text {
             warn!(
@@ -89,8 +89,8 @@ impl SelfManaged {
         }
     }
 
-    /// One look: the Secret first, so that what is served and trusted is what all replicas know.
-    async fn look(&mut self) -> Result<(), LookError> {
+    /// One check: the Secret first, so that what is served and trusted is what all replicas know.
+    async fn check(&mut self) -> Result<(), CheckError> {
         let material = self.material().await?;
         if material.certificate() != self.certificate {
             self.served.replace(material.certified()?);
@@ -107,14 +107,14 @@ impl SelfManaged {
     }
 
     /// What the Secret holds, after the step that is due.
-    async fn material(&self) -> Result<Material, LookError> {
+    async fn material(&self) -> Result<Material, CheckError> {
         let (kind, key) = (secrets(), ObjectKey::new(&self.service.namespace, SECRET));
-        let failed = |source| LookError::Api { object: format!("Secret {key}"), source };
+        let failed = |source| CheckError::Api { object: format!("Secret {key}"), source };
         let names = self.service.host_names();
         for _ in 0..TRIES {
             let secret: Option<Value> = self.client.get(&kind, &key).await.map_err(failed)?;
             if secret.as_ref().is_some_and(|it| it.get("type") != Some(&json!(Material::SECRET_TYPE))) {
-                return Err(LookError::AnotherSecret(key));
+                return Err(CheckError::AnotherSecret(key));
             }
             let material = secret.as_ref().and_then(Material::of_secret);
             let (facts, now) = (material.as_ref().and_then(Material::facts), self.clock.now());
@@ -133,7 +133,7 @@ impl SelfManaged {
                 Err(error) => return Err(failed(error)),
             }
         }
-        Err(LookError::Contended(key))
+        Err(CheckError::Contended(key))
     }
 
     async fn store(
@@ -156,7 +156,7 @@ impl SelfManaged {
         self.client.replace(kind, key, &secret).await
     }
 
-    async fn trust_configurations(&self, bundle: &str) -> Result<(), LookError> {
+    async fn trust_configurations(&self, bundle: &str) -> Result<(), CheckError> {
         for self_managed::Configuration { kind, plural, name } in self_managed::configurations() {
             let (kind, key) = (configuration_kind(kind, plural), ObjectKey::new("", name));
             let object: Option<Value> = match self.client.get(&kind, &key).await {
@@ -170,7 +170,7 @@ impl SelfManaged {
         Ok(())
     }
 
-    async fn trust_definitions(&mut self, bundle: &str) -> Result<(), LookError> {
+    async fn trust_definitions(&mut self, bundle: &str) -> Result<(), CheckError> {
         let kind = ResourceKind::definitions();
         for name in self_managed::definitions() {
             let key = ObjectKey::new("", name.clone());
@@ -204,10 +204,10 @@ impl SelfManaged {
         kind: &ResourceKind,
         key: &ObjectKey,
         trust: Trust,
-    ) -> Result<Option<Value>, LookError> {
+    ) -> Result<Option<Value>, CheckError> {
         let Trust::Patch(patch) = trust else { return Ok(None) };
         let stored = match self.client.merge_patch(kind, key, None, &patch).await {
-            // Somebody else has written it, perhaps another replica the same. The next look tells.
+            // Somebody else has written it, perhaps another replica the same. The next check finds out.
             Err(ApiError::Conflict { .. }) => return Ok(None),
             stored => stored.map_err(|source| failed(kind, key, source))?,
         };
@@ -234,8 +234,8 @@ fn configuration_kind(kind: &str, plural: &str) -> ResourceKind {
     }
 }
 
-fn failed(kind: &ResourceKind, key: &ObjectKey, source: ApiError) -> LookError {
-    LookError::Api { object: format!("{kind} {key}"), source }
+fn failed(kind: &ResourceKind, key: &ObjectKey, source: ApiError) -> CheckError {
+    CheckError::Api { object: format!("{kind} {key}"), source }
 }
 
 fn version(object: &Value) -> Option<String> {

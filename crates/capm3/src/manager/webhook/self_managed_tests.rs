@@ -67,7 +67,7 @@ impl Cluster {
 async fn replicas_share_one_secret_and_crds_trust_its_authority() {
     let cluster = Cluster::start().await;
     let (mut first, mut second) = (cluster.replica(), cluster.replica());
-    let (one, other) = tokio::join!(first.look(), second.look());
+    let (one, other) = tokio::join!(first.check(), second.check());
     one.unwrap();
     other.unwrap();
     assert!(first.served.has_certificate() && second.served.has_certificate());
@@ -77,8 +77,8 @@ async fn replicas_share_one_secret_and_crds_trust_its_authority() {
     assert_eq!(cluster.bundles(), [secret["data"]["ca.crt"].clone()]);
     let before = cluster.revision();
     for _ in 0..3 {
-        first.look().await.unwrap();
-        second.look().await.unwrap();
+        first.check().await.unwrap();
+        second.check().await.unwrap();
     }
     assert_eq!(cluster.revision(), before, "nothing is written when nothing is due");
 }
@@ -113,7 +113,7 @@ async fn define_configurations(cluster: &Cluster) {
 async fn only_the_webhook_configurations_of_the_product_are_told_the_authority() {
     let cluster = Cluster::start().await;
     define_configurations(&cluster).await;
-    cluster.replica().look().await.unwrap();
+    cluster.replica().check().await.unwrap();
     let bundle = cluster.secret().await["data"]["ca.crt"].clone();
     let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
     let found = cluster.server.objects_of(&kinds);
@@ -131,28 +131,28 @@ async fn only_the_webhook_configurations_of_the_product_are_told_the_authority()
 async fn a_rotation_reaches_every_replica_and_the_crds() {
     let cluster = Cluster::start().await;
     let (mut first, mut second) = (cluster.replica(), cluster.replica());
-    first.look().await.unwrap();
-    second.look().await.unwrap();
+    first.check().await.unwrap();
+    second.check().await.unwrap();
     let (certificate, bundle) = (first.certificate.clone(), first.bundle.clone());
     tokio::time::advance(Duration::from_secs(61 * 24 * 3600)).await;
-    second.look().await.unwrap();
-    first.look().await.unwrap();
+    second.check().await.unwrap();
+    first.check().await.unwrap();
     assert_ne!(first.certificate, certificate, "after two thirds of its life");
     assert_eq!((&first.certificate, &first.bundle), (&second.certificate, &bundle));
     tokio::time::advance(Duration::from_secs(600 * 24 * 3600)).await;
     // The certificate is overdue and comes first, then the authority.
     for _ in 0..2 {
-        first.look().await.unwrap();
+        first.check().await.unwrap();
     }
     assert_ne!(first.bundle, bundle);
     assert!(first.bundle.ends_with(&bundle), "the old authority is still trusted");
     assert_eq!(cluster.bundles(), [cluster.secret().await["data"]["ca.crt"].clone()]);
     for _ in 0..2 {
         tokio::time::advance(Duration::from_secs(3600)).await;
-        second.look().await.unwrap();
+        second.check().await.unwrap();
     }
     assert!(!second.bundle.contains(&bundle), "the old authority is forgotten");
-    first.look().await.unwrap();
+    first.check().await.unwrap();
     assert_eq!((&first.certificate, &first.bundle), (&second.certificate, &second.bundle));
     assert_eq!(cluster.bundles(), [cluster.secret().await["data"]["ca.crt"].clone()]);
 }
@@ -161,14 +161,14 @@ async fn a_rotation_reaches_every_replica_and_the_crds() {
 async fn a_bundle_that_somebody_removes_is_written_again() {
     let cluster = Cluster::start().await;
     let mut replica = cluster.replica();
-    replica.look().await.unwrap();
-    replica.look().await.unwrap();
+    replica.check().await.unwrap();
+    replica.check().await.unwrap();
     let right = cluster.bundles();
     let crd = ObjectKey::new("", "metal3machines.infrastructure.cluster.x-k8s.io");
     let patch = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": null}}}}});
     cluster.client().merge_patch(&ResourceKind::definitions(), &crd, None, &patch).await.unwrap();
     assert_ne!(cluster.bundles(), right);
-    replica.look().await.unwrap();
+    replica.check().await.unwrap();
     assert_eq!(cluster.bundles(), right);
 }
 
@@ -176,17 +176,17 @@ async fn a_bundle_that_somebody_removes_is_written_again() {
 async fn a_damaged_secret_is_replaced_and_one_of_somebody_else_is_left_alone() {
     let cluster = Cluster::start().await;
     let mut replica = cluster.replica();
-    replica.look().await.unwrap();
+    replica.check().await.unwrap();
     let certificate = replica.certificate.clone();
     let patch = json!({"data": {"ca.key": null}});
     cluster.client().merge_patch(&secrets(), &key(), None, &patch).await.unwrap();
-    replica.look().await.unwrap();
+    replica.check().await.unwrap();
     assert_ne!(replica.certificate, certificate);
     assert_eq!(cluster.bundles(), [cluster.secret().await["data"]["ca.crt"].clone()]);
     cluster.client().delete(&secrets(), &key(), None).await.unwrap();
     let foreign = json!({"metadata": {"name": SECRET}, "type": "Opaque", "data": {"tls.crt": "AAAA"}});
     let stored = cluster.client().create(&secrets(), "capm3-system", foreign).await.unwrap();
-    let said = replica.look().await.unwrap_err().to_string();
+    let said = replica.check().await.unwrap_err().to_string();
     let start = "Secret capm3-system/capm3-webhook-self-managed-cert exists and is of another type";
     assert!(said.starts_with(start), "{said}");
     assert_eq!(cluster.secret().await["metadata"], stored["metadata"]);

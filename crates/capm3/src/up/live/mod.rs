@@ -21,7 +21,7 @@ use crate::paint::Style;
 const BETWEEN: Duration = Duration::from_millis(50);
 
 /// Runs that end sooner than this show no picture: it would only flash.
-const PATIENCE: Duration = Duration::from_millis(250);
+const FIRST_PICTURE_AFTER: Duration = Duration::from_millis(250);
 
 /// Steps that are remembered; more fit on no terminal.
 const STEPS: usize = 100;
@@ -63,7 +63,7 @@ impl Live {
     /// Draws if it is time to.
     pub fn draw_if_due(&mut self, elapsed: Duration) {
         let is_recent = self.last.is_some_and(|last| last.elapsed() < BETWEEN);
-        if is_recent || self.age.elapsed() < PATIENCE {
+        if is_recent || self.age.elapsed() < FIRST_PICTURE_AFTER {
             return;
         }
         let scene = Scene::of(&self.server.objects(None), self.steps.make_contiguous(), elapsed, &self.hint);

@@ -171,7 +171,7 @@ impl Picture<'_> {
         self.scene.racks.iter().flat_map(rack).collect()
     }
 
-    /// One line a rack: a mark for each host.
+    /// One line per rack: a mark for each host.
     fn summary(&self) -> Vec<Line> {
         let longest = self.scene.racks.iter().map(|rack| title(rack).len()).max().unwrap_or_default();
         let line = |rack: &Rack| {

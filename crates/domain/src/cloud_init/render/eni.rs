@@ -1,4 +1,4 @@
-//! eni: `/etc/network/interfaces`, one stanza a network.
+//! eni: `/etc/network/interfaces`, one stanza per network.
 //!
 //! What concerns the whole interface (MTU, MAC, bond, VLAN) stands in its first stanza, and empty values are
 //! left out. Top-level name servers stand at `lo`.

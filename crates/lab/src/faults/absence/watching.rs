@@ -75,16 +75,16 @@ impl Watching {
                 },
                 turn => turn,
             };
-            match self.told(turn).await {
+            match self.events_at(turn).await {
                 Ok(text) if text.is_empty() => {}
-                told => return Some(told),
+                events => return Some(events),
             }
         }
         None
     }
 
-    /// What the watcher is told at a turn; may be nothing.
-    async fn told(&mut self, turn: Turn) -> Result<Bytes, BoxError> {
+    /// The events of a turn; may be none.
+    async fn events_at(&mut self, turn: Turn) -> Result<Bytes, BoxError> {
         let (event, objects) = match turn {
             Turn::Nothing => return Ok(Bytes::new()),
             Turn::Close => {
@@ -107,22 +107,22 @@ impl Watching {
         Ok(objects.iter().map(|object| line(event, object)).collect::<String>().into())
     }
 
-    /// What the server tells, as the fault shows it.
+    /// What the server sends, as the fault shows it.
     fn shown(&self, chunk: Bytes) -> Bytes {
         let is_on = *self.phase.borrow() == Phase::On;
         if !is_on || self.shared.fault != AnswerFault::Unreadable {
             return chunk;
         }
         let mut text = String::new();
-        for told in chunk.split(|byte| *byte == b'\n').filter(|told| !told.is_empty()) {
-            match serde_json::from_slice::<Value>(told) {
+        for line in chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            match serde_json::from_slice::<Value>(line) {
                 Ok(mut event) => {
                     let is_change = event.get("type").is_some_and(|it| *it == "ADDED" || *it == "MODIFIED");
                     let object = event.get_mut("object").filter(|it| is_change && self.shared.is_victim(it));
                     object.into_iter().for_each(spoil);
                     text.push_str(&event.to_string());
                 }
-                Err(_) => text.push_str(&String::from_utf8_lossy(told)),
+                Err(_) => text.push_str(&String::from_utf8_lossy(line)),
             }
             text.push('\n');
         }

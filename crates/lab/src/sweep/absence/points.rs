@@ -6,7 +6,7 @@ use capm3_engine::{Caches, ResourceKind, rng::Rng};
 
 use crate::{faults::AnswerFault, sweep::Scenario};
 
-/// How long a fault lasts, shorter and longer than anybody's patience.
+/// How long a fault lasts, shorter and longer than every timeout.
 const LASTS: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(3600)];
 
 /// Without a restart of the provider and with one.
