@@ -11,6 +11,8 @@ mod in_cluster;
 mod items;
 mod kubeconfig;
 pub mod limits;
+#[cfg(any(test, target_feature = "crt-static"))]
+mod names;
 mod network;
 mod pace;
 mod rate;

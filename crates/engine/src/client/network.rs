@@ -87,7 +87,7 @@ pub(super) fn connect(
     is_foreign: bool,
 ) -> Result<ApiClient, NetworkError> {
     let activity = Activity::default();
-    let mut tcp = HttpConnector::new();
+    let mut tcp = connector();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(CONNECT));
@@ -132,4 +132,16 @@ pub(super) fn connect(
     let client = ApiClient::new(kube::Client::new(service, config.default_namespace), user_agent);
     let host = config.cluster_url.authority().map_or_else(String::new, ToString::to_string);
     Ok(client.with_activity(activity).of_host(host))
+}
+
+/// A connector that asks the C library for the addresses of a name, and so everything that a workstation is configured to
+/// ask. A static binary cannot.
+#[cfg(not(target_feature = "crt-static"))]
+fn connector() -> HttpConnector {
+    HttpConnector::new()
+}
+
+#[cfg(target_feature = "crt-static")]
+fn connector() -> HttpConnector<super::names::Names> {
+    HttpConnector::new_with_resolver(super::names::Names::default())
 }
