@@ -5,10 +5,10 @@ use tracing::info;
 
 use crate::{
     crds,
-    exit::{self, Failure},
+    exit::Failure,
     explain, logs,
     manager::{self, LogFormat},
-    manifests, migrate, release, render, up,
+    manifests, migrate, release, render, up, version,
 };
 
 /// Cluster API Provider Metal3: turns Machines into bare-metal hosts, each with exactly its own metadata, addresses,
@@ -42,8 +42,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Release a host whose machine is gone: its disk is deprovisioned, then any machine can use it
     Release(release::ReleaseArgs),
-    /// Print the version
-    Version,
+    /// Print version, commit, target and API versions
+    Version(version::VersionArgs),
 }
 
 impl Cli {
@@ -54,7 +54,7 @@ impl Cli {
             _ => ("error", LogFormat::Text),
         };
         let level = logs::start(usual, format)?;
-        info!(version = env!("CARGO_PKG_VERSION"), "capm3 {} starts", self.command.name());
+        info!(version = version::VERSION, commit = version::COMMIT, "capm3 {} starts", self.command.name());
         match self.command {
             Command::Up(args) => up::run(&args),
             Command::Manager(args) => manager::run(&args, level),
@@ -64,7 +64,7 @@ impl Cli {
             Command::Render(args) => render::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Release(args) => release::run(&args),
-            Command::Version => exit::print(concat!("capm3 ", env!("CARGO_PKG_VERSION"), "\n")),
+            Command::Version(args) => version::run(&args),
         }
     }
 }
@@ -80,7 +80,7 @@ impl Command {
             Self::Render(_) => "render",
             Self::Explain(_) => "explain",
             Self::Release(_) => "release",
-            Self::Version => "version",
+            Self::Version(_) => "version",
         }
     }
 }

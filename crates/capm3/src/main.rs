@@ -26,6 +26,7 @@ mod remote;
 mod render;
 mod stop;
 mod up;
+mod version;
 
 use std::{ffi::OsString, path::Path};
 
