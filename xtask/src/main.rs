@@ -6,6 +6,7 @@ mod bench;
 mod ci;
 mod compare;
 mod conformance;
+mod debian;
 mod differences;
 mod e2e;
 mod embedded;

@@ -9,10 +9,13 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::repo;
+use crate::{
+    debian::{self, finish},
+    repo,
+};
 
 const PACKAGE: &str = "prometheus";
 
@@ -60,43 +63,11 @@ fn dashboard_as_rules(file: &Path) -> Result<String> {
 
 /// The tool, which is fetched once.
 fn tool() -> Result<PathBuf> {
-    let work = repo::root().join("target/promtool");
-    let tool = work.join("root/usr/bin/promtool");
-    if !tool.exists() {
-        fs::create_dir_all(&work)?;
-        // Without lists of packages the first try fails; updating them needs root.
-        if let Err(first) = download(&work) {
-            finish(Command::new("apt-get").args(["update", "-qq"])).with_context(|| format!("{first:#}"))?;
-            download(&work)?;
-        }
-        let package = package_in(&work)?;
-        finish(Command::new("dpkg").arg("-x").arg(&package).arg(work.join("root")))?;
-        fs::remove_file(package)?;
-    }
+    let tool = debian::unpacked("promtool", &[PACKAGE.to_owned()])?.join("usr/bin/promtool");
     let version = Command::new(&tool).arg("--version").output();
     let version = version.with_context(|| format!("starting {}", tool.display()))?;
     ensure!(version.status.success(), "{} does not run: {}", tool.display(), version.status);
     Ok(tool)
-}
-
-fn download(work: &Path) -> Result<()> {
-    finish(Command::new("apt-get").args(["download", "-qq", PACKAGE]).current_dir(work))
-}
-
-fn package_in(work: &Path) -> Result<PathBuf> {
-    for entry in fs::read_dir(work)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|it| it == "deb") {
-            return Ok(path);
-        }
-    }
-    bail!("apt-get has left no package in {}", work.display())
-}
-
-fn finish(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("starting {command:?}"))?;
-    ensure!(status.success(), "{command:?} failed: {status}");
-    Ok(())
 }
 
 #[cfg(test)]
