@@ -5,8 +5,8 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::{
-    bench, conformance, e2e, generate, install, kubectl_script, promtool, pyyaml, readme, real, replicas,
-    repo, seeds,
+    bench, conformance, e2e, generate, image, install, kubectl_script, promtool, pyyaml, readme, real,
+    replicas, repo, seeds,
 };
 
 /// Why a test is ignored that a plain `cargo test` cannot run: `#[ignore = "needs Go: run by cargo xtask ci"]`.
@@ -42,6 +42,10 @@ fn all(stages: &mut Stages) -> Result<()> {
     match promtool::obstacle() {
         None => stages.run("metrics and alerts by promtool", promtool::run)?,
         Some(cause) => println!("\nleft out: checks by promtool: {cause}"),
+    }
+    match image::obstacle() {
+        None => stages.run("format of the image by skopeo and umoci", image::check_format)?,
+        Some(cause) => println!("\nleft out: format of the image: {cause}"),
     }
     against_the_real_server(stages)
 }

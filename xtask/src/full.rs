@@ -24,7 +24,7 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 19] = [
+const PARTS: [(&str, &str); 21] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("forecast equals fact", "test --release --locked --package capm3 --test forecast -- --nocapture"),
@@ -42,6 +42,8 @@ const PARTS: [(&str, &str); 19] = [
     ),
     ("1,000 reviews a second", "run --release --quiet --package xtask -- bench admission --json"),
     ("two replicas, ten kills", "run --release --quiet --package xtask -- real replicas"),
+    ("image, digest twice", "run --release --quiet --package xtask -- image --twice"),
+    ("image, run as a pod", "run --release --quiet --package xtask -- real image"),
     ("caches of 10,000 machines", "run --release --quiet --package xtask -- bench memory --size 10000"),
     ("100 machines", "run --release --quiet --package xtask -- bench machines --size 100 --json"),
     (

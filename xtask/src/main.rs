@@ -12,6 +12,7 @@ mod e2e;
 mod embedded;
 mod full;
 mod generate;
+mod image;
 mod install;
 mod kubectl_script;
 mod manager_process;
@@ -79,6 +80,8 @@ enum Chore {
     Pyyaml,
     /// Have promtool check a scrape, the alert rules and the dashboard (needs apt-get; unpacks the tool below `target/`)
     Promtool,
+    /// Build the image of the manager as an OCI archive, without a container engine
+    Image(image::Options),
     /// Print every CRD that the scenarios need, for `kubectl apply -f -`
     Crds,
 }
@@ -105,6 +108,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Kubectl { arguments } => return real::kubectl(&arguments),
         Chore::Pyyaml => pyyaml::run()?,
         Chore::Promtool => promtool::run()?,
+        Chore::Image(options) => image::run(&options)?,
         Chore::Crds => real::print_crds()?,
     }
     Ok(ExitCode::SUCCESS)

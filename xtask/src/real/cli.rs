@@ -54,6 +54,8 @@ pub enum Real {
     Install,
     /// Let a real server ask the webhooks of a manager that makes its own certificates: defaulting, refusals, conversion
     Webhooks,
+    /// Build the image, check it with skopeo and umoci, and run it as a pod would; needs root and apt-get
+    Image,
     /// Kill and stop the leader of two managers while a fleet comes up, is replaced and goes; nothing may be mixed up
     Replicas(crate::replicas::Options),
     /// Ask the embedded server and a real one the same with kubectl, and compare the answers
@@ -75,6 +77,7 @@ pub fn run(what: Real) -> Result<ExitCode> {
         Real::E2e => crate::e2e::run(),
         Real::Install => crate::install::run(),
         Real::Webhooks => crate::e2e::webhooks(),
+        Real::Image => crate::image::run_on_a_server(),
         Real::Replicas(options) => crate::replicas::run(&options),
         Real::Script(args) => crate::kubectl_script::run(args),
         Real::Down { dir, when_input_ends: false } => down(&folder(dir)),

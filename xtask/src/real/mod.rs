@@ -29,4 +29,4 @@ pub use self::{
 /// Something that we need from the machine is missing: nothing was found wrong, it could not be tried.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct CannotRun(String);
+pub struct CannotRun(pub String);

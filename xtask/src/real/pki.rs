@@ -33,9 +33,10 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A pair for servers on the loopback interface.
+    /// A pair for servers on the loopback interface, also under the names that pods have for an API server.
     pub fn server(&self) -> Result<Pair> {
-        let mut params = CertificateParams::new(["localhost", "127.0.0.1"].map(str::to_owned))?;
+        let names = ["localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+        let mut params = CertificateParams::new(names.map(str::to_owned))?;
         params.distinguished_name.push(DnType::CommonName, "localhost");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         self.sign(params)
