@@ -10,10 +10,12 @@ use std::{
 use capm3_api::v1beta2::Metal3Cluster;
 use capm3_engine::{ObjectKey, ResourceKind, client::over_network};
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned,
+    ALL_VERSIONS, ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned,
+    SupportedProtocolVersion,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, ring},
     pki_types::{CertificateDer, ServerName, UnixTime},
+    version::{TLS12, TLS13},
 };
 use serde_json::json;
 
@@ -86,13 +88,21 @@ fn tcp(address: SocketAddr) -> TcpStream {
 }
 
 fn https(address: SocketAddr, request: &str) -> Answer {
+    exchange(encrypted(address, ALL_VERSIONS), request)
+}
+
+/// A connection of a client that speaks these versions of TLS.
+fn encrypted(
+    address: SocketAddr,
+    versions: &[&'static SupportedProtocolVersion],
+) -> StreamOwned<ClientConnection, TcpStream> {
     let provider = ring::default_provider();
     let config = ClientConfig::builder_with_provider(Arc::new(provider.clone()));
-    let config = config.with_safe_default_protocol_versions().unwrap().dangerous();
+    let config = config.with_protocol_versions(versions).unwrap().dangerous();
     let config = config.with_custom_certificate_verifier(Arc::new(Anybody(provider))).with_no_client_auth();
     let name = ServerName::try_from("capm3-diagnostics").unwrap();
     let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-    exchange(StreamOwned::new(connection, tcp(address)), request)
+    StreamOwned::new(connection, tcp(address))
 }
 
 fn request(line: &str, headers: &str, body: &str) -> String {
@@ -125,6 +135,8 @@ fn value(metrics: &str, series: &str) -> Option<f64> {
     metrics.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
 }
 
+/// Metrics are served over HTTPS to a user whom the API server knows and lets `get` the path, and to nobody else; there is no
+/// profiler.
 #[test]
 fn op143_metrics_are_shown_to_a_user_who_may_see_them_and_to_nobody_else() {
     let up = Up::start(&repository().join("examples/three-racks"));
@@ -161,8 +173,9 @@ fn op143_metrics_are_shown_to_a_user_who_may_see_them_and_to_nobody_else() {
     assert!(!logs.contains(token.trim().rsplit(' ').next().unwrap()), "a token is logged");
 }
 
+/// The log level is changed while the manager runs, by a user who may `put` the path.
 #[test]
-fn the_log_level_of_a_running_manager_is_set_by_put() {
+fn op143_the_log_level_of_a_running_manager_is_set_by_put() {
     let up = Up::start(&repository().join("examples/three-racks"));
     let manager = Manager::start(&up);
     manager.until_readyz(200, "ready");
@@ -187,8 +200,27 @@ fn the_log_level_of_a_running_manager_is_set_by_put() {
     assert_eq!(put(&token, "0").code, 200);
 }
 
+/// The lowest version of TLS and the ciphers count for diagnostics as for webhooks.
 #[test]
-fn insecure_diagnostics_show_metrics_to_everybody_and_nothing_else() {
+fn op143_diagnostics_take_the_lowest_version_of_tls_and_the_ciphers_of_the_flags() {
+    let up = Up::start(&repository().join("examples/three-racks"));
+    let request = request("GET /metrics", "", "");
+    let newer = Manager::start_with(&up, &["--webhook-port=0", "--tls-min-version=VersionTLS13"]);
+    let at = newer.diagnostics.unwrap();
+    assert_eq!(exchange(encrypted(at, &[&TLS13]), &request).code, 401);
+    let refused = encrypted(at, &[&TLS12]).write_all(request.as_bytes()).unwrap_err().to_string();
+    assert!(refused.contains("ProtocolVersion"), "{refused}");
+    let suite = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+    let suites = format!("--tls-cipher-suites={suite}");
+    let one = Manager::start_with(&up, &["--webhook-port=0", "--tls-min-version=VersionTLS12", &suites]);
+    let mut stream = encrypted(one.diagnostics.unwrap(), &[&TLS12]);
+    stream.write_all(request.as_bytes()).unwrap();
+    assert_eq!(format!("{:?}", stream.conn.negotiated_cipher_suite().unwrap().suite()), suite);
+}
+
+/// With `--insecure-diagnostics` metrics are served over plain HTTP to everybody, and nothing else is.
+#[test]
+fn op143_insecure_diagnostics_show_metrics_to_everybody_and_nothing_else() {
     let up = Up::start(&repository().join("examples/three-racks"));
     let manager = Manager::start_with(&up, &["--webhook-port=0", "--insecure-diagnostics"]);
     let at = manager.diagnostics.unwrap();
