@@ -7,12 +7,11 @@ use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
     neighbours::Machine,
-    reference::SecretRef,
     v1beta2::{Metal3Data, Metal3DataTemplate, Metal3DataTemplateSpec, Metal3Machine},
     vocabulary::{annotation, event, finalizer},
 };
 use capm3_domain::{
-    render::{Address, Content, Inputs, Objects, PoolRef, Pools, RenderError, referenced_pools, secret_name},
+    render::{Address, Inputs, Objects, PoolRef, Pools, RenderError, referenced_pools},
     wait::{AddressWait, AddressWaits, DataError, Pause, Text, Wait},
 };
 use capm3_engine::EventNote;
@@ -24,10 +23,10 @@ use super::{
     pools::{free, not_served, wait_for_pool},
     secrets::{self, Secrets, Told},
     status::{DataState, is_rendered_as, report_on_claim, report_on_data, was_rendered},
-    wanted_documents::{wanted_documents, wanted_spec},
+    wanted_documents::{asks_for, hold, wanted_documents, wanted_spec},
 };
 use crate::{
-    finalizers::{add_finalizer, remove_finalizer},
+    finalizers::remove_finalizer,
     owners::{controlled_by, owned_by},
     wait_throttle::is_throttled,
 };
@@ -176,16 +175,7 @@ impl Pass<'_> {
     /// the template as controlling owner, that of the first design its machine: now it is the claim, beside the machine, so
     /// that the data is in the Cluster's tree.
     fn hold_on(&mut self, spec: &Metal3DataTemplateSpec, machine: &Metal3Machine) {
-        add_finalizer(&mut self.new.metadata, finalizer::DATA);
-        let namespace = self.new.metadata.namespace_str().to_owned();
-        for content in wanted_documents(spec) {
-            let name = secret_name(content, &self.snapshot.data, machine.metadata.name_str());
-            let slot = match content {
-                Content::MetaData => &mut self.new.spec.meta_data,
-                Content::NetworkData => &mut self.new.spec.network_data,
-            };
-            *slot = Some(SecretRef::new(namespace.as_str(), name));
-        }
+        hold(&mut self.new, spec, machine);
         let owners = self.new.metadata.owner_references.get_or_insert_default();
         let is_older = owners.iter().any(|owner| {
             let is_controlling_machine = owner.kind == "Metal3Machine" && owner.controller == Some(true);
@@ -346,8 +336,8 @@ fn resolve(snapshot: &DataSnapshot) -> Step<(&Metal3DataTemplate, &Metal3Machine
         return Err(Wait::ClaimOfData);
     }
     let machine = snapshot.metal3_machine.as_deref().ok_or(Wait::MachineOfData)?;
-    let asked = machine.spec.data_template.as_ref().map(|t| t.name_str()).unwrap_or_default();
-    if asked != name {
+    if !asks_for(machine, name) {
+        let asked = machine.spec.data_template.as_ref().map(|t| t.name_str()).unwrap_or_default();
         return Err(Wait::from(DataError::OtherTemplate {
             machine: machine.metadata.name_str().to_owned(),
             asked: asked.to_owned(),

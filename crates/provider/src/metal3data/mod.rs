@@ -27,6 +27,7 @@ pub use decide::decide;
 pub(crate) use observe::claim_is_gone;
 pub use observe::{DataSnapshot, Settings, observe};
 pub(crate) use reconcile::CONTROLLER;
+pub(crate) use wanted_documents::{asks_for, hold};
 pub use wanted_documents::{render, wanted_documents, wanted_spec};
 
 use crate::context::{Context, boxed};

@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt,
     reference::ObjectRef,
-    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataSpec, Metal3DataTemplate},
+    v1beta2::{self, Metal3Data, Metal3DataClaim, Metal3DataSpec, Metal3DataTemplate, Metal3Machine},
     vocabulary::{annotation, condition, event, finalizer, label, reason},
 };
 use capm3_domain::index::Index;
@@ -16,6 +16,7 @@ use kube::core::ObjectMeta;
 use crate::{
     conditions::{Stamp, set},
     finalizers::{add_finalizer, remove_finalizer},
+    metal3data::{asks_for, hold, wanted_spec},
     owners::controlled_by,
 };
 
@@ -86,11 +87,13 @@ fn served(mut claim: Metal3DataClaim, data: &Metal3Data) -> Metal3DataClaim {
     claim
 }
 
-/// The data for an index. `machine` is the claim's reference to its Metal3Machine.
+/// The data for an index. `machine` is the claim's reference to its Metal3Machine, `seen` that machine, if it is there: then
+/// the data is made with all that its own controller would write to it first thing.
 pub(super) fn data(
     template: &Metal3DataTemplate,
     claim: &Metal3DataClaim,
     machine: &OwnerReference,
+    seen: Option<&Metal3Machine>,
     index: Index,
     name: String,
 ) -> Metal3Data {
@@ -104,7 +107,7 @@ pub(super) fn data(
     let key = template.spec.template_reference.clone();
     let key = key.or_else(|| template.metadata.annotation(annotation::TEMPLATE_REFERENCE).map(str::to_owned));
     let mirrored = |key: &String| [(annotation::TEMPLATE_REFERENCE.to_owned(), key.clone())].into();
-    Metal3Data {
+    let mut data = Metal3Data {
         metadata: ObjectMeta {
             annotations: key.as_ref().map(mirrored),
             name: Some(name),
@@ -122,7 +125,11 @@ pub(super) fn data(
             ..Metal3DataSpec::default()
         },
         ..Metal3Data::default()
+    };
+    if let Some(seen) = seen.filter(|seen| asks_for(seen, template_name)) {
+        hold(&mut data, &wanted_spec(template, Some(seen)), seen);
     }
+    data
 }
 
 /// Takes back the data of a claim that is being deleted, then lets the claim go.

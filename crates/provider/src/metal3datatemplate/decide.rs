@@ -104,7 +104,9 @@ fn plan_of(snapshot: &DataTemplateSnapshot<'_>, claim: &Metal3DataClaim, step: S
 
 /// The data that a claim gets.
 fn data_of(snapshot: &DataTemplateSnapshot<'_>, claim: &Metal3DataClaim, given: Given<'_>) -> Metal3Data {
-    claim::data(&snapshot.template, claim, given.machine, given.index, snapshot.name_of(given.index))
+    let seen = snapshot.machines.read(given.machine.name.clone());
+    let name = snapshot.name_of(given.index);
+    claim::data(&snapshot.template, claim, given.machine, seen.as_deref(), given.index, name)
 }
 
 /// The last writes: the status, or the end of the template.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use crate::plan::End;
 use capm3_api::{
     neighbours::Cluster,
-    v1beta2::{self, Metal3Data, Metal3DataTemplate},
+    v1beta2::{self, Metal3Data, Metal3DataTemplate, Metal3Machine},
 };
 use capm3_domain::wait::Text;
 use capm3_engine::{Memory, ObjectKey};
@@ -73,6 +73,34 @@ fn delete_claim(memory: &mut Memory, name: &str) {
     let finalizers = json!([finalizer::DATA_CLAIM]);
     memory.change::<Metal3DataClaim>(&key(name), &json!({"metadata": {"finalizers": finalizers}}));
     memory.delete::<Metal3DataClaim>(&key(name));
+}
+
+/// What the controller of the data would write first thing is there from the start, if the machine is seen and asks for it.
+#[test]
+fn data_is_made_with_its_finalizer_and_the_names_of_its_secrets() {
+    let asks = |name: &str| {
+        json!({"metadata": {"namespace": "n", "name": name}, "spec": {"image": {"url": "u"},
+            "dataTemplate": {"name": "t"}, "networkData": {"name": "of-the-user"}}})
+    };
+    let mut other = asks("b");
+    other["spec"]["dataTemplate"]["name"] = json!("another");
+    let mut memory = world(&["a", "b", "c"]);
+    let documents = json!({"spec": {"metaData": {}, "networkData": {}}});
+    memory.change::<Metal3DataTemplate>(&key("t"), &documents);
+    memory.put_whole::<Metal3Machine>(asks("a"));
+    memory.put_whole::<Metal3Machine>(other);
+    pass(&mut memory, 0);
+    let datas = memory.list::<Metal3Data>();
+    assert_eq!(datas.len(), 3);
+    let both = json!([finalizer::DATA_CLAIM, finalizer::DATA]);
+    for data in datas {
+        let is_of_a = data["spec"]["claim"]["name"] == "a";
+        let expected = if is_of_a { both.clone() } else { json!([finalizer::DATA_CLAIM]) };
+        assert_eq!(data["metadata"]["finalizers"], expected, "{data}");
+        let named = if is_of_a { json!("a-metadata") } else { Value::Null };
+        assert_eq!(data.pointer("/spec/metaData/name").cloned().unwrap_or_default(), named, "{data}");
+        assert_eq!(data.pointer("/spec/networkData"), None, "the user brings it: {data}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::Cluster,
     reference::ObjectRef,
-    v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate},
+    v1beta2::{Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine},
     vocabulary::{finalizer, label},
 };
 use capm3_domain::{
@@ -63,6 +63,8 @@ pub struct DataTemplateSnapshot<'r> {
     pub foreign_datas: Vec<Arc<Metal3Data>>,
     /// Other templates that would give the same addresses out; looked for only when the template is first seen.
     pub overlaps: Vec<Overlap>,
+    /// The machine of a name, read for the data that is made for it.
+    pub machines: Lazy<'r, String, Option<Arc<Metal3Machine>>>,
     /// Names of paused Clusters among those of the claims.
     pub paused_clusters: BTreeSet<String>,
     /// Claims for which the server refused the data just now, with the server's words.
@@ -90,6 +92,7 @@ pub fn observe<'r, R: Reader>(reader: &'r R, key: &ObjectKey) -> Option<DataTemp
         has_claims: template.metadata.is_deleting() && reader.count(&CLAIMS_BY_TEMPLATE, &value) > 0,
         has_data: reader.count(&DATA_BY_TEMPLATE, &value) > 0,
         is_proven_empty: reader.is_authoritative(),
+        machines: Lazy::new(machine_of(reader, key)),
         all_datas: Lazy::new(move |()| reader.by_index(&DATA_BY_TEMPLATE, &value)),
         template,
         claims,
@@ -251,4 +254,13 @@ pub(super) fn is_of(data: &Metal3Data, claim: &Metal3DataClaim) -> bool {
     let named = data.spec.claim.as_ref().is_some_and(|c| c.name_str() == claim.metadata.name_str());
     let owner = data.metadata.owner(capm3_api::v1beta2::GROUP, "Metal3DataClaim");
     named && owner.is_none_or(|owner| owner.uid == claim.metadata.uid_str())
+}
+
+/// Reads the machine of a name beside the template.
+fn machine_of<'r, R: Reader>(
+    reader: &'r R,
+    template: &ObjectKey,
+) -> impl Fn(String) -> Option<Arc<Metal3Machine>> + use<'r, R> {
+    let namespace = template.namespace.clone();
+    move |name| reader.get(&ObjectKey::new(namespace.clone(), name))
 }
