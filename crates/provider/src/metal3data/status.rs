@@ -65,6 +65,7 @@ pub(super) fn report_on_data(
     secrets_missing: bool,
     now: &str,
 ) {
+    let was_silent = find(&old.status.conditions, condition::READY).is_none();
     let status = &mut new.status;
     if state.ready {
         status.ready = Some(true);
@@ -81,7 +82,9 @@ pub(super) fn report_on_data(
         } else if state.differs {
             plan.event(EventNote::warning(old, event::RENDER_DIFFERS, &state.message));
         } else if state.ready {
-            plan.event(EventNote::normal(old, event::RENDERED, &state.message));
+            // The condition says it. After something else was said, it is news.
+            let note = EventNote::normal(old, event::RENDERED, &state.message);
+            plan.event(if was_silent { note.only_logged() } else { note });
         }
     }
 }

@@ -203,7 +203,7 @@ fn take_data(pass: &mut Pass<'_>, template: &str) -> Step {
         return Err(pass.wait(Wait::Rendering { data: name, report }));
     }
     if !is_true(&pass.new.status.conditions, condition::DATA_READY) {
-        pass.event_with_status(false, event::DATA_READY, format!("Metal3Data {name} is rendered"));
+        pass.log_with_status(event::DATA_READY, format!("Metal3Data {name} is rendered"));
     }
     warn_of_stranded_secrets(pass);
     pass.status().data_ready(reason::DATA_SECRETS_READY);

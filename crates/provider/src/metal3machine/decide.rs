@@ -159,6 +159,12 @@ impl<'a> Pass<'a> {
         self.with_status.push(EventNote { warning, ..note });
     }
 
+    /// Logs a step when the status is written, whose condition tells as much as an event would.
+    pub(super) fn log_with_status(&mut self, step: &'static str, message: String) {
+        let note = self.note(step, message);
+        self.with_status.push(note.only_logged());
+    }
+
     /// Records an event that somebody should look at.
     pub(super) fn warning(&mut self, reason: &'static str, message: String) {
         let note = self.note(reason, message);
