@@ -20,12 +20,23 @@ use capm3_domain::{
 use capm3_engine::Index;
 use kube::core::ObjectMeta;
 
+use crate::metal3machine::is_provisioned;
+
 /// Metal3Machines that wait for a host, by namespace.
 pub const MACHINES_WITHOUT_HOST: Index<Metal3Machine> = Index {
     name: "without-host",
     values: |machine| match machine.metadata.annotation(annotation::HOST) {
         None => vec![machine.metadata.namespace_str().to_owned()],
         Some(_) => Vec::new(),
+    },
+};
+
+/// Metal3Machines that come up or go, by their namespace.
+pub const MACHINES_IN_PROGRESS: Index<Metal3Machine> = Index {
+    name: "in-progress",
+    values: |machine| match is_provisioned(machine) && !machine.metadata.is_deleting() {
+        true => Vec::new(),
+        false => vec![machine.metadata.namespace_str().to_owned()],
     },
 };
 

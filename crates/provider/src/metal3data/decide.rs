@@ -28,7 +28,7 @@ use super::{
 use crate::{
     finalizers::remove_finalizer,
     owners::{controlled_by, owned_by},
-    wait_throttle::is_throttled,
+    wait_throttle::{is_throttled_for, throttle_time},
 };
 
 /// How often it is looked whether a kind is served by now.
@@ -90,7 +90,7 @@ impl Pass<'_> {
             Ok(told) => (DataState::rendered(told), End::Done),
             Err(wait) => {
                 // What comes within a moment is not worth a write.
-                if let Some(rest) = is_throttled(&old.metadata, None, now)
+                if let Some(rest) = is_throttled_for(self.throttle_time(), &old.metadata, None, now)
                     && !matches!(wait, Wait::DataError(_))
                 {
                     return plan.ending(End::After(rest));
@@ -272,7 +272,7 @@ impl Pass<'_> {
     /// Waits on the way out, and says so if that lasts.
     fn stay(mut self, mut plan: Plan, wait: Wait, now: &str) -> Plan {
         let old = self.snapshot.data.as_ref();
-        if let Some(rest) = is_throttled(&old.metadata, None, now) {
+        if let Some(rest) = is_throttled_for(self.throttle_time(), &old.metadata, None, now) {
             return plan.ending(End::After(rest));
         }
         let state = DataState::waiting(&wait);
@@ -301,6 +301,10 @@ impl Pass<'_> {
         let uses_another = used.is_some_and(|used| used.name_str() != self.new.metadata.name_str());
         let is_let_go = claim.metadata.is_deleting() && !claim.metadata.has_finalizer(finalizer::MACHINE);
         uses_another || is_let_go
+    }
+
+    fn throttle_time(&self) -> Duration {
+        throttle_time(self.snapshot.machines_in_progress)
     }
 
     fn is_claimed(&self) -> bool {

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     aggregates::{InStatus, Used},
-    indexes::{CAPI_CLAIMS_BY_OWNER, IP_CLAIMS_BY_OWNER},
+    indexes::{CAPI_CLAIMS_BY_OWNER, IP_CLAIMS_BY_OWNER, MACHINES_IN_PROGRESS},
     ippool::is_at_work,
 };
 
@@ -48,6 +48,8 @@ pub struct Settings {
 pub struct DataSnapshot {
     /// The object itself.
     pub data: Arc<Metal3Data>,
+    /// How many machines of the namespace come up or go.
+    pub machines_in_progress: usize,
     /// Its Cluster.
     pub cluster: Option<Arc<Cluster>>,
     /// The claim that it serves.
@@ -131,6 +133,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey, settings: Settings) -> Opt
     ip_claims.extend(inherited.map(|(_, namesake)| with_address(reader, namesake)));
     let pools = observe_pools(reader, &key.namespace, &wanted, &ip_claims);
     Some(DataSnapshot {
+        machines_in_progress: reader.count(&MACHINES_IN_PROGRESS, &key.namespace),
         cluster,
         claim,
         claim_is_gone: claim_is_gone(reader, &data),

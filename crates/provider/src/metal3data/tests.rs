@@ -52,6 +52,7 @@ fn pool() -> Arc<IpPool> {
 /// Everything is there; the pool was not asked yet.
 fn complete() -> DataSnapshot {
     DataSnapshot {
+        machines_in_progress: 1,
         data: read(data()),
         cluster: Some(read(json!({"metadata": {"name": "c"}}))),
         claim: Some(read(json!({"metadata": {"name": "m", "uid": "uid-c"}}))),

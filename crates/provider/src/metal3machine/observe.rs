@@ -36,7 +36,7 @@ use super::{
     observe_nodes::{Nodes, observe_nodes},
 };
 use crate::{
-    indexes::{HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_UID},
+    indexes::{HOSTS_BY_BMC_SECRET, HOSTS_BY_CONSUMER, HOSTS_BY_UID, MACHINES_IN_PROGRESS},
     rightful_owner::of_another,
     workload::Workload,
 };
@@ -46,6 +46,8 @@ use crate::{
 pub struct MachineSnapshot<'r> {
     /// The object itself.
     pub metal3_machine: Arc<Metal3Machine>,
+    /// How many machines of the namespace come up or go.
+    pub machines_in_progress: usize,
     /// Name of the owner Machine, if an owner is named.
     pub owner: Option<String>,
     /// The owner Machine, if it is there.
@@ -228,6 +230,7 @@ pub fn observe<'r>(
     let nodes = observe_nodes(reader, &metal3_machine, host.as_deref(), machine.as_deref(), inputs.workload);
     let host_data = host.as_deref().map(|host| host_data::observe(reader, host)).unwrap_or_default();
     Some(MachineSnapshot {
+        machines_in_progress: reader.count(&MACHINES_IN_PROGRESS, &key.namespace),
         owner,
         machine,
         machine_set,

@@ -10,7 +10,10 @@ use capm3_api::{
     vocabulary::{condition, reason},
 };
 
-use crate::{batch::STATUS_PACE, wait_throttle::is_throttled};
+use crate::{
+    batch::STATUS_PACE,
+    wait_throttle::{is_throttled_for, throttle_time},
+};
 
 /// Reasons of conditions that are false for a while on every machine's way.
 const PASSING: [&str; 9] = [
@@ -25,8 +28,13 @@ const PASSING: [&str; 9] = [
     reason::DEPROVISIONING,
 ];
 
-/// How long the new status is kept back; none if it is to be written now.
-pub(super) fn status_throttle(old: &Metal3Machine, new: &Metal3Machine, now: &str) -> Option<Duration> {
+/// How long the new status is kept back; none if it is to be written now. `machines_in_progress`: how many machines come up or go.
+pub(super) fn status_throttle(
+    old: &Metal3Machine,
+    new: &Metal3Machine,
+    machines_in_progress: usize,
+    now: &str,
+) -> Option<Duration> {
     // Cluster API waits for it.
     if old.status.initialization != new.status.initialization {
         return None;
@@ -36,7 +44,7 @@ pub(super) fn status_throttle(old: &Metal3Machine, new: &Metal3Machine, now: &st
     if turned(old, new) || has_new_trouble(old, new) {
         return spoke_just_now;
     }
-    is_throttled(&old.metadata, last_updated, now).or(spoke_just_now)
+    is_throttled_for(throttle_time(machines_in_progress), &old.metadata, last_updated, now).or(spoke_just_now)
 }
 
 /// Whether the machine became ready or ceased to be, or its pause began or ended.
@@ -96,7 +104,7 @@ mod tests {
             ("a pause", vec![works], vec![rests], false),
             ("the end of a pause", vec![rests], vec![works], false),
         ] {
-            let kept_back = status_throttle(&machine(&old), &machine(&new), NOW);
+            let kept_back = status_throttle(&machine(&old), &machine(&new), 1, NOW);
             assert_eq!(kept_back, is_kept_back.then_some(Duration::from_secs(4)), "{what}");
         }
     }
@@ -105,12 +113,12 @@ mod tests {
     fn a_step_that_lasts_is_said_and_troubles_that_follow_within_a_second_share_a_write() {
         let waits = machine(&[(condition::ASSOCIATE_HOST, "False", reason::WAITING_FOR_BOOTSTRAP)]);
         let fails = machine(&[(condition::ASSOCIATE_HOST, "False", reason::ASSOCIATE_HOST_FAILED)]);
-        assert_eq!(status_throttle(&machine(&[]), &waits, "2026-01-01T00:00:24Z"), None);
+        assert_eq!(status_throttle(&machine(&[]), &waits, 1, "2026-01-01T00:00:24Z"), None);
         let mut spoke = machine(&[]);
         spoke.status.last_updated = Some(NOW.into());
-        assert_eq!(status_throttle(&spoke, &fails, NOW), Some(STATUS_PACE));
-        assert_eq!(status_throttle(&spoke, &waits, NOW), Some(Duration::from_secs(5)));
-        assert_eq!(status_throttle(&spoke, &fails, "2026-01-01T00:00:21Z"), None);
+        assert_eq!(status_throttle(&spoke, &fails, 1, NOW), Some(STATUS_PACE));
+        assert_eq!(status_throttle(&spoke, &waits, 1, NOW), Some(Duration::from_secs(5)));
+        assert_eq!(status_throttle(&spoke, &fails, 1, "2026-01-01T00:00:21Z"), None);
     }
 
     #[test]
@@ -125,7 +133,7 @@ mod tests {
         .status
         .conditions;
         old.metadata.creation_timestamp = None;
-        assert_eq!(status_throttle(&old, &new, NOW), Some(Duration::from_secs(3)));
-        assert_eq!(status_throttle(&old, &new, "2026-01-01T00:00:23Z"), None);
+        assert_eq!(status_throttle(&old, &new, 1, NOW), Some(Duration::from_secs(3)));
+        assert_eq!(status_throttle(&old, &new, 1, "2026-01-01T00:00:23Z"), None);
     }
 }

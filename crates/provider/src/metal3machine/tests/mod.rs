@@ -94,6 +94,7 @@ fn consumed_by(name: &str) -> Value {
 fn ready_to_choose() -> MachineSnapshot {
     MachineSnapshot {
         metal3_machine: read(machine()),
+        machines_in_progress: 1,
         owner: Some("m".into()),
         machine: Some(read(
             json!({"metadata": {"namespace": "metal3", "name": "m", "labels": {"cluster.x-k8s.io/cluster-name": "c"}},
