@@ -90,19 +90,26 @@ pub fn embedded_by_kind(requests: &[RequestCount], user_agent: &str) -> Vec<Stri
     table(own.map(row))
 }
 
-/// What a client asked of a real server.
-pub fn audited_by_kind(log: &Path, user_agent: &str) -> Result<Vec<String>> {
-    let mut rows = Vec::new();
+/// Everything that a client asked of a real server, by verb, kind and code: reads, events, lists and watches too, and what it
+/// asked of workload clusters that the same server plays.
+pub fn everything(log: &Path, user_agent: &str) -> Result<BTreeMap<String, u64>> {
+    let mut rows = BTreeMap::new();
     for line in audit_log::lines(log)? {
         let line = line?;
-        if line.user_agent == user_agent && line.verb != "watch" && line.verb != "list" {
+        if line.user_agent == user_agent {
             let ObjectRef { resource, subresource, .. } = &line.object_ref;
             let separator = if subresource.is_empty() { "" } else { "/" };
             let code = line.response_status.code;
-            rows.push((format!("{} {resource}{separator}{subresource} {code}", line.verb), 1));
+            *rows.entry(format!("{} {resource}{separator}{subresource} {code}", line.verb)).or_default() += 1;
         }
     }
-    Ok(table(rows))
+    Ok(rows)
+}
+
+/// What was asked since an earlier count.
+pub fn since(earlier: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let news = now.iter().map(|(what, count)| (what.clone(), count - earlier.get(what).unwrap_or(&0)));
+    news.filter(|(_, count)| *count > 0).collect()
 }
 
 /// What a user was denied by a real server, whatever it is: `3 watch /api/v1/secrets`. An error if the user never asked.
@@ -144,6 +151,28 @@ mod tests {
         )
         .unwrap();
         assert_eq!(Counts::audited(&log, "a").unwrap(), Counts { writes: 1, reads: 1 });
+    }
+
+    #[test]
+    fn everything_counts_reads_events_lists_and_watches_of_one_client_since_an_earlier_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("audit.log");
+        let line = |agent: &str, verb: &str, resource: &str| {
+            format!(
+                r#"{{"verb":"{verb}","userAgent":"{agent}","objectRef":{{"resource":"{resource}"}},"responseStatus":{{"code":200}}}}"#
+            )
+        };
+        let first = [line("a", "list", "nodes"), line("a", "create", "events"), line("b", "get", "nodes")];
+        fs::write(&log, first.join("\n")).unwrap();
+        let earlier = everything(&log, "a").unwrap();
+        let rows = |rows: &[(&str, u64)]| -> BTreeMap<String, u64> {
+            rows.iter().map(|(what, count)| ((*what).to_owned(), *count)).collect()
+        };
+        assert_eq!(earlier, rows(&[("list nodes 200", 1), ("create events 200", 1)]));
+        let all = [&first[..], &[line("a", "create", "events"), line("a", "watch", "nodes")]].concat();
+        fs::write(&log, all.join("\n")).unwrap();
+        let news = since(&earlier, &everything(&log, "a").unwrap());
+        assert_eq!(news, rows(&[("create events 200", 1), ("watch nodes 200", 1)]));
     }
 
     #[test]

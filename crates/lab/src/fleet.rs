@@ -38,6 +38,49 @@ pub fn fleet(size: usize) -> Vec<Manifest> {
     objects.into_iter().map(|object| Manifest { file: "fleet".to_owned(), object }).collect()
 }
 
+/// The same with everything that a machine may cost: a Secret with credentials for each host, metadata beside network data, and
+/// Nodes that are found by the uid of their host, because no cloud provider gives them their IDs.
+pub fn full_fleet(size: usize) -> Vec<Manifest> {
+    let mut manifests = fleet(size);
+    let registers = json!({"nodeRegistration": {"name": "{{ ds.meta_data.name }}", "kubeletExtraArgs": [
+        {"name": "node-labels", "value": "metal3.io/uuid={{ ds.meta_data.uuid }}"}]}});
+    let mut secrets = Vec::new();
+    for manifest in &mut manifests {
+        let name = manifest.key().name;
+        let (pointer, extra) = match manifest.kind() {
+            "BareMetalHost" => {
+                let credentials = format!("{name}-bmc");
+                let data = json!({"username": "YWRtaW4=", "password": "cGFzc3dvcmQ="});
+                secrets.push(json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": data,
+                    "metadata": {"name": credentials, "namespace": NAMESPACE}}));
+                ("/spec/bmc", json!({"credentialsName": credentials}))
+            }
+            "Metal3DataTemplate" => {
+                let names = json!([{"key": "name", "object": "machine"}]);
+                ("/spec", json!({"metaData": {"objectNames": names}}))
+            }
+            "Metal3Cluster" => ("/spec", json!({"cloudProviderEnabled": false})),
+            "KubeadmControlPlane" => ("/spec/kubeadmConfigSpec", both(&registers)),
+            "KubeadmConfigTemplate" => ("/spec/template/spec", both(&registers)),
+            _ => continue,
+        };
+        if let (Some(Value::Object(part)), Value::Object(extra)) =
+            (manifest.object.pointer_mut(pointer), extra)
+        {
+            part.extend(extra);
+        }
+    }
+    let secrets = secrets.into_iter().map(|object| Manifest { file: "fleet".to_owned(), object });
+    // The namespace comes first.
+    manifests.splice(1..1, secrets);
+    manifests
+}
+
+/// The first machine of a control plane initialises, every other one joins.
+fn both(configuration: &Value) -> Value {
+    json!({"initConfiguration": configuration, "joinConfiguration": configuration})
+}
+
 /// What changes a fleet of `size` workers to one of `replicas`.
 pub fn scaled(size: usize, replicas: usize) -> Vec<Manifest> {
     let mut manifests = fleet(size);

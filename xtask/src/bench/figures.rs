@@ -22,6 +22,8 @@ pub struct Figures {
     pub deletion: Option<Deletion>,
     /// What a machine costs against one of a smaller fleet, where that was asked for.
     pub growth: Option<Growth>,
+    /// Everything that was asked of a real server, with the limit.
+    pub everything: Option<Everything>,
     /// What was asked how often, the most frequent first.
     pub by_kind: Vec<String>,
     pub peak_rss_mb: u64,
@@ -36,6 +38,27 @@ pub struct Deletion {
     pub requests: f64,
     /// Seconds until the last request of all; the hosts of the benchmark take no time of their own.
     pub seconds: f64,
+}
+
+/// Everything that a manager asked of a real server: events, reads, Nodes and workload clusters too.
+#[derive(Serialize, Deserialize)]
+pub struct Everything {
+    /// Requests for each machine that came up.
+    pub per_machine: f64,
+    /// Requests to delete one, where that was tried.
+    pub to_delete_one: Option<f64>,
+    /// Seconds of processor time of the manager until all machines were up.
+    pub processor: f64,
+    /// The raw writer, where it ran too.
+    pub limit: Option<Limit>,
+}
+
+/// Seconds of all rounds.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Limit {
+    pub ours: f64,
+    /// Those of a program that sends only the writes that must happen.
+    pub raw: f64,
 }
 
 /// What a machine costs against one of a smaller fleet.
@@ -76,6 +99,15 @@ impl Figures {
             all.push(judged("requests to delete one", "requestsToDeleteOne", requests, 14.0, 1));
             all.push(judged("seconds until it is gone", "secondsToDelete", seconds, 1.0, 2));
         }
+        if let Some(Everything { per_machine, to_delete_one, limit, .. }) = &self.everything {
+            all.push(judged("requests per machine", "requestsPerMachine", *per_machine, 19.0, 1));
+            let deletion = to_delete_one
+                .map(|count| judged("requests to delete one", "requestsToDeleteOne", count, 14.0, 1));
+            all.extend(deletion);
+            let ratio =
+                |limit: &Limit| judged("times the raw writer", "timesLimit", limit.ours / limit.raw, 1.15, 2);
+            all.extend(limit.as_ref().map(ratio));
+        }
         if let Some(Growth { ratio, .. }) = self.growth {
             all.push(judged("times a smaller fleet", "growth", ratio, 1.2, 2));
         }
@@ -110,6 +142,9 @@ impl Figures {
             text += &format!(
                 "  (the smaller fleet has {against} machines, measured in the pauses of this one)\n"
             );
+        }
+        if let Some(Everything { processor, .. }) = &self.everything {
+            text += &format!("{:<24} {processor:>6.1} s, the manager alone\n", "processor time");
         }
         text + &format!("{:<24} {:>6} MB, {}", "peak memory", self.peak_rss_mb, self.memory_of)
     }
@@ -163,6 +198,7 @@ mod tests {
             writes_at_rest: 0,
             deletion: Some(Deletion { requests: 12.0, seconds: 0.04 }),
             growth: None,
+            everything: None,
             by_kind: Vec::new(),
             peak_rss_mb: 7,
             memory_of: "the manager".to_owned(),
@@ -186,6 +222,20 @@ mod tests {
             figures.text()
         );
         assert!(figures.judge().is_ok());
+    }
+
+    #[test]
+    fn everything_that_was_asked_of_a_real_server_has_budgets_and_is_compared_with_the_limit() {
+        let limit = Some(Limit { ours: 24.0, raw: 20.0 });
+        let everything = Everything { per_machine: 18.5, to_delete_one: Some(15.0), processor: 3.0, limit };
+        let figures = Figures { everything: Some(everything), deletion: None, ..figures() };
+        let said = figures.judge().unwrap_err().to_string();
+        assert_eq!(said, "over budget: requests to delete one 15.00 > 14, times the raw writer 1.20 > 1.15");
+        assert!(
+            figures.text().contains("requests per machine       18.5   budget 19\n"),
+            "{}",
+            figures.text()
+        );
     }
 
     #[test]

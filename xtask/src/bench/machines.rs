@@ -86,6 +86,7 @@ async fn measure(size: usize) -> Result<Figures> {
             seconds: to_delete.as_secs_f64(),
         }),
         growth: None,
+        everything: None,
         by_kind,
         peak_rss_mb: memory::peak_mb("self")?,
         memory_of: "provider, server and world in one process".to_owned(),

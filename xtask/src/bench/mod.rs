@@ -34,7 +34,13 @@ pub enum Bench {
         raw: bool,
     },
     /// The same on a real API server, with `capm3 manager` as a process (needs Go)
-    Real(Fleet),
+    Real {
+        #[command(flatten)]
+        fleet: Fleet,
+        /// How often, each time followed by a program that sends only the writes that must happen; 0 leaves that out
+        #[arg(long, default_value_t = 2)]
+        rounds: usize,
+    },
     /// Documents of many machines on one core (with `--release`)
     Render(Many),
     /// Indexes and addresses, and whether their price grows with their number (with `--release`)
@@ -89,7 +95,7 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Machines { fleet, raw: true, .. } => return machines::run(fleet.size)?.print_raw(),
         Bench::Machines { fleet, against: Some(against), .. } => (growth::run(fleet.size, *against)?, fleet),
         Bench::Machines { fleet, .. } => (machines::run(fleet.size)?, fleet),
-        Bench::Real(fleet) => (real::run(fleet.size)?, fleet),
+        Bench::Real { fleet, rounds } => (real::run(fleet.size, *rounds)?, fleet),
         Bench::Render(many) => return render::run(many.size, many.json),
         Bench::Allocate { many, trickle: true } => return trickle::run(many.size, many.json),
         Bench::Allocate { many, .. } => return allocate::run(many.size, many.json),

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use super::server::Server;
-use crate::{memory, repo};
+use crate::{memory, processor, repo};
 
 /// Name under which the server sees the manager.
 pub const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
@@ -62,6 +62,16 @@ impl Manager {
             .spawn()
             .with_context(|| format!("starting {}", binary.display()))?;
         Ok(Self(child))
+    }
+
+    /// The same with further arguments.
+    pub fn start_with(binary: &Path, server: &Server, arguments: &'static [&'static str]) -> Result<Self> {
+        Self::start_asked(binary, server, &Asked { health: 0, arguments })
+    }
+
+    /// Processor time that it has used, in seconds.
+    pub fn processor_seconds(&self) -> Result<f64> {
+        Ok(processor::of_process(self.0.id())?.as_secs_f64())
     }
 
     /// Most memory that it has had, in megabytes.

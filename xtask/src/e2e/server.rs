@@ -1,6 +1,6 @@
 //! The two servers that the scenario runs on, as far as the scenario can tell them apart: by name.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use anyhow::Result;
 use capm3_engine::ApiClient;
@@ -12,7 +12,7 @@ use crate::{
     embedded::Embedded,
     install::{self, Loopback},
     real::{Cluster, ports},
-    requests::{Counts, audited_by_kind, denied, embedded_by_kind},
+    requests::{Counts, denied, everything},
 };
 
 /// A running API server.
@@ -119,11 +119,11 @@ impl Server {
         }
     }
 
-    /// What the manager asked so far, the most frequent first.
-    pub fn manager_requests_by_kind(&self) -> Result<Vec<String>> {
+    /// Everything that the manager asked so far, how often; the embedded server is not asked for it.
+    pub fn everything_of_manager(&self) -> Result<BTreeMap<String, u64>> {
         match self {
-            Self::Real(real) => audited_by_kind(&real.cluster.audit_log(), manager::USER_AGENT),
-            Self::Embedded(embedded) => Ok(embedded_by_kind(&embedded.requests(), manager::USER_AGENT)),
+            Self::Real(real) => everything(&real.cluster.audit_log(), manager::USER_AGENT),
+            Self::Embedded(_) => Ok(BTreeMap::new()),
         }
     }
 

@@ -48,7 +48,7 @@ const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long requests to the webhooks may take to end after that.
-const WEBHOOK_PATIENCE: Duration = Duration::from_secs(1);
+const WEBHOOK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Run the controllers and webhooks against a cluster.
 #[derive(Debug, Args)]
@@ -191,7 +191,7 @@ async fn manage(args: &ManagerArgs, level: Level) -> Result<(), Failure> {
     let result = end(ended, elector, &gate).await;
     drop(diagnostics);
     if let Some(webhooks) = webhooks {
-        webhooks.stop(WEBHOOK_PATIENCE).await;
+        webhooks.stop(WEBHOOK_STOP_TIMEOUT).await;
     }
     result
 }
@@ -350,7 +350,7 @@ mod tests {
         let folder = format!("--webhook-cert-dir={}", folder.path().display());
         let (webhooks, Probes { unhealthy, unready }) = start(&[&folder]).await;
         assert_eq!((unhealthy(), unready()), (None, None));
-        webhooks.stop(WEBHOOK_PATIENCE).await;
+        webhooks.stop(WEBHOOK_STOP_TIMEOUT).await;
         let ended = "the webhook server does not accept connections".to_owned();
         assert_eq!((unhealthy(), unready()), (Some(ended.clone()), Some(ended)));
         // The namespace of its Secret is not there, so it gets no certificate.
