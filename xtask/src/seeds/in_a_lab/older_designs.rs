@@ -60,9 +60,9 @@ async fn s54_the_printed_machine_with_its_own_secrets_uses_them() {
         let lab = settled(&all).await;
         let mut machine = with_image(block);
         let refused = lab.apply(std::slice::from_ref(&machine)).await.unwrap_err();
-        let capm3_lab::LabError::Refused { source, .. } = refused;
-        let told = source.to_string();
-        assert!(told.contains("did you mean \"machine-1-networkdata\"?"), "{told}");
+        let capm3_lab::LabError::Refused { source, .. } = refused else { panic!("{refused}") };
+        let message = source.to_string();
+        assert!(message.contains("did you mean \"machine-1-networkdata\"?"), "{message}");
         machine.object["spec"]["networkData"]["name"] = json!("machine-1-networkdata");
         lab.apply(&[machine]).await.unwrap();
         assert_eq!(lab.settle(LIMIT).await, Settled::Quiet);
