@@ -170,6 +170,7 @@ impl Lab {
         let world_client = client_of(&server, "capm3-world");
         let apis = Arc::new(Embedded { server: server.clone(), client: world_client.clone() });
         let world_options = capm3_world::Options {
+            cast: capm3_world::Cast::Everybody,
             profile: options.profile,
             speed: options.speed,
             seed: options.seed,

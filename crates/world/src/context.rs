@@ -11,6 +11,7 @@ use crate::{
     config_drives::ConfigDrives,
     pace::{Pace, Stopwatch},
     workloads::Workloads,
+    world::Cast,
 };
 
 /// One queue per controller.
@@ -31,6 +32,7 @@ pub(crate) struct Queues {
 
 /// What every controller shares.
 pub(crate) struct Context {
+    pub(crate) cast: Cast,
     pub(crate) client: ApiClient,
     pub(crate) caches: Arc<Caches>,
     pub(crate) executor: Executor,

@@ -16,6 +16,7 @@ use crate::{
         MachineDeployment, MachineSet, Metal3MachineTemplate,
     },
     metadata::{controller_of, path},
+    world::Cast,
 };
 
 pub(crate) const CLUSTERS_BY_INFRASTRUCTURE: Index<Cluster> = Index {
@@ -113,11 +114,15 @@ pub(crate) const HOSTS_BY_SECRET: Index<BareMetalHost> = Index {
 };
 
 /// Adds every kind that the world watches.
-pub(crate) fn register(caches: &mut Caches) {
+pub(crate) fn register(caches: &mut Caches, cast: Cast) {
+    register_for_hosts_and_nodes(caches);
+    if cast == Cast::Everybody {
+        register_for_cluster_api(caches);
+    }
+}
+
+fn register_for_hosts_and_nodes(caches: &mut Caches) {
     caches.add(&[CLUSTERS_BY_INFRASTRUCTURE, CLUSTERS_BY_CONTROL_PLANE]);
-    caches.add(&[CONTROL_PLANES_BY_CLUSTER, CONTROL_PLANES_BY_TEMPLATE]);
-    caches.add(&[DEPLOYMENTS_BY_CLUSTER]);
-    caches.add(&[SETS_BY_CLUSTER, SETS_BY_OWNER, SETS_BY_TEMPLATE, SETS_BY_CONFIG_TEMPLATE]);
     caches.add(&[
         MACHINES_BY_CLUSTER,
         LEADERS_BY_CLUSTER,
@@ -133,9 +138,15 @@ pub(crate) fn register(caches: &mut Caches) {
     caches.add(&[CONFIGS_BY_OWNER, CONFIGS_BY_CLUSTER]);
     caches.add(&[HOSTS_BY_UID, HOSTS_BY_CLUSTER, HOSTS_BY_CONSUMER, HOSTS_BY_SECRET]);
     caches.add::<Metal3Cluster>(&[]);
+    caches.add::<SecretMetadata>(&[]);
+}
+
+fn register_for_cluster_api(caches: &mut Caches) {
+    caches.add(&[CONTROL_PLANES_BY_CLUSTER, CONTROL_PLANES_BY_TEMPLATE]);
+    caches.add(&[DEPLOYMENTS_BY_CLUSTER]);
+    caches.add(&[SETS_BY_CLUSTER, SETS_BY_OWNER, SETS_BY_TEMPLATE, SETS_BY_CONFIG_TEMPLATE]);
     caches.add::<Metal3MachineTemplate>(&[]);
     caches.add::<KubeadmConfigTemplate>(&[]);
-    caches.add::<SecretMetadata>(&[]);
 }
 
 fn named(meta: &ObjectMeta, name: Option<&str>) -> Vec<String> {

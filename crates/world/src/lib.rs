@@ -6,7 +6,7 @@
 //! order. It imports none of the provider's rules: it must not mark our homework.
 //!
 //! `hosts` is the operator's state machine, `capi` is Cluster API with the kubeadm control plane and bootstrap,
-//! `nodes` are the kubelets and the cloud provider. Each controller decides purely (`decide`: snapshot in, plan
+//! `nodes` are the kubelets and the cloud provider. Beside a real Cluster API, `capi` is left out ([`Cast`]). Each controller decides purely (`decide`: snapshot in, plan
 //! out) and is woken by `wake`; only `pace` knows how long things take.
 
 mod capi;
@@ -27,4 +27,4 @@ pub use config_drives::NodeData;
 pub use crds::crds;
 pub use pace::Profile;
 pub use workloads::WorkloadApis;
-pub use world::{Options, World};
+pub use world::{Cast, Options, World};

@@ -14,9 +14,22 @@ use crate::{
     workloads::{WorkloadApis, Workloads},
 };
 
+/// Which of the neighbours are played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cast {
+    /// All of them.
+    #[default]
+    Everybody,
+    /// The host operator, the kubelets and the cloud provider: beside a real Cluster API, whose kubeadm control plane looks at
+    /// more of a node than the played one does.
+    HostsAndNodes,
+}
+
 /// How a world runs.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Who is played.
+    pub cast: Cast,
     /// How much time things take.
     pub profile: Profile,
     /// How many times faster than the profile says.
@@ -29,7 +42,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { profile: Profile::Instant, speed: 1.0, seed: 1, workers: 4 }
+        Self { cast: Cast::Everybody, profile: Profile::Instant, speed: 1.0, seed: 1, workers: 4 }
     }
 }
 
@@ -44,11 +57,12 @@ impl World {
     /// Starts informers and controllers; must be called on a runtime.
     pub fn start(client: ApiClient, apis: Arc<dyn WorkloadApis>, clock: Clock, options: &Options) -> Self {
         let mut caches = Caches::default();
-        indexes::register(&mut caches);
+        indexes::register(&mut caches, options.cast);
         let caches = Arc::new(caches);
         let queues = Queues::default();
         wake::subscribe(&caches, &queues);
         let context = Arc::new(Context {
+            cast: options.cast,
             executor: Executor::new(client.clone(), Arc::clone(&caches), clock, "capm3-world"),
             client: client.clone(),
             caches: Arc::clone(&caches),
@@ -63,7 +77,10 @@ impl World {
             queues,
         });
         let mut controllers = vec![hosts::controller(&context)];
-        controllers.extend(capi::controllers(&context));
+        match options.cast {
+            Cast::Everybody => controllers.extend(capi::controllers(&context)),
+            Cast::HostsAndNodes => controllers.push(nodes::workloads(&context)),
+        }
         controllers.extend(nodes::controllers(&context));
         let tasks = Tasks::default();
         caches.start_informers(&client, &tasks);

@@ -9,12 +9,12 @@ use capm3_api::{
     vocabulary::label::{CONTROL_PLANE, NODE_HOSTNAME},
 };
 use capm3_engine::{Controller, End, ObjectKey, Outcome, Plan, Reader, drive};
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::core::ObjectMeta;
 use serde_json::json;
 
 use super::{
-    Running,
+    Running, mirror,
     name::{Registration, registration},
     running,
 };
@@ -25,7 +25,17 @@ use crate::{
     kinds::{KubeadmConfig, Machine},
     metadata::beside,
     pace::Phase,
+    world::Cast,
 };
+
+/// When static pods that could not be shown are shown again.
+const AGAIN: Duration = Duration::from_secs(1);
+/// What a kubelet says of its resources, and in which words when there are enough.
+const PRESSURES: [(&str, &str); 3] = [
+    ("MemoryPressure", "KubeletHasSufficientMemory"),
+    ("DiskPressure", "KubeletHasNoDiskPressure"),
+    ("PIDPressure", "KubeletHasSufficientPID"),
+];
 
 pub(super) fn controller(context: &Arc<Context>) -> Controller {
     context::controller("nodes", &context.queues.joins, context, reconcile)
@@ -46,17 +56,33 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     };
     let total = context.pace.duration(Phase::Join, &key);
     let now = context.clock.now_text();
-    drive(&workload.executor, || {
+    let mut joined = None;
+    let outcome = drive(&workload.executor, || {
         let Some(running) = running(&*context.caches, &key) else {
             return Plan::done();
         };
-        let registration = register(&*context.caches, &running);
+        let machine = machine(&*context.caches, &running);
+        let registration = register(&*context.caches, &running, machine.as_deref());
+        let version = kubelet_version(context.cast, machine.as_deref());
         let name = registration.node_name(&data, &key.name);
         let node = workload.nodes.get(&ObjectKey::new("", name));
+        joined.clone_from(&node);
         let left = || context.join_watch.left(&key, Phase::Join, total);
-        decide(&Snapshot { running, registration, data: &data, node, now: now.clone() }, left)
+        let cast = context.cast;
+        decide(&Snapshot { cast, running, registration, version, data: &data, node, now: now.clone() }, left)
     })
-    .await
+    .await;
+    match joined {
+        Some(node) if context.cast == Cast::HostsAndNodes && leads(&found) => {
+            let client = context.workloads.apis.client(&cluster);
+            mirror::static_pods(&client, &node, &now).await.map_or(Outcome::After(AGAIN), |()| outcome)
+        }
+        _ => outcome,
+    }
+}
+
+fn leads(running: &Running) -> bool {
+    running.consumer.metadata.label(CONTROL_PLANE).is_some()
 }
 
 /// What the node found on its config drive; read again if the world was started after the host.
@@ -68,18 +94,28 @@ async fn data(context: &Context, running: &Running, key: &ObjectKey) -> Option<N
     context.config_drives.get(key)
 }
 
-fn register(reader: &impl Reader, running: &Running) -> Registration {
-    let machine =
-        running.consumer.metadata.owner(CAPI_GROUP, "Machine").map(|o| beside(&*running.consumer, &o.name));
-    let machine = machine.and_then(|key| reader.get::<Machine>(&key));
-    let config = machine.and_then(|m| reader.get::<KubeadmConfig>(&beside(&*m, m.config_name()?)));
+fn machine(reader: &impl Reader, running: &Running) -> Option<Arc<Machine>> {
+    let owner = running.consumer.metadata.owner(CAPI_GROUP, "Machine")?;
+    reader.get(&beside(&*running.consumer, &owner.name))
+}
+
+/// A real Cluster API waits until the kubelet has the version that was asked for.
+fn kubelet_version(cast: Cast, machine: Option<&Machine>) -> String {
+    let asked = machine.and_then(|it| it.spec.version.clone()).filter(|_| cast == Cast::HostsAndNodes);
+    asked.unwrap_or_else(|| "v1.0.0-simulated".to_owned())
+}
+
+fn register(reader: &impl Reader, running: &Running, machine: Option<&Machine>) -> Registration {
+    let config = machine.and_then(|m| reader.get::<KubeadmConfig>(&beside(m, m.config_name()?)));
     let first = !running.cluster.control_plane_is_initialized();
     config.map(|config| registration(&config.spec, first)).unwrap_or_default()
 }
 
 struct Snapshot<'a> {
+    cast: Cast,
     running: Running,
     registration: Registration,
+    version: String,
     data: &'a NodeData,
     node: Option<Arc<Node>>,
     now: String,
@@ -89,7 +125,7 @@ struct Snapshot<'a> {
 fn decide(s: &Snapshot<'_>, left: impl FnOnce() -> Duration) -> Plan {
     let host = &s.running.host;
     let powered = host.status.as_ref().is_some_and(|status| status.powered_on);
-    let leads = s.running.consumer.metadata.label(CONTROL_PLANE).is_some();
+    let leads = leads(&s.running);
     let mut plan = Plan::done();
     let Some(old) = s.node.as_deref() else {
         if !powered {
@@ -127,8 +163,19 @@ fn fresh(s: &Snapshot<'_>, leads: bool) -> Node {
         metadata: ObjectMeta { name: Some(name), labels: Some(labels), ..ObjectMeta::default() },
         ..Node::default()
     };
-    node.spec.get_or_insert_default().provider_id = s.registration.provider_id(s.data);
+    let spec = node.spec.get_or_insert_default();
+    spec.provider_id = s.registration.provider_id(s.data);
+    if s.cast == Cast::HostsAndNodes {
+        spec.taints = Some(vec![taint(leads)]);
+    }
     node
+}
+
+/// The taint of a control plane, and the one that Cluster API has each worker register with and takes away.
+fn taint(leads: bool) -> Taint {
+    let key =
+        if leads { "node-role.kubernetes.io/control-plane" } else { "node.cluster.x-k8s.io/uninitialized" };
+    Taint { key: key.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() }
 }
 
 /// What the kubelet says of itself. Its words on readiness change with the host's power only.
@@ -137,15 +184,24 @@ fn report(s: &Snapshot<'_>, node: &mut Node, powered: bool) {
     let (ready, reason) = if powered { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };
     let known = node.status.iter().flat_map(|s| s.conditions.iter().flatten()).find(|c| c.type_ == "Ready");
     if known.is_none_or(|c| c.status != ready) {
-        let condition = json!({"type": "Ready", "status": ready, "reason": reason, "message": "simulated kubelet",
-            "lastHeartbeatTime": s.now, "lastTransitionTime": s.now});
-        node.status.get_or_insert_default().conditions = serde_json::from_value(json!([condition])).ok();
+        let says = |type_: &str, status: &str, reason: &str| {
+            json!({"type": type_, "status": status, "reason": reason, "message": "simulated kubelet",
+                "lastHeartbeatTime": s.now, "lastTransitionTime": s.now})
+        };
+        let mut conditions = vec![says("Ready", ready, reason)];
+        if s.cast == Cast::HostsAndNodes {
+            let status = if powered { "False" } else { "Unknown" };
+            conditions.extend(
+                PRESSURES.map(|(type_, fine)| says(type_, status, if powered { fine } else { reason })),
+            );
+        }
+        node.status.get_or_insert_default().conditions = serde_json::from_value(json!(conditions)).ok();
     }
     let nics = host.status.as_ref().and_then(|s| s.hardware.as_ref()?.get("nics")?.as_array());
     let addresses = nics.into_iter().flatten().filter_map(|nic| nic.get("ip")?.as_str());
     let mut listed: Vec<_> = addresses.map(|ip| json!({"type": "InternalIP", "address": ip})).collect();
     listed.push(json!({"type": "Hostname", "address": node.metadata.name}));
-    let version = "v1.0.0-simulated";
+    let version = &s.version;
     let info = json!({"systemUUID": host.metadata.uid, "machineID": host.metadata.uid, "bootID": host.metadata.uid,
         "kernelVersion": "6.0.0", "osImage": "simulated", "containerRuntimeVersion": "simulated://1",
         "kubeletVersion": version, "kubeProxyVersion": version, "operatingSystem": "linux", "architecture": "amd64"});

@@ -13,6 +13,7 @@ fn snapshot<'a>(data: &'a NodeData, initialized: bool, leads: bool, powered: boo
     let spec = json!({"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs":
         {"node-labels": "metal3.io/uuid={{ ds.meta_data.uuid }}"}}}});
     Snapshot {
+        cast: Cast::Everybody,
         running: Running {
             host: Arc::new(serde_json::from_value(host).unwrap()),
             consumer: Arc::new(
@@ -21,6 +22,7 @@ fn snapshot<'a>(data: &'a NodeData, initialized: bool, leads: bool, powered: boo
             cluster: Arc::new(serde_json::from_value(cluster).unwrap()),
         },
         registration: registration(spec.as_object().unwrap(), false),
+        version: kubelet_version(Cast::Everybody, None),
         data,
         node: None,
         now: "2026-08-01T00:00:00Z".to_owned(),
@@ -80,4 +82,30 @@ fn a_node_is_quiet_once_it_has_said_everything_until_the_power_goes() {
     let mut dark = snapshot(&data, true, false, false);
     dark.node = Some(Arc::new(node));
     assert!(decide(&dark, || Duration::ZERO).to_string().contains("\"status\":\"Unknown\""));
+}
+
+#[test]
+fn beside_a_real_cluster_api_the_kubelet_has_the_version_that_was_asked_for() {
+    let machine: Machine = serde_json::from_value(json!({"spec": {"version": "v1.31.0"}})).unwrap();
+    assert_eq!(kubelet_version(Cast::HostsAndNodes, Some(&machine)), "v1.31.0");
+    assert_eq!(kubelet_version(Cast::Everybody, Some(&machine)), "v1.0.0-simulated");
+}
+
+#[test]
+fn beside_a_real_cluster_api_a_node_has_the_taint_of_its_role_and_says_all_that_is_looked_at() {
+    let data = data();
+    for (leads, expected) in
+        [(true, "node-role.kubernetes.io/control-plane"), (false, "node.cluster.x-k8s.io/uninitialized")]
+    {
+        let mut s = snapshot(&data, true, leads, true);
+        assert_eq!(fresh(&s, leads).spec.unwrap().taints, None);
+        s.cast = Cast::HostsAndNodes;
+        let mut node = fresh(&s, leads);
+        let taints = node.spec.clone().unwrap().taints.unwrap();
+        assert_eq!(taints.iter().map(|it| it.key.as_str()).collect::<Vec<_>>(), [expected]);
+        report(&s, &mut node, true);
+        let conditions = node.status.unwrap().conditions.unwrap();
+        let told: Vec<String> = conditions.iter().map(|it| format!("{} {}", it.type_, it.status)).collect();
+        assert_eq!(told, ["Ready True", "MemoryPressure False", "DiskPressure False", "PIDPressure False"]);
+    }
 }

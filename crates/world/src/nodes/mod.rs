@@ -1,11 +1,14 @@
 //! Nodes: kubelets that join when their host runs an image, and a cloud provider that gives them a provider ID.
 //!
 //! `join` is the kubelet's side, `name` what kubeadm's configuration and the metadata make of a node,
-//! `cloud_provider` the external one. Nodes never leave by themselves: Cluster API deletes them.
+//! `cloud_provider` the external one, `workloads` the way to the clusters of a real Cluster API and `mirror` what its kubeadm
+//! control plane looks at. Nodes never leave by themselves: Cluster API deletes them.
 
 mod cloud_provider;
 mod join;
+mod mirror;
 mod name;
+mod workloads;
 
 use std::sync::Arc;
 
@@ -21,6 +24,8 @@ use crate::{
 pub(crate) fn controllers(context: &Arc<Context>) -> Vec<Controller> {
     vec![join::controller(context), cloud_provider::controller(context)]
 }
+
+pub(crate) use workloads::controller as workloads;
 
 /// A host that runs an image, who uses it, and for which cluster.
 struct Running {
