@@ -3,6 +3,7 @@
 mod acceptance;
 mod audit_log;
 mod bench;
+mod capi;
 mod ci;
 mod compare;
 mod conformance;

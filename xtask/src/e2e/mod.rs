@@ -24,7 +24,16 @@ mod webhooks;
 
 use anyhow::{Result, ensure};
 
-pub use self::{manager::Manager, server::Server, stage::Stage, webhooks::run as webhooks};
+pub use self::{
+    health::is_ready,
+    judge::{hosts_are_free, racks},
+    manager::Manager,
+    scenario::three_racks,
+    server::Server,
+    stage::{NAMESPACE, Stage, text},
+    upgrade::run as upgrade,
+    webhooks::run as webhooks,
+};
 use crate::compare;
 
 /// Builds the manager and says where it is.

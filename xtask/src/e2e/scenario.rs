@@ -173,7 +173,7 @@ impl<'a> Play<'a> {
 
 /// The example, with no workers yet and with as many worker hosts as there will be workers; the others are spare. Beside
 /// it, one object of each kind that the example does not have.
-fn three_racks() -> Result<Vec<Manifest>> {
+pub fn three_racks() -> Result<Vec<Manifest>> {
     let mut manifests = capm3_lab::manifests::read(&repo::root().join("examples/three-racks"))?;
     manifests.extend(capm3_lab::manifests::read(&repo::root().join("xtask/tests/e2e/kept.yaml"))?);
     for manifest in &mut manifests {

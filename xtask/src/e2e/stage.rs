@@ -23,7 +23,8 @@ const LIMIT: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(250);
 /// Nothing may change for so many looks before everything counts as still.
 const STILL_LOOKS: u32 = 12;
-const NAMESPACE: &str = "metal3";
+/// Where the racks are.
+pub const NAMESPACE: &str = "metal3";
 
 /// The Nodes of the workload cluster live in the same API server: the cluster manages itself.
 struct SelfHosted {
@@ -68,6 +69,14 @@ impl Stage {
     }
 
     async fn start(client: ApiClient, kubeconfig: &str) -> Result<Self> {
+        let world_client = over_network(kubeconfig, None, "capm3-world").await?;
+        let apis = SelfHosted { client: world_client.clone(), kubeconfig: kubeconfig.to_owned() };
+        let world = World::start(world_client, Arc::new(apis), Clock::system(), &Options::default());
+        Self::around(client, world).await
+    }
+
+    /// A stage on which this world plays, once every kind is served.
+    pub async fn around(client: ApiClient, world: World) -> Result<Self> {
         let mut kinds = BTreeMap::new();
         for crd in &capm3_lab::crds() {
             let kind = served(crd).context("a CRD without names")?;
@@ -77,9 +86,6 @@ impl Stage {
             let (group, version, plural) = (String::new(), "v1".to_owned(), plural.to_owned());
             kinds.insert(kind.to_owned(), ResourceKind { group, version, kind: kind.to_owned(), plural });
         }
-        let world_client = over_network(kubeconfig, None, "capm3-world").await?;
-        let apis = SelfHosted { client: world_client.clone(), kubeconfig: kubeconfig.to_owned() };
-        let world = World::start(world_client, Arc::new(apis), Clock::system(), &Options::default());
         let stage = Self { client, kinds, _world: world };
         for kind in stage.kinds.values() {
             stage.until_served(kind).await?;
@@ -184,6 +190,16 @@ impl Stage {
     pub async fn until_machines(&self, count: usize) -> Result<()> {
         self.until(&format!("{count} Metal3Machines exist"), async || {
             Ok(self.list("Metal3Machine").await?.len() == count)
+        })
+        .await
+    }
+
+    /// Waits until that many hosts are provisioned and all others are available.
+    pub async fn until_provisioned(&self, count: usize) -> Result<()> {
+        self.until(&format!("{count} hosts are provisioned, all others are available"), async || {
+            let hosts = self.report().await?.hosts;
+            let are = |state: &str| hosts.iter().filter(|host| host.state == state).count();
+            Ok(are("provisioned") == count && are("available") == hosts.len() - count)
         })
         .await
     }

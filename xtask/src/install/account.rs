@@ -25,7 +25,13 @@ pub fn kubeconfig(cluster: &Cluster, file: &Path) -> Result<()> {
     let objects: Vec<Value> = install.objects().into_iter().filter(is_wanted).collect();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     kubectl.run(&["apply", "--server-side", "-f", "-"], &list.to_string())?;
-    let token = kubectl.run(&["create", "token", SERVICE_ACCOUNT, "-n", NAMESPACE, "--duration=24h"], "")?;
+    kubeconfig_of(cluster, NAMESPACE, SERVICE_ACCOUNT, file)
+}
+
+/// Writes a kubeconfig with which a process is an account that exists.
+pub fn kubeconfig_of(cluster: &Cluster, namespace: &str, account: &str, file: &Path) -> Result<()> {
+    let kubectl = Kubectl::new(cluster)?;
+    let token = kubectl.run(&["create", "token", account, "-n", namespace, "--duration=24h"], "")?;
     let text = fs::read_to_string(cluster.kubeconfig()).context("reading the kubeconfig")?;
     let mut config: Value = serde_json::from_str(&text).context("the kubeconfig is not ours")?;
     let user = config.pointer_mut("/users/0/user").context("the kubeconfig has no user")?;

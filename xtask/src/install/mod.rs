@@ -11,8 +11,11 @@ mod release;
 mod rights;
 
 pub use self::{
-    account::{kubeconfig as account_kubeconfig, user as account_user},
+    account::{
+        kubeconfig as account_kubeconfig, kubeconfig_of as kubeconfig_of_account, user as account_user,
+    },
     asked::until_asked,
+    kubectl::Kubectl,
     loopback::Loopback,
     release::install as install_release,
 };
@@ -21,7 +24,6 @@ use anyhow::{Context, Result, bail, ensure};
 use capm3_install::{Certificates, DEPLOYMENT, Install, NAMESPACE, files, variables};
 use serde_json::{Value, json};
 
-use self::kubectl::Kubectl;
 use crate::{real::Cluster, repo};
 
 /// Runs it on a cluster that is started for it.
@@ -51,7 +53,7 @@ fn fast_track(components: &str) -> String {
 }
 
 /// Definitions of the two kinds that an installation has of cert-manager.
-fn cert_manager() -> String {
+pub fn cert_manager() -> String {
     let definition = |kind: &str| {
         let plural = format!("{}s", kind.to_lowercase());
         let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});

@@ -22,7 +22,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Path of the binary, built if it is not in the cache.
 pub fn ensure(binary: Binary) -> Result<PathBuf> {
     let pin = Pin::load(binary)?;
-    let folder = cache().join("bin").join(pin.digest());
+    let folder = folder_of(&pin);
     let path = folder.join(binary.name());
     if !path.is_file() {
         build(binary, &pin, &folder, &path)?;
@@ -30,12 +30,17 @@ pub fn ensure(binary: Binary) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Where the binaries of a pin are kept.
+pub(super) fn folder_of(pin: &Pin) -> PathBuf {
+    cache().join("bin").join(pin.digest())
+}
+
 /// Whether this machine can build them; says what is missing if not.
 pub fn can() -> Result<()> {
     go::command().map(|_| ())
 }
 
-/// Builds every binary that is not in the cache.
+/// Builds every binary of the API server that is not in the cache.
 pub fn all() -> Result<()> {
     for binary in [Binary::Etcd, Binary::ApiServer, Binary::ControllerManager, Binary::Kubectl] {
         ensure(binary)?;

@@ -19,6 +19,13 @@ use super::{
     state::State,
 };
 
+/// Who plays Cluster API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClusterApi {
+    Played,
+    Real,
+}
+
 /// What to do with a real API server.
 #[derive(Debug, Subcommand)]
 pub enum Real {
@@ -49,7 +56,11 @@ pub enum Real {
     Seeds(crate::seeds::Args),
     /// Bring the three racks up, scale, upgrade, pause and delete them on both servers, with manager and world as clients; the real
     /// one has an installed release and asks its webhooks
-    E2e,
+    E2e {
+        /// Who plays Cluster API; with the real one, its managers and clusterctl run the stories on real servers only
+        #[arg(long, value_enum, default_value_t = ClusterApi::Played)]
+        capi: ClusterApi,
+    },
     /// Apply what `capm3 manifests` gives, and check the rights of the manager's account
     Install,
     /// Let a real server ask the webhooks of a manager that makes its own certificates: defaulting, refusals, conversion
@@ -74,7 +85,8 @@ pub fn run(what: Real) -> Result<ExitCode> {
         Real::Up { dir } => up(&folder(dir)),
         Real::Run(args) => crate::conformance::run(&args),
         Real::Seeds(args) => crate::seeds::run(&args),
-        Real::E2e => crate::e2e::run(),
+        Real::E2e { capi: ClusterApi::Played } => crate::e2e::run(),
+        Real::E2e { capi: ClusterApi::Real } => crate::capi::run(),
         Real::Install => crate::install::run(),
         Real::Webhooks => crate::e2e::webhooks(),
         Real::Image => crate::image::run_on_a_server(),

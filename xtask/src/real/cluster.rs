@@ -21,6 +21,7 @@ use super::{
     process::{self, Record},
     state::State,
     wait::{self, Stopwatch},
+    workload::Workload,
 };
 
 const AUDIT_POLICY: &str = include_str!("../../../tools/kube/audit-policy.yaml");
@@ -33,7 +34,7 @@ const ATTEMPTS: u32 = 3;
 pub struct Cluster {
     folder: RunFolder,
     state: State,
-    children: Vec<(Binary, Child)>,
+    children: Vec<(String, Child)>,
     /// Where etcd listens.
     etcd: u16,
     /// None if it shall stay when we end.
@@ -125,15 +126,16 @@ impl Cluster {
         };
         cluster.state.save(folder)?;
         cluster.write_files()?;
-        cluster.spawn(Binary::Etcd, &binaries.etcd, &args::etcd(folder, &ports))?;
+        cluster.spawn(Binary::Etcd.name(), &binaries.etcd, &args::etcd(folder, &ports))?;
         let arguments = args::api_server(folder, &ports);
-        cluster.spawn(Binary::ApiServer, &binaries.api_server, &arguments)?;
-        cluster.wait_for(Binary::ApiServer, &binaries.kubectl, ports.api_server, "/readyz")?;
+        cluster.spawn(Binary::ApiServer.name(), &binaries.api_server, &arguments)?;
+        let admin = folder.kubeconfig();
+        cluster.wait_for(Binary::ApiServer.name(), &binaries.kubectl, &admin, ports.api_server, "/readyz")?;
         // Only now: it gives up when it finds no API server for ten seconds.
         let arguments = args::controller_manager(folder, &ports);
-        cluster.spawn(Binary::ControllerManager, &binaries.controller_manager, &arguments)?;
-        let port = ports.controller_manager;
-        cluster.wait_for(Binary::ControllerManager, &binaries.kubectl, port, "/healthz")?;
+        let name = Binary::ControllerManager.name();
+        cluster.spawn(name, &binaries.controller_manager, &arguments)?;
+        cluster.wait_for(name, &binaries.kubectl, &admin, ports.controller_manager, "/healthz")?;
         cluster.state.ready = true;
         cluster.state.save(folder)?;
         Ok(cluster)
@@ -164,20 +166,43 @@ impl Cluster {
         Ok(())
     }
 
-    fn spawn(&mut self, binary: Binary, path: &Path, arguments: &[String]) -> Result<()> {
-        let log = self.folder.log(binary.name());
-        let child = process::spawn(path, arguments, &log)?;
+    /// Starts a process that ends with the cluster. One of its arguments must name a file of the cluster's folder, by which it is
+    /// recognised later.
+    pub fn spawn(&mut self, name: &str, path: &Path, arguments: &[String]) -> Result<()> {
+        let child = process::spawn(path, arguments, &self.folder.log(name))?;
         let pid = i32::try_from(child.id()).context("a process number that is none")?;
-        self.children.push((binary, child));
-        self.state.processes.push(Record { name: binary.name().to_owned(), pid, binary: path.to_owned() });
+        self.children.push((name.to_owned(), child));
+        self.state.processes.push(Record { name: name.to_owned(), pid, binary: path.to_owned() });
         self.state.save(&self.folder)
     }
 
+    /// Ends a process that was started for the cluster.
+    pub fn end(&mut self, name: &str) -> Result<()> {
+        for (_, child) in self.children.iter_mut().filter(|(started, _)| started == name) {
+            process::end(child)?;
+        }
+        self.children.retain(|(started, _)| started != name);
+        self.state.processes.retain(|process| process.name != name);
+        self.state.save(&self.folder)
+    }
+
+    /// Starts the API server of a workload cluster, whose objects are in the etcd of this one.
+    pub fn start_workload(&mut self, name: &str) -> Result<Workload> {
+        let (binaries, folder) = (Binaries::ensure()?, self.folder.clone());
+        let workload = Workload::create(name)?;
+        workload.write(&folder)?;
+        let arguments = args::workload_api_server(&folder, self.etcd, name, workload.port());
+        self.spawn(name, &binaries.api_server, &arguments)?;
+        let admin = folder.of_workload(name, "kubeconfig");
+        self.wait_for(name, &binaries.kubectl, &admin, workload.port(), "/readyz")?;
+        Ok(workload)
+    }
+
     /// Waits until a server answers, or says why it ended.
-    fn wait_for(&mut self, binary: Binary, kubectl: &Path, port: u16, path: &str) -> Result<()> {
+    fn wait_for(&mut self, name: &str, kubectl: &Path, admin: &Path, port: u16, path: &str) -> Result<()> {
         let mut ask = Command::new(kubectl);
         ask.arg("--kubeconfig")
-            .arg(self.folder.kubeconfig())
+            .arg(admin)
             .arg(format!("--server=https://127.0.0.1:{port}"))
             .args(["--request-timeout=5s", "get", "--raw", path])
             .stdout(Stdio::null())
@@ -189,28 +214,27 @@ impl Cluster {
         if answered.is_some() {
             return Ok(());
         }
-        let name = binary.name();
-        let tail = self.log_tail(name);
+        let tail = log_tail(&self.folder, name);
         bail!("{name} did not answer {path} within {} s; the end of its log:\n{tail}", START_LIMIT.as_secs())
     }
 
-    fn check_children(&mut self) -> Result<()> {
-        for (binary, child) in &mut self.children {
+    /// An error if a process has ended, with what it said last.
+    pub fn check_children(&mut self) -> Result<()> {
+        for (name, child) in &mut self.children {
             if let Some(status) = child.try_wait()? {
-                let name = binary.name();
-                let tail = self.log_tail(name);
+                let tail = log_tail(&self.folder, name);
                 bail!("{name} ended ({status}); the end of its log:\n{tail}");
             }
         }
         Ok(())
     }
+}
 
-    fn log_tail(&self, process: &str) -> String {
-        let text = fs::read_to_string(self.folder.log(process)).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
-        let (_, tail) = lines.split_at(lines.len().saturating_sub(20));
-        tail.join("\n")
-    }
+fn log_tail(folder: &RunFolder, process: &str) -> String {
+    let text = fs::read_to_string(folder.log(process)).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let (_, tail) = lines.split_at(lines.len().saturating_sub(20));
+    tail.join("\n")
 }
 
 impl Drop for Cluster {
@@ -219,9 +243,9 @@ impl Drop for Cluster {
             return;
         }
         // Last started first: a server must not outlive what it depends on.
-        for (binary, child) in self.children.iter_mut().rev() {
+        for (name, child) in self.children.iter_mut().rev() {
             if let Err(error) = process::end(child) {
-                eprintln!("{} (pid {}) does not end: {error:#}", binary.name(), child.id());
+                eprintln!("{name} (pid {}) does not end: {error:#}", child.id());
                 return;
             }
         }

@@ -126,6 +126,11 @@ impl RunFolder {
         self.0.join("audit.log")
     }
 
+    /// A file of the API server of a workload cluster.
+    pub fn of_workload(&self, name: &str, what: &str) -> PathBuf {
+        self.0.join(format!("{name}.{what}"))
+    }
+
     /// What a process prints.
     pub fn log(&self, process: &str) -> PathBuf {
         self.0.join(format!("{process}.log"))

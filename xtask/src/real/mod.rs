@@ -6,24 +6,28 @@ mod args;
 mod build;
 mod cli;
 mod cluster;
+pub mod components;
 mod crds;
 mod etcd;
 mod folder;
 mod go;
 mod guard;
-mod kubeconfig;
+pub mod kubeconfig;
 mod pins;
 pub mod pki;
 pub mod ports;
 mod process;
 mod state;
 pub mod wait;
+mod workload;
 
 pub use self::{
-    build::{all as build_all, can as can_build},
+    build::{all as build_all, can as can_build, ensure as ensure_built},
     cli::{Real, kubectl, kubectl_path, run},
     cluster::Cluster,
     crds::print as print_crds,
+    pins::Binary,
+    workload::Workload,
 };
 
 /// Something that we need from the machine is missing: nothing was found wrong, it could not be tried.

@@ -14,7 +14,15 @@ pub enum Binary {
     ApiServer,
     ControllerManager,
     Kubectl,
+    /// Cluster API's manager of Clusters, Machines, MachineSets and MachineDeployments.
+    ClusterApi,
+    KubeadmBootstrap,
+    KubeadmControlPlane,
+    Clusterctl,
 }
+
+/// The module of Cluster API.
+pub const CLUSTER_API: &str = "sigs.k8s.io/cluster-api";
 
 impl Binary {
     /// File name of the binary.
@@ -24,6 +32,10 @@ impl Binary {
             Self::ApiServer => "kube-apiserver",
             Self::ControllerManager => "kube-controller-manager",
             Self::Kubectl => "kubectl",
+            Self::ClusterApi => "cluster-api-manager",
+            Self::KubeadmBootstrap => "kubeadm-bootstrap-manager",
+            Self::KubeadmControlPlane => "kubeadm-control-plane-manager",
+            Self::Clusterctl => "clusterctl",
         }
     }
 
@@ -33,6 +45,10 @@ impl Binary {
             Self::ApiServer => "k8s.io/kubernetes/cmd/kube-apiserver",
             Self::ControllerManager => "k8s.io/kubernetes/cmd/kube-controller-manager",
             Self::Kubectl => "k8s.io/kubernetes/cmd/kubectl",
+            Self::ClusterApi => "sigs.k8s.io/cluster-api/core",
+            Self::KubeadmBootstrap => "sigs.k8s.io/cluster-api/bootstrap/kubeadm",
+            Self::KubeadmControlPlane => "sigs.k8s.io/cluster-api/controlplane/kubeadm",
+            Self::Clusterctl => "sigs.k8s.io/cluster-api/cmd/clusterctl",
         }
     }
 
@@ -41,6 +57,9 @@ impl Binary {
         match self {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::ApiServer | Self::ControllerManager | Self::Kubectl => "k8s.io/kubernetes",
+            Self::ClusterApi | Self::KubeadmBootstrap | Self::KubeadmControlPlane | Self::Clusterctl => {
+                CLUSTER_API
+            }
         }
     }
 
@@ -48,6 +67,9 @@ impl Binary {
         let name = match self {
             Self::Etcd => "etcd",
             Self::ApiServer | Self::ControllerManager | Self::Kubectl => "kubernetes",
+            Self::ClusterApi | Self::KubeadmBootstrap | Self::KubeadmControlPlane | Self::Clusterctl => {
+                "cluster-api"
+            }
         };
         repo::root().join("tools/kube").join(name)
     }
@@ -108,14 +130,17 @@ fn digest(parts: &[&str]) -> String {
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Kubernetes learns its version from the linker; without it clients find a server whose version they cannot parse.
+/// Kubernetes and Cluster API learn their versions from the linker; without them clients find a server whose version they cannot
+/// parse, and clusterctl refuses to work.
 fn version_flags(package: &str, version: &str) -> String {
-    if !package.starts_with("k8s.io/kubernetes/") {
-        return String::new();
-    }
+    let package = match package.split_once('/') {
+        Some(("k8s.io", _)) => "k8s.io/component-base/version",
+        Some(("sigs.k8s.io", _)) => "sigs.k8s.io/cluster-api/version",
+        _ => return String::new(),
+    };
     let (major, minor) = major_minor(version);
     [("gitVersion", version), ("gitMajor", major), ("gitMinor", minor)]
-        .map(|(name, value)| format!(" -X k8s.io/component-base/version.{name}={value}"))
+        .map(|(name, value)| format!(" -X {package}.{name}={value}"))
         .concat()
 }
 
@@ -136,7 +161,16 @@ fn major_minor(version: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    const ALL: [Binary; 4] = [Binary::Etcd, Binary::ApiServer, Binary::ControllerManager, Binary::Kubectl];
+    const ALL: [Binary; 8] = [
+        Binary::Etcd,
+        Binary::ApiServer,
+        Binary::ControllerManager,
+        Binary::Kubectl,
+        Binary::ClusterApi,
+        Binary::KubeadmBootstrap,
+        Binary::KubeadmControlPlane,
+        Binary::Clusterctl,
+    ];
 
     #[test]
     fn a_version_is_read_from_a_line_and_from_a_block() {
@@ -175,6 +209,16 @@ mod tests {
             assert!(flags.contains(&flag), "{flags}");
         }
         assert_eq!(version_flags(Binary::Etcd.package(), "v3.6.16"), "");
+    }
+
+    #[test]
+    fn cluster_api_is_told_its_version_and_its_api_is_of_the_same() {
+        let pin = Pin::load(Binary::Clusterctl).unwrap();
+        let flags = version_flags(pin.package, &pin.version);
+        assert!(flags.contains(&format!(" -X sigs.k8s.io/cluster-api/version.gitVersion={}", pin.version)));
+        let replaced: Vec<&str> = pin.go_mod.lines().filter(|line| line.contains("=>")).collect();
+        assert_eq!(replaced.len(), 1, "{replaced:?}");
+        assert!(replaced[0].ends_with(&format!("/api {}", pin.version)), "{replaced:?}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rcgen::{
 /// The group that may do everything.
 pub const MASTERS: &str = "system:masters";
 
-/// The certificate authority of one cluster; its key never leaves the process.
+/// The certificate authority of one cluster.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key, as PEM.
@@ -31,6 +31,11 @@ impl Authority {
     /// The authority's certificate as PEM.
     pub fn certificate(&self) -> String {
         self.0.pem()
+    }
+
+    /// The authority's key as PEM.
+    pub fn key(&self) -> String {
+        self.0.key().serialize_pem()
     }
 
     /// A pair for servers on the loopback interface, also under the names that pods have for an API server.

@@ -3,6 +3,7 @@
 use std::{
     net::{Ipv4Addr, Ipv6Addr, TcpListener},
     ops::Range,
+    sync::atomic::{AtomicU16, Ordering},
 };
 
 use anyhow::{Context, Result};
@@ -30,13 +31,15 @@ impl Ports {
 const KEPT: Range<u16> = 20_000..30_000;
 
 /// A port for a process that is restarted: outside of the range from which connections get their own ports, so that none takes
-/// it meanwhile. Nobody listened on it a moment ago.
+/// it meanwhile. Nobody listened on it a moment ago, and this process is given another one each time.
 pub fn for_restarts() -> Result<u16> {
+    static LOOKED_AT: AtomicU16 = AtomicU16::new(0);
     let size = KEPT.end - KEPT.start;
     // Processes at the same time begin at different places.
     let first = u16::try_from(std::process::id() % u32::from(size))?;
-    let ports = (0..size).map(|step| KEPT.start + (first + step) % size);
-    ports.into_iter().find(|port| is_free(*port)).context("no free port for a process that is restarted")
+    let steps = (0..size).map(|_| LOOKED_AT.fetch_add(1, Ordering::Relaxed) % size);
+    let mut ports = steps.map(|step| KEPT.start + (first + step) % size);
+    ports.find(|port| is_free(*port)).context("no free port for a process that is restarted")
 }
 
 fn is_free(port: u16) -> bool {
@@ -62,5 +65,12 @@ mod tests {
         let all = [ports.etcd_client, ports.etcd_peer, ports.api_server, ports.controller_manager];
         assert_eq!(BTreeSet::from(all).len(), all.len());
         assert!(all.iter().all(|port| *port != 0), "{all:?}");
+    }
+
+    #[test]
+    fn a_port_for_restarts_is_given_once() {
+        let ports = [for_restarts().unwrap(), for_restarts().unwrap(), for_restarts().unwrap()];
+        assert_eq!(BTreeSet::from(ports).len(), ports.len(), "{ports:?}");
+        assert!(ports.iter().all(|port| KEPT.contains(port)), "{ports:?}");
     }
 }

@@ -5,7 +5,7 @@
 //! live machine, nothing may be left behind, and no process may write while another one leads.
 
 mod audit;
-mod history;
+pub mod history;
 mod judge;
 mod phase;
 mod replica;

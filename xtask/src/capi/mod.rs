@@ -1,0 +1,97 @@
+//! `cargo xtask real e2e --capi real`: the real Cluster API beside our manager, on real API servers.
+//!
+//! clusterctl installs it and us from a folder with release files; its three managers and ours are processes with the rights of
+//! their own Roles, whose webhooks the API server asks. Hosts and kubelets are played by the world, as clients with rights of
+//! their own. Control planes have an external etcd: the checks of a stacked one need pods that run.
+//!
+//! [`management`] is a management cluster with all of that, [`workload`] what a workload cluster needs, [`racks`], [`moving`] and
+//! [`templates`] are the stories.
+
+mod clusterctl;
+mod management;
+mod managers;
+mod moving;
+mod racks;
+mod repository;
+mod rights;
+mod templates;
+mod watched;
+mod webhooks;
+mod workload;
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result};
+
+use self::{management::Management, repository::Repository};
+use crate::{
+    e2e::build_manager,
+    real::{components, wait::Stopwatch},
+    repo,
+};
+
+/// Runs the stories on clusters that are started for them.
+pub fn run() -> Result<()> {
+    let watch = Stopwatch::start();
+    let binary = build_manager()?;
+    let repository = Repository::create(&binary, &components::ensure()?)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut here = Management::start("here", &repository, &binary)?;
+    let mut there = Management::start("there", &repository, &binary)?;
+    let played = runtime.block_on(async {
+        let story = Box::pin(play(&repository, &mut here, &mut there));
+        story.await
+    });
+    if played.is_err() {
+        keep_logs(&[&here, &there])?;
+    }
+    played?;
+    say(&format!("all stories: {:.0} s", watch.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+async fn play(repository: &Repository, here: &mut Management, there: &mut Management) -> Result<()> {
+    let workloads = workload::Workloads::none()?;
+    here.begin(&workloads).await?;
+    let watch = Stopwatch::start();
+    let racks = Box::pin(racks::up(here, &workloads)).await?;
+    told("three racks", watch);
+    let watch = Stopwatch::start();
+    there.begin(&workloads).await?;
+    Box::pin(moving::there_and_back(repository, here, there)).await?;
+    told("moved", watch);
+    let watch = Stopwatch::start();
+    Box::pin(racks::down(here, &workloads, racks)).await?;
+    told("deleted", watch);
+    let watch = Stopwatch::start();
+    Box::pin(templates::play(repository, here, &workloads)).await?;
+    told("templates", watch);
+    rights::check(here)?;
+    rights::check(there)
+}
+
+fn told(what: &str, watch: Stopwatch) {
+    say(&format!("{what}: {:.0} s", watch.elapsed().as_secs_f64()));
+}
+
+/// Copies the logs of all processes to a place that stays.
+fn keep_logs(clusters: &[&Management]) -> Result<()> {
+    let kept = repo::root().join("target/kube/capi-logs");
+    for management in clusters {
+        let folder = kept.join(management.name());
+        fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+        for entry in fs::read_dir(management.folder())? {
+            let path = entry?.path();
+            let is_log = path.extension().is_some_and(|it| it == "log");
+            if let Some(name) = path.file_name().filter(|_| is_log) {
+                fs::copy(&path, folder.join(Path::new(name)))?;
+            }
+        }
+    }
+    say(&format!("the logs are in {}", kept.display()));
+    Ok(())
+}
+
+fn say(what: &str) {
+    eprintln!("capi: {what}");
+}

@@ -1,0 +1,72 @@
+//! Everything that happens on a management cluster during a story, and what must hold of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use anyhow::{Result, ensure};
+use capm3_engine::ApiClient;
+use capm3_lab::invariants;
+use serde_json::Value;
+
+use crate::{
+    e2e::text,
+    real::wait::Stopwatch,
+    replicas::history::{History, kinds},
+};
+
+/// What a user gives, by the ends of the names: certificates of a cluster, credentials of hosts.
+const GIVEN: [&str; 5] = ["-ca", "-etcd", "-apiserver-etcd-client", "-proxy", "bmc-credentials"];
+
+/// A history from some moment on.
+pub struct Watched(History);
+
+impl Watched {
+    /// From now on.
+    pub async fn follow(client: &ApiClient) -> Result<Self> {
+        Ok(Self(History::follow(client, &kinds(), Stopwatch::start()).await?))
+    }
+
+    /// How often the image of each host was begun to be written, by namespace and name.
+    pub fn provisionings(&self) -> Result<BTreeMap<String, usize>> {
+        let (mut counts, mut states) = (BTreeMap::new(), BTreeMap::new());
+        for revision in self.0.revisions()? {
+            if text(&revision.object, "/kind") != "BareMetalHost" {
+                continue;
+            }
+            let host = key(&revision.object);
+            let state = text(&revision.object, "/status/provisioning/state").to_owned();
+            let count: &mut usize = counts.entry(host.clone()).or_default();
+            let before = states.insert(host, state.clone());
+            if state == "provisioning" && before.as_ref() != Some(&state) {
+                *count += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Nothing was mixed up, nothing taken from a live machine, and nothing is left over in a namespace.
+    pub fn judge(&self, namespace: &str) -> Result<()> {
+        let revisions = self.0.revisions()?;
+        ensure!(!revisions.is_empty(), "nothing was seen");
+        none("mixed up", &invariants::judge(&revisions))?;
+        none("taken from live machines", &invariants::judge_losses(&revisions))?;
+        let objects: Vec<Arc<Value>> = self.0.look(|objects| {
+            objects.all().filter(|it| text(it, "/metadata/namespace") == namespace).cloned().collect()
+        })?;
+        let is_given = |name: &&str| GIVEN.iter().any(|end| name.ends_with(end));
+        let names = objects.iter().map(|object| text(object, "/metadata/name")).filter(is_given);
+        let given: BTreeSet<String> = names.map(str::to_owned).collect();
+        none("left behind", &invariants::leaks(&objects, &given))
+    }
+}
+
+fn none(what: &str, found: &[String]) -> Result<()> {
+    ensure!(found.is_empty(), "{what}:\n  {}", found.join("\n  "));
+    Ok(())
+}
+
+fn key(object: &Value) -> String {
+    format!("{}/{}", text(object, "/metadata/namespace"), text(object, "/metadata/name"))
+}
