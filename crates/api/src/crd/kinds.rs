@@ -11,6 +11,9 @@ use super::{
 };
 use crate::{ApiKind, ipam, schema::structural_schema, v1beta1, v1beta2};
 
+/// Labels of the definition of a kind whose objects `clusterctl move` takes along although no owner leads it to them.
+const MOVED_BY_KIND: &[(&str, &str)] = &[("clusterctl.cluster.x-k8s.io/move", "")];
+
 /// The nine kinds of the provider and the three address kinds.
 pub(super) fn all() -> Vec<Definition> {
     let mut kinds = vec![cluster(), cluster_template(), machine(), machine_template()];
@@ -130,7 +133,7 @@ fn data_template() -> Definition {
         ],
     );
     // A template has no owner that leads to a Cluster, so `clusterctl move` must be told.
-    definition.labels = &[("clusterctl.cluster.x-k8s.io/move", "")];
+    definition.labels = MOVED_BY_KIND;
     definition
 }
 
@@ -189,7 +192,7 @@ fn remediation() -> Definition {
 }
 
 fn remediation_template() -> Definition {
-    metal3(
+    let mut definition = metal3(
         v1beta2::Metal3RemediationTemplate::API,
         "Metal3RemediationTemplate is what a MachineHealthCheck copies Metal3Remediations from.",
         &["m3rt", "m3remediationtemplate", "m3remediationtemplates", "metal3rt", "metal3remediationtemplate"],
@@ -199,7 +202,10 @@ fn remediation_template() -> Definition {
             version::<v1beta1::Metal3RemediationTemplateSpec>(v1beta1::VERSION)
                 .status::<v1beta1::Metal3RemediationTemplateStatus>(),
         ],
-    )
+    );
+    // Only a MachineHealthCheck names it, which owns nothing.
+    definition.labels = MOVED_BY_KIND;
+    definition
 }
 
 fn ipam(

@@ -58,6 +58,18 @@ fn api140_short_names_category_and_columns_are_those_of_the_go_provider() {
     assert_eq!(names, ["Age", "Provisioned", "Error", "Cluster", "Endpoint"]);
 }
 
+/// `clusterctl move` finds objects by their owners, which these templates have not. The reference loses its
+/// Metal3RemediationTemplates, so that MachineHealthChecks name templates that are not there after a move.
+#[test]
+fn templates_that_nothing_owns_are_moved_by_the_label_of_their_kind() {
+    let crds = capm3_api::crd::all();
+    let is_moved = |crd: &&serde_json::Value| {
+        crd["metadata"]["labels"].get("clusterctl.cluster.x-k8s.io/move").is_some()
+    };
+    let moved = crds.iter().filter(is_moved).filter_map(|crd| crd["spec"]["names"]["plural"].as_str());
+    assert_eq!(moved.collect::<Vec<_>>(), ["metal3datatemplates", "metal3remediationtemplates"]);
+}
+
 #[test]
 fn a_changed_fact_is_noticed() {
     let ours = facts::of(&capm3_api::crd::all()[0]);
