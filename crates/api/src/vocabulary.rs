@@ -41,6 +41,14 @@ pub mod annotation {
     pub const CONTENT_DIGEST: &str = "capm3.metal3.io/content-digest";
     /// On a rendered Secret: SHA-256 of what its document was rendered from.
     pub const INPUTS_DIGEST: &str = "capm3.metal3.io/inputs-digest";
+    /// On a Metal3Cluster: prefixes of the labels that Nodes get from their hosts, separated by commas.
+    pub const LABEL_SYNC_PREFIXES: &str = "metal3.io/metal3-label-sync-prefixes";
+    /// On a Metal3Cluster: labels that Nodes get although no label of the host has the name.
+    pub const LABEL_SYNC_DEFAULTS: &str = "metal3.io/metal3-label-sync-defaults";
+    /// Value of [`LABEL_SYNC_DEFAULTS`]: the zone of a Node is the failure domain of its host.
+    pub const LABEL_SYNC_TOPOLOGY: &str = "topology";
+    /// On a Node: keys of the labels that it has from its host, separated by commas.
+    pub const SYNCED_LABELS: &str = "capm3.metal3.io/synced-labels";
     /// On an address claim: the address that is wanted.
     pub const REQUESTED_ADDRESS: &str = "ipAddress";
 }
@@ -67,6 +75,8 @@ pub mod label {
     pub const NODE_UUID: &str = "metal3.io/uuid";
     /// On a Node: its host name.
     pub const NODE_HOSTNAME: &str = "kubernetes.io/hostname";
+    /// On a Node: its zone.
+    pub const NODE_ZONE: &str = "topology.kubernetes.io/zone";
     /// Names the Metal3Data of an IPClaim that is named after its host.
     pub const DATA_NAME: &str = "infrastructure.cluster.x-k8s.io/data-name";
     /// Names the IPPool of an IPClaim that is named after its host.
@@ -113,6 +123,8 @@ pub mod condition {
     pub const DATA_READY: &str = "Metal3DataReady";
     /// Metal3Machine: the host operator reports the image on the disk.
     pub const HOST_PROVISIONED: &str = "BareMetalHostProvisioned";
+    /// Metal3Cluster: Nodes get labels of their hosts.
+    pub const LABEL_SYNC_ACTIVE: &str = "LabelSyncActive";
     /// Older form of [`ASSOCIATE_HOST`].
     pub const LEGACY_ASSOCIATE_BMH: &str = "AssociateBMH";
     /// Older form of [`ASSOCIATE_META_DATA`].
@@ -243,6 +255,12 @@ pub mod reason {
     pub const RENDER_FAILED: &str = "RenderFailed";
     /// Metal3Data: no address could be given.
     pub const IP_ALLOCATION_FAILED: &str = "IPAllocationFailed";
+    /// Nodes get labels of their hosts.
+    pub const LABEL_SYNC_ACTIVE: &str = "Active";
+    /// An annotation that says which labels are synced cannot be read.
+    pub const LABEL_SYNC_INVALID: &str = "InvalidAnnotation";
+    /// No annotation asks for labels any more.
+    pub const LABEL_SYNC_OFF: &str = "NotRequested";
     /// Deletion waits for the host to be cleaned.
     pub const DEPROVISIONING: &str = "Deprovisioning";
 }
@@ -289,6 +307,10 @@ pub mod event {
     pub const RENDER_DIFFERS: &str = "RenderDiffers";
     /// A Secret of the user is not moved along with its cluster.
     pub const SECRET_STAYS_BEHIND: &str = "SecretStaysBehind";
+    /// Labels of a host were written to its Node.
+    pub const LABELS_SYNCED: &str = "LabelsSynced";
+    /// An annotation that says which labels are synced cannot be read.
+    pub const LABEL_SYNC_INVALID: &str = "LabelSyncInvalid";
     /// A claim got no address.
     pub const ADDRESS_NOT_GIVEN: &str = "AddressNotGiven";
 }

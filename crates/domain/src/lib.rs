@@ -10,6 +10,7 @@ pub mod cloud_init;
 pub mod data_template;
 pub mod host;
 pub mod index;
+pub mod label_sync;
 pub mod numbers;
 pub mod pause;
 pub mod provider_id;

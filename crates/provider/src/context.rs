@@ -24,7 +24,8 @@ use crate::{
     crd_migration::{self, Phases},
     deletion_tracker::DeletionTracker,
     host_crd::HostCrd,
-    ippool, kinds, metal3cluster, metal3data, metal3datatemplate, metal3machine, metal3machinetemplate,
+    ippool, kinds, label_sync, metal3cluster, metal3data, metal3datatemplate, metal3machine,
+    metal3machinetemplate,
     metrics::{CacheSource, HostClaims, Progress, ProviderSource},
     waits::{Waiting, Waits},
     watch_filter::WatchFilter,
@@ -268,6 +269,7 @@ impl Provider {
             hosts,
             metal3datatemplate::controller(&context),
             metal3data::controller(&context),
+            label_sync::controller(&context),
         ];
         if options.serve_addresses {
             controllers.push(ippool::controller(&context));

@@ -189,6 +189,16 @@ pub const HOSTS_BY_NAMESPACE: Index<BareMetalHost> =
 pub const CAPI_MACHINES_BY_CLUSTER: Index<Machine> =
     Index { name: "by-cluster", values: |machine| cluster_label(&machine.metadata) };
 
+/// Machines of Cluster API by their Node: `<namespace>/<cluster>/<node>`.
+pub const CAPI_MACHINES_BY_NODE: Index<Machine> = Index {
+    name: "by-node",
+    values: |machine| {
+        let cluster = &machine.spec.cluster_name;
+        let node = machine.node_name().filter(|_| !cluster.is_empty());
+        node.map(|node| in_namespace(&machine.metadata, &format!("{cluster}/{node}"))).into_iter().collect()
+    },
+};
+
 /// Metal3Clusters by the name of their owner Cluster.
 pub const METAL3_CLUSTERS_BY_OWNER: Index<Metal3Cluster> = Index {
     name: "by-owner",

@@ -18,6 +18,7 @@ pub mod host_patch;
 pub mod indexes;
 pub mod ippool;
 pub mod kinds;
+pub mod label_sync;
 mod lazy;
 pub mod metal3cluster;
 pub mod metal3data;

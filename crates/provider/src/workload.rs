@@ -6,6 +6,7 @@
 //! growing while.
 
 mod network;
+mod read;
 mod weight;
 mod writer;
 
@@ -125,6 +126,7 @@ pub struct Workloads {
     known: Mutex<BTreeMap<ObjectKey, Connection>>,
     wake: Mutex<Vec<Wake>>,
     wake_for_node: Mutex<Vec<WakeForNode>>,
+    wake_for_labels: Mutex<Vec<WakeForNode>>,
 }
 
 /// A cluster and the task that keeps its Nodes; dropping it ends the task.
@@ -158,6 +160,7 @@ impl Workloads {
             known: Mutex::default(),
             wake: Mutex::default(),
             wake_for_node: Mutex::default(),
+            wake_for_labels: Mutex::default(),
         }
     }
 
@@ -181,6 +184,11 @@ impl Workloads {
     /// what tells whose it is. Heartbeats are no news.
     pub fn subscribe_to_nodes(&self, wake: impl Fn(&ObjectKey, &Node) + Send + Sync + 'static) {
         self.wake_for_node.lock().push(Box::new(wake));
+    }
+
+    /// The same whenever a Node comes or goes, or any of its labels changes.
+    pub fn subscribe_to_labels(&self, wake: impl Fn(&ObjectKey, &Node) + Send + Sync + 'static) {
+        self.wake_for_labels.lock().push(Box::new(wake));
     }
 
     /// What is known of a cluster.
@@ -302,13 +310,19 @@ impl Workloads {
     }
 
     fn tell_of_node(&self, cluster: &ObjectKey, change: &Change<Node>) {
-        if !matters(change) {
-            return;
-        }
-        for node in [&change.old, &change.new].into_iter().flatten() {
-            for wake in self.wake_for_node.lock().iter() {
-                wake(cluster, node);
+        let tell = |subscribers: &Mutex<Vec<WakeForNode>>| {
+            for node in [&change.old, &change.new].into_iter().flatten() {
+                for wake in subscribers.lock().iter() {
+                    wake(cluster, node);
+                }
             }
+        };
+        if matters(change) {
+            tell(&self.wake_for_node);
+        }
+        let seen = |node: &Arc<Node>| (node.metadata.uid.clone(), node.labels_digest);
+        if change.old.as_ref().map(seen) != change.new.as_ref().map(seen) {
+            tell(&self.wake_for_labels);
         }
     }
 

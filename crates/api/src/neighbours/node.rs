@@ -1,7 +1,7 @@
 //! Node of a workload cluster as the provider reads it.
 //!
 //! The cluster is a tenant's, and so is every word of it: only what tells whose a Node is enters memory, and nothing that
-//! is longer than an API server would store.
+//! is longer than an API server would store. Of all labels only a digest is kept, which tells when they must be read again.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
@@ -12,7 +12,7 @@ use serde::{
     de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::vocabulary::label;
+use crate::vocabulary::{annotation, label};
 
 /// Longest name, uid, version or label. Names have at most 253 characters, the others less.
 const LONGEST_WORD: usize = 253;
@@ -22,16 +22,43 @@ const LONGEST_ID: usize = 2048;
 
 /// A Node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(from = "ReadNode")]
 pub struct Node {
     /// Name, uid, version, deletion, the first finalizer and the labels that tell whose the Node is.
-    #[serde(deserialize_with = "metadata")]
     pub metadata: ObjectMeta,
     /// Provider ID.
     pub spec: NodeSpec,
+    /// Another one whenever a label or the record of synced labels is another; see [`digest_of_labels`].
+    #[serde(skip_serializing)]
+    pub labels_digest: u64,
 }
 
 crate::kind::kind!(Node, "", "v1", "Node", "nodes", cluster);
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ReadNode {
+    metadata: ReadMetadata,
+    spec: NodeSpec,
+}
+
+impl From<ReadNode> for Node {
+    fn from(read: ReadNode) -> Self {
+        let ReadMetadata { metadata, labels_digest } = read.metadata;
+        Self { metadata, spec: read.spec, labels_digest }
+    }
+}
+
+/// A Node with all of its labels and annotations. It is read for one decision and never kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WholeNode {
+    /// Object metadata.
+    #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
+    pub metadata: ObjectMeta,
+}
+
+crate::kind::kind!(WholeNode, "", "v1", "Node", "nodes", cluster);
 
 /// Provider ID.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,28 +90,85 @@ struct NodeMetadata {
     resource_version: Option<String>,
     deletion_timestamp: Option<Time>,
     labels: Option<Labels>,
+    annotations: Option<SyncRecord>,
     finalizers: Option<First>,
 }
 
-fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
-    let read = NodeMetadata::deserialize(deserializer)?;
-    Ok(ObjectMeta {
-        name: no_longer("metadata.name", read.name, LONGEST_WORD)?,
-        uid: no_longer("metadata.uid", read.uid, LONGEST_WORD)?,
-        resource_version: no_longer("metadata.resourceVersion", read.resource_version, LONGEST_WORD)?,
-        deletion_timestamp: read.deletion_timestamp,
-        labels: read.labels.map(|labels| labels.0),
-        finalizers: read.finalizers.map(|first| first.0),
-        ..ObjectMeta::default()
-    })
+#[derive(Default)]
+struct ReadMetadata {
+    metadata: ObjectMeta,
+    labels_digest: u64,
 }
 
-/// The labels that tell whose a Node is.
-struct Labels(BTreeMap<String, String>);
+impl<'de> Deserialize<'de> for ReadMetadata {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = NodeMetadata::deserialize(deserializer)?;
+        let (labels, of_labels) = read.labels.map_or((None, 0), |labels| (Some(labels.known), labels.digest));
+        let metadata = ObjectMeta {
+            name: no_longer("metadata.name", read.name, LONGEST_WORD)?,
+            uid: no_longer("metadata.uid", read.uid, LONGEST_WORD)?,
+            resource_version: no_longer("metadata.resourceVersion", read.resource_version, LONGEST_WORD)?,
+            deletion_timestamp: read.deletion_timestamp,
+            labels,
+            finalizers: read.finalizers.map(|first| first.0),
+            ..ObjectMeta::default()
+        };
+        Ok(Self { metadata, labels_digest: of_labels ^ read.annotations.map_or(0, |record| record.0) })
+    }
+}
 
-/// The name of a member, not copied where the text allows it.
+/// A number that changes with any of the labels and with the record of those that were synced (annotation
+/// [`SYNCED_LABELS`](annotation::SYNCED_LABELS)).
+pub fn digest_of_labels(labels: &BTreeMap<String, String>, record: Option<&str>) -> u64 {
+    let of_record = record.map_or(0, |record| digest_of(annotation::SYNCED_LABELS, record));
+    labels.iter().fold(of_record, |all, (key, value)| all ^ digest_of(key, value))
+}
+
+/// FNV-1a of a key and its value.
+fn digest_of(key: &str, value: &str) -> u64 {
+    let bytes = key.bytes().chain([0]).chain(value.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The labels that tell whose a Node is, and the digest of all.
+struct Labels {
+    known: BTreeMap<String, String>,
+    digest: u64,
+}
+
+/// Text that is not copied where it need not be.
 #[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The digest of the annotation that names the labels which were synced.
+struct SyncRecord(u64);
+
+impl<'de> Deserialize<'de> for SyncRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Wanted;
+        impl<'de> Visitor<'de> for Wanted {
+            type Value = SyncRecord;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("annotations")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SyncRecord, A::Error> {
+                let mut digest = 0;
+                while let Some(Word(name)) = map.next_key()? {
+                    if name == annotation::SYNCED_LABELS {
+                        let value: Option<Word<'_>> = map.next_value()?;
+                        digest = value.map_or(0, |value| digest_of(&name, &value.0));
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(SyncRecord(digest))
+            }
+        }
+        deserializer.deserialize_map(Wanted)
+    }
+}
 
 impl<'de> Deserialize<'de> for Labels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -97,16 +181,16 @@ impl<'de> Deserialize<'de> for Labels {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
-                let mut labels = BTreeMap::new();
-                while let Some(Name(name)) = map.next_key()? {
+                let mut labels = Labels { known: BTreeMap::new(), digest: 0 };
+                while let Some(Word(name)) = map.next_key()? {
+                    let Some(Word(value)) = map.next_value::<Option<Word<'_>>>()? else { continue };
+                    labels.digest ^= digest_of(&name, &value);
                     if [label::NODE_UUID, label::NODE_HOSTNAME].contains(&&*name) {
-                        let value = no_longer("a label", map.next_value()?, LONGEST_WORD)?;
-                        labels.extend(value.map(|value| (name.into_owned(), value)));
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
+                        let value = no_longer("a label", Some(value.into_owned()), LONGEST_WORD)?;
+                        labels.known.extend(value.map(|value| (name.into_owned(), value)));
                     }
                 }
-                Ok(Labels(labels))
+                Ok(labels)
             }
         }
         deserializer.deserialize_map(Wanted)
@@ -169,6 +253,30 @@ mod tests {
         for nothing in [json!({}), json!({"labels": null, "finalizers": null, "name": null})] {
             assert_eq!(read(&nothing, &json!({"providerID": null})).unwrap(), Node::default());
         }
+    }
+
+    #[test]
+    fn the_digest_tells_of_every_label_and_of_the_record_of_synced_ones_and_of_nothing_else() {
+        let digest = |metadata: Value| read(&metadata, &json!({})).unwrap().labels_digest;
+        let labels = json!({"a": "1", "kubernetes.io/hostname": "h"});
+        let record = json!({"capm3.metal3.io/synced-labels": "a", "other": "o"});
+        let plain = digest(json!({"labels": labels}));
+        assert_eq!(digest(json!({})), 0);
+        assert_ne!(plain, 0);
+        assert_eq!(plain, digest(json!({"labels": labels, "annotations": {"other": "o"}})));
+        let others = [
+            json!({"labels": {"a": "2", "kubernetes.io/hostname": "h"}}),
+            json!({"labels": {"b": "1", "kubernetes.io/hostname": "h"}}),
+            json!({"labels": {"a": "1"}}),
+            json!({"labels": labels, "annotations": record}),
+        ];
+        for other in others {
+            assert_ne!(plain, digest(other.clone()), "{other}");
+        }
+        let map = serde_json::from_value(labels.clone()).unwrap();
+        assert_eq!(plain, digest_of_labels(&map, None));
+        let recorded = digest(json!({"labels": labels, "annotations": record}));
+        assert_eq!(recorded, digest_of_labels(&map, Some("a")));
     }
 
     #[test]

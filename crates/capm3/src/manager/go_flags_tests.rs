@@ -42,7 +42,7 @@ const FLAGS: &[(&str, &str, Ours, &str)] = &[
     ("metal3cluster-concurrency", "10", Of("workers"), "2"),
     ("metal3datatemplate-concurrency", "10", Of("workers"), "3"),
     ("metal3data-concurrency", "10", Of("workers"), "4"),
-    ("metal3labelsync-concurrency", "10", NoEffect, "5"),
+    ("metal3labelsync-concurrency", "10", Of("workers"), "5"),
     ("metal3machinetemplate-concurrency", "10", Of("workers"), "6"),
     ("metal3remediation-concurrency", "10", NoEffect, "7"),
     ("kube-api-qps", "20", Other("0", SERVER_LIMITS), "20.5"),

@@ -25,7 +25,7 @@ pub(super) fn key_problem(key: &str) -> Option<&'static str> {
 }
 
 /// What is wrong with a label value; none if it is fine.
-pub(super) fn value_problem(value: &str) -> Option<&'static str> {
+pub(crate) fn value_problem(value: &str) -> Option<&'static str> {
     if value.len() > MAX_LENGTH {
         return Some("must be no more than 63 bytes");
     }
@@ -41,7 +41,7 @@ fn is_word(text: &str) -> bool {
     bytes.iter().copied().all(inner) && edge(bytes.first()) && edge(bytes.last())
 }
 
-fn is_subdomain(text: &str) -> bool {
+pub(crate) fn is_subdomain(text: &str) -> bool {
     let plain = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let part = |part: &str| {
         let bytes = part.as_bytes();

@@ -25,6 +25,7 @@ pub use blocker::{Blocker, blocker};
 pub use choose::{Chosen, HostChoice, HostOutcome, QuickChoice, choose, domain_of};
 pub use consumer::{Consumer, Ownership, consumer_ref, ownership};
 pub use eligibility::{Eligibility, could_be_taken, eligibility, has_image};
+pub(crate) use label::{is_subdomain, value_problem};
 pub use possible_hosts::{PossibleHosts, Undecided};
 pub use recorded_host::{has_user_data_of, is_left_of, is_on_its_way_back, known_host, known_host_uid};
 pub use rejection::{HostCounts, HostVerdict, Rejection};

@@ -21,6 +21,7 @@ pub use self::{
 use crate::{
     address::ClaimKind,
     host::{Blocker, Consumer, HostAnnotationError, HostCounts, Rejection, SelectorError},
+    label_sync::SettingsError,
     provider_id::{NodeConflict, NodeWait},
     release::HostWait,
 };
@@ -223,6 +224,15 @@ pub enum Wait {
     OwnerCluster(String),
     /// Metal3Cluster: members of `spec.controlPlaneEndpoint` are missing.
     Endpoint(Vec<&'static str>),
+    /// Metal3Cluster, BareMetalHost: it cannot be told which labels Nodes get from their hosts.
+    LabelSync(SettingsError),
+    /// BareMetalHost: the Node that gets its labels is not there.
+    NodeToLabel {
+        /// The Machine on the host.
+        machine: String,
+        /// The Node, if the Machine names one.
+        node: Option<String>,
+    },
     /// Metal3Cluster, on its way out: Machines of the Cluster are still there.
     MachinesOfCluster(usize),
     /// IPPool: its Cluster is not there.

@@ -251,6 +251,12 @@ impl Wait {
                 let reason = reason::INVALID_CONFIGURATION;
                 ("CAPM3-W092", cluster(reason, reason), ClusterAuthor, &["Metal3Cluster"])
             }
+            Self::LabelSync(_) => {
+                let (condition, reason) = (condition::LABEL_SYNC_ACTIVE, reason::LABEL_SYNC_INVALID);
+                let shown = Shown { condition, reason, legacy: None };
+                ("CAPM3-W094", Some(shown), ClusterAuthor, &["Metal3Cluster"])
+            }
+            Self::NodeToLabel { .. } => ("CAPM3-W095", None, Nobody, &["Machine", "Node"]),
             Self::MachinesOfCluster(_) => {
                 let shown =
                     Shown { legacy: Some((condition::READY, reason::DELETING, Severity::Info)), ..READY };
@@ -328,6 +334,7 @@ mod tests {
     use super::*;
     use crate::{
         address::ClaimKind,
+        label_sync::SettingsError,
         wait::{DataError, Pause},
     };
 
@@ -385,6 +392,8 @@ mod tests {
             Wait::OwnerCluster(name()),
             Wait::Endpoint(vec!["x"]),
             Wait::MachinesOfCluster(2),
+            Wait::LabelSync(SettingsError::Default(name())),
+            Wait::NodeToLabel { machine: name(), node: None },
             Wait::ClusterOfPool(name()),
             Wait::AddressesOfPool,
             Wait::ClaimsOfTemplate,

@@ -237,6 +237,13 @@ impl Wait {
                 "Invalid Metal3Cluster provided: missing fields from Spec: [{}]",
                 missing.join(" ")
             ),
+            Self::LabelSync(error) => write!(f, "annotation {}: {error}", error.annotation()),
+            Self::NodeToLabel { machine, node: None } => {
+                write!(f, "waiting for Machine {machine} to have a Node, which gets the labels of the host")
+            }
+            Self::NodeToLabel { machine, node: Some(node) } => {
+                write!(f, "waiting for Node {node} of Machine {machine}, which gets the labels of the host")
+            }
             Self::MachinesOfCluster(count) => write!(f, "waiting for {count} Machines to be deleted"),
             Self::AddressesOfPool => f.write_str("waiting for the addresses of the pool to be released"),
             Self::ClaimsOfTemplate => {

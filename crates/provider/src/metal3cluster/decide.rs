@@ -4,12 +4,14 @@ use crate::plan::{End, Plan};
 use capm3_api::{
     metadata::MetadataExt,
     v1beta2::{Initialization, Metal3Cluster},
-    vocabulary::{annotation, condition, finalizer, reason},
+    vocabulary::{annotation, condition, event, finalizer, reason},
 };
 
 use capm3_domain::wait::{Pause, Wait};
 
-use super::ClusterSnapshot;
+use capm3_engine::EventNote;
+
+use super::{ClusterSnapshot, label_sync};
 use crate::{
     conditions::{self, Stamp},
     finalizers::{add_finalizer, remove_finalizer},
@@ -31,6 +33,9 @@ pub fn decide(snapshot: &ClusterSnapshot, now: &str) -> Plan {
     }
     let mut plan = Plan::done();
     plan.update(old, &new);
+    if let Some(problem) = label_sync::new_problem(old, &new) {
+        plan.event(EventNote::warning(old, event::LABEL_SYNC_INVALID, problem));
+    }
     plan.ending(end)
 }
 
@@ -62,6 +67,7 @@ fn judge(snapshot: &ClusterSnapshot, new: &mut Metal3Cluster, now: &str) -> End 
     conditions::set(&mut new.status.conditions, stamp, condition::PAUSED, false, reason::NOT_PAUSED, "");
     add_finalizer(&mut new.metadata, finalizer::CLUSTER);
     let end = judge_endpoint(new, stamp);
+    label_sync::judge(new, stamp);
     summarise(new, stamp);
     end
 }
@@ -80,7 +86,7 @@ fn without_owner(new: &mut Metal3Cluster, owner: &str, now: &str) -> End {
 }
 
 /// Shows a wait in the conditions that the table of waits names for it.
-fn show(new: &mut Metal3Cluster, stamp: Stamp<'_>, wait: &Wait) {
+pub(super) fn show(new: &mut Metal3Cluster, stamp: Stamp<'_>, wait: &Wait) {
     let (Some(shown), status) = (wait.facts().shown, &mut new.status) else { return };
     let message = wait.message().to_string();
     if let Some((type_, reason, severity)) = shown.legacy {

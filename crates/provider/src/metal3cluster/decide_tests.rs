@@ -62,6 +62,34 @@ fn cl1_a_valid_endpoint_makes_it_provisioned() {
     assert_eq!(condition_of(&plan, "Ready")["status"], "True");
 }
 
+/// The annotation with the prefixes is judged here: a condition says whether it can be read, and an event once that it cannot.
+#[test]
+fn ls130_the_annotations_of_label_sync_have_a_condition() {
+    const KEY: &str = "metal3.io/metal3-label-sync-prefixes";
+    let mut object = good();
+    let mut look = |value: Value| {
+        let annotations = if value.is_null() { json!({}) } else { json!({KEY: value}) };
+        object["metadata"]["annotations"] = annotations;
+        let plan = decide(&snapshot(object.clone(), Some(json!({})), 0), "t");
+        object = applied(object.clone(), &plan);
+        let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let said = conditions.into_iter().find(|c| c["type"] == "LabelSyncActive").unwrap_or_default();
+        let events: Vec<String> = plan.events.iter().map(|e| e.message.clone()).collect();
+        let ready = object["status"]["conditions"][0]["status"].clone();
+        assert_eq!(ready, "True", "labels are no reason to be not ready");
+        (said["status"].clone(), said["reason"].clone(), events)
+    };
+    assert_eq!(look(Value::Null), (Value::Null, Value::Null, vec![]), "nobody asked");
+    assert_eq!(look(json!("a.b,c")), (json!("True"), json!("Active"), vec![]));
+    let problem = "annotation metal3.io/metal3-label-sync-prefixes: invalid prefix (B): it must be a DNS name of lower-case \
+                   letters, digits, '-' and '.', without a slash";
+    let invalid = |events| (json!("False"), json!("InvalidAnnotation"), events);
+    assert_eq!(look(json!("a,B")), invalid(vec![problem.to_owned()]));
+    assert_eq!(look(json!("a,B")), invalid(vec![]), "said once");
+    assert_eq!(look(json!("")), (json!("True"), json!("Active"), vec![]));
+    assert_eq!(look(Value::Null), (json!("False"), json!("NotRequested"), vec![]));
+}
+
 /// An endpoint without host or port gives the failure reason `InvalidConfiguration` and a condition that names what is
 /// missing. It is tried again when the object changes, not by the clock: nothing else can help. Both go when the endpoint is
 /// complete.

@@ -3,6 +3,7 @@
 //! Woken by itself, by its Cluster, and, while it is being deleted, by the Machines of that Cluster.
 
 mod decide;
+mod label_sync;
 mod observe;
 mod reconcile;
 

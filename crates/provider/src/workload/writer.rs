@@ -9,7 +9,7 @@ use futures::{FutureExt, future::BoxFuture};
 use super::{Workload, Workloads};
 
 /// How long a workload cluster may take to answer: it must not hold up other clusters.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl WorkloadWriter for Workloads {
     fn send<'a>(self: Arc<Self>, patch: WorkloadPatch<'a>) -> BoxFuture<'a, Result<(), ApiError>> {
