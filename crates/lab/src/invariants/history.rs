@@ -251,7 +251,7 @@ mod tests {
             machine("a", "g"),
             host("g", Some("a")),
         ];
-        assert_eq!(judge(&history(&objects)), Vec::<String>::new());
+        assert_eq!(judge(&history_of(&objects)), Vec::<String>::new());
     }
 
     #[test]
