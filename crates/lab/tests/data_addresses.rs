@@ -9,7 +9,7 @@ use std::{
 };
 
 use capm3_apiserver::ApiServer;
-use capm3_lab::{Lab, Options, faults::Storm, manifests::Manifest};
+use capm3_lab::{Lab, Options, faults::RandomFaults, manifests::Manifest};
 use common::{data::*, *};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ async fn two_providers_at_once_never_give_claims_of_both_kinds_one_address() {
                     sink.lock().extend(given_to_two(server));
                 }
             };
-            let storm = Arc::new(Storm::new(seed, 12));
+            let storm = Arc::new(RandomFaults::new(seed, 12));
             let options = Options {
                 seed,
                 faults: Arc::clone(&storm) as Arc<dyn capm3_lab::faults::Faults>,

@@ -14,7 +14,7 @@ use std::{
 
 use capm3_lab::{
     Lab, Options, Settled,
-    faults::{Call, Fault, Faults, NoFaults, Refusal, Storm},
+    faults::{Call, Fault, Faults, NoFaults, RandomFaults, Refusal},
     fleet::fleet,
     invariants::{leaks, mix_ups},
     report::report,
@@ -60,7 +60,7 @@ async fn two_replicas_give_two_hundred_machines_one_host_each() {
 /// The same while every tenth call fails, its reply gets lost, or a watch breaks.
 #[tokio::test(start_paused = true)]
 async fn two_replicas_in_a_storm_give_two_hundred_machines_one_host_each() {
-    let storm = Arc::new(Storm::new(7, 10));
+    let storm = Arc::new(RandomFaults::new(7, 10));
     let lab = two_replicas(Arc::clone(&storm) as Arc<dyn Faults>).await;
     assert!(storm.hits() > 500, "only {} calls went wrong", storm.hits());
     storm.over();

@@ -21,7 +21,7 @@ const MAGIC: &[u8] = b"k8s\0";
 pub(crate) enum Refusal {
     /// Not known in binary form.
     UnknownKind,
-    /// Cut short or otherwise broken.
+    /// CrashAtWrite short or otherwise broken.
     Malformed,
 }
 

@@ -20,7 +20,7 @@ use capm3_domain::host::PossibleHosts;
 use capm3_engine::manifests::Document;
 use capm3_lab::{
     Lab, Options, Settled,
-    faults::{Cut, Side},
+    faults::{CrashAtWrite, Side},
     manifests::Manifest,
 };
 use capm3_offline::{
@@ -89,7 +89,9 @@ fn play_site(seed: u64, site: &Site) -> Played {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let cut = Arc::new(site.dies_at.map_or_else(Cut::never, |write| Cut::at(write, Side::After)));
+        let cut = Arc::new(
+            site.dies_at.map_or_else(CrashAtWrite::never, |write| CrashAtWrite::at(write, Side::After)),
+        );
         let options = Options { seed, workers: 1, faults: Arc::clone(&cut) as _, ..Options::default() };
         let mut lab = Lab::start(&options).await.unwrap();
         put(&lab, &site.before).await;

@@ -5,9 +5,9 @@
 //! refuses what an account may not do.
 
 mod absence;
-mod cut;
+mod crash;
+mod random_faults;
 mod rights;
-mod storm;
 
 use std::{
     future::{Future, pending, ready},
@@ -28,9 +28,9 @@ use thiserror::Error;
 use tower::{BoxError, Service};
 
 pub use absence::{Absence, AnswerFault};
-pub use cut::{Cut, Side};
+pub use crash::{CrashAtWrite, Side};
+pub use random_faults::RandomFaults;
 pub use rights::{Access, Authorizer};
-pub use storm::Storm;
 
 /// What is asked of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capm3_apiserver::{ApiServer, Revision};
 use serde_json::Value;
 
-use super::{beside, consuming_machine, history::everything, is_deleting, key, text};
+use super::{beside, consuming_machine, is_deleting, key, mix_ups::everything, text};
 
 /// Resources whose history matters, by group and plural.
 const WATCHED: [(&str, &str); 6] = [

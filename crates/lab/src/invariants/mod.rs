@@ -2,16 +2,16 @@
 //!
 //! [`mix_ups`] and [`losses`] read every revision that the server remembers, [`leaks`] what is there at the end.
 
-mod history;
 mod leaks;
 mod losses;
+mod mix_ups;
 
 use serde_json::Value;
 
-pub(crate) use history::{SecondHost, mix_ups_among};
-pub use history::{judge, mix_ups};
 pub use leaks::{DELETED_WITH_A_CLUSTER, leaks};
 pub use losses::{judge as judge_losses, losses};
+pub(crate) use mix_ups::{SecondHost, mix_ups_among};
+pub use mix_ups::{judge, mix_ups};
 
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()

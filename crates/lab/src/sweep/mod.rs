@@ -25,7 +25,7 @@ use scenario_run::Trouble;
 
 use crate::{
     Lab,
-    faults::{Cut, Faults, Side},
+    faults::{CrashAtWrite, Faults, Side},
 };
 
 /// How long the provider is away where it does not come back at once.
@@ -102,12 +102,12 @@ impl Sweep {
 
     /// The run that nobody disturbs.
     pub fn undisturbed(&self) -> Result<Outcome, SweepError> {
-        self.on_a_runtime(&Crash { cut: Arc::new(Cut::never()), stays_away: false })
+        self.on_a_runtime(&Crash { cut: Arc::new(CrashAtWrite::never()), stays_away: false })
     }
 
     /// The run in which the provider is cut off at a point, judged by the undisturbed one.
     pub fn run(&self, point: Point, undisturbed: &Outcome) -> Result<Outcome, SweepError> {
-        let cut = Arc::new(Cut::at(point.write(), point.side()));
+        let cut = Arc::new(CrashAtWrite::at(point.write(), point.side()));
         let mut outcome = self.on_a_runtime(&Crash { cut, stays_away: self.stays_away(point) })?;
         if outcome.victim.is_none() {
             outcome.violations.push(format!("the provider never came to write {}", point.write()));
@@ -146,7 +146,7 @@ impl Outcome {
 
 /// The provider dies once.
 struct Crash {
-    cut: Arc<Cut>,
+    cut: Arc<CrashAtWrite>,
     stays_away: bool,
 }
 

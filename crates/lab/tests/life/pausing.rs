@@ -41,7 +41,7 @@ async fn a_machine_deleted_during_a_pause_goes_after_it() {
 /// A machine on its way whose record is taken off during a pause goes on with the host that it has.
 #[tokio::test(start_paused = true)]
 async fn a_machine_whose_record_is_stripped_during_a_pause_keeps_the_host_that_is_provisioned_for_it() {
-    for patience in [0, 30] {
+    for delay in [0, 30] {
         let lab = started_slowly(&control_plane(1)).await;
         let found = async |lab: &Lab| {
             for _ in 0..20_000 {
@@ -58,7 +58,7 @@ async fn a_machine_whose_record_is_stripped_during_a_pause_keeps_the_host_that_i
         let machine = found(&lab).await;
         let (name, host) = (name(&machine), host_of(&machine));
         assert_eq!(text(&machine, "/spec/providerID"), "");
-        tokio::time::sleep(std::time::Duration::from_secs(patience)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(delay)).await;
         pause_cluster(&lab, true).await;
         tokio::time::sleep(std::time::Duration::from_secs(60)).await;
         let strip = json!({"metadata": {"annotations": {"metal3.io/BareMetalHost": null}}});

@@ -311,8 +311,8 @@ impl<'a> Pass<'a> {
         if old.status == self.new.status {
             return end;
         }
-        if let Some(rest) =
-            status_throttle(old, &self.new, self.snapshot.machines_in_progress, self.now).filter(|_| !self.say_now)
+        if let Some(rest) = status_throttle(old, &self.new, self.snapshot.machines_in_progress, self.now)
+            .filter(|_| !self.say_now)
         {
             return End::After(rest);
         }

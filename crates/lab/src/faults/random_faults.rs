@@ -1,4 +1,4 @@
-//! Weather: every so many calls something goes wrong, which and what by a seed.
+//! Random faults from a seed: requests and replies are lost, refused or late, one call in so many.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -9,8 +9,8 @@ use capm3_engine::rng::Rng;
 
 use super::{Call, Fault, Faults, Refusal};
 
-/// Troubles of a call that is not a watch; those of the second half need a write.
-const TROUBLES: [Fault; 7] = [
+/// Faults of a call that is not a watch; those of the second half need a write.
+const CALL_FAULTS: [Fault; 7] = [
     Fault::Refused(Refusal::Internal),
     Fault::Refused(Refusal::Unavailable),
     Fault::Refused(Refusal::TooMany),
@@ -20,24 +20,24 @@ const TROUBLES: [Fault; 7] = [
     Fault::Refused(Refusal::Conflict),
 ];
 
-/// Troubles of a watch.
-const WATCH_TROUBLES: [Fault; 4] = [
+/// Faults of a watch.
+const WATCH_FAULTS: [Fault; 4] = [
     Fault::Closed,
     Fault::Refused(Refusal::Expired),
     Fault::Refused(Refusal::Unavailable),
     Fault::Late(Duration::from_secs(3)),
 ];
 
-/// One call of `every`, on average, goes wrong until the storm is over.
+/// One call of `every`, on average, goes wrong until [`Self::over`].
 #[derive(Debug)]
-pub struct Storm {
+pub struct RandomFaults {
     every: u64,
     rng: Rng,
     over: AtomicBool,
     hits: AtomicU64,
 }
 
-impl Storm {
+impl RandomFaults {
     /// One call of `every` goes wrong.
     pub fn new(seed: u64, every: u64) -> Self {
         Self { every, rng: Rng::seeded(seed), over: AtomicBool::new(false), hits: AtomicU64::new(0) }
@@ -54,7 +54,7 @@ impl Storm {
     }
 }
 
-impl Faults for Storm {
+impl Faults for RandomFaults {
     fn apply_fault(&self, call: &Call) -> Fault {
         if self.over.load(Ordering::SeqCst) || self.rng.below(self.every) != 0 {
             return Fault::None;
@@ -65,10 +65,10 @@ impl Faults for Storm {
             from.get(at).copied().unwrap_or(Fault::None)
         };
         match (call.is_watch(), call.is_write()) {
-            (true, _) => pick(&WATCH_TROUBLES),
-            (false, true) => pick(&TROUBLES),
+            (true, _) => pick(&WATCH_FAULTS),
+            (false, true) => pick(&CALL_FAULTS),
             // A read without an answer is the same whether it was asked or not, and never conflicts.
-            (false, false) => pick(TROUBLES.split_at(4).0),
+            (false, false) => pick(CALL_FAULTS.split_at(4).0),
         }
     }
 }
@@ -83,9 +83,9 @@ mod tests {
     fn about_one_call_of_ten_goes_wrong_the_same_way_for_the_same_seed() {
         let call = Call { method: Method::POST, path: "/x".to_owned() };
         let run = |seed| {
-            let storm = Storm::new(seed, 10);
-            let faults: Vec<Fault> = (0..1000).map(|_| storm.apply_fault(&call)).collect();
-            (storm.hits(), faults)
+            let random = RandomFaults::new(seed, 10);
+            let faults: Vec<Fault> = (0..1000).map(|_| random.apply_fault(&call)).collect();
+            (random.hits(), faults)
         };
         let (hits, faults) = run(1);
         assert!((70..130).contains(&hits), "{hits}");
@@ -95,11 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn after_the_storm_nothing_goes_wrong() {
-        let storm = Storm::new(1, 1);
+    fn nothing_goes_wrong_after_the_end() {
+        let faults = RandomFaults::new(1, 1);
         let call = Call { method: Method::GET, path: "/x?watch=1".to_owned() };
-        assert_ne!(storm.apply_fault(&call), Fault::None);
-        storm.over();
-        assert_eq!(storm.apply_fault(&call), Fault::None);
+        assert_ne!(faults.apply_fault(&call), Fault::None);
+        faults.over();
+        assert_eq!(faults.apply_fault(&call), Fault::None);
     }
 }

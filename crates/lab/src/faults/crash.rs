@@ -1,4 +1,4 @@
-//! The provider is cut off at one write: dead from then on, as if its machine had lost power.
+//! The provider crashes at one write: none of its later calls reaches the server, until a new provider takes over.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -16,9 +16,9 @@ pub enum Side {
     After,
 }
 
-/// Counts writes once it is armed, and cuts the provider off at one of them.
+/// Counts writes once it is armed, and lets the provider crash at one of them.
 #[derive(Debug, Default)]
-pub struct Cut {
+pub struct CrashAtWrite {
     at: Option<(u64, Side)>,
     armed: AtomicBool,
     writes: AtomicU64,
@@ -26,13 +26,13 @@ pub struct Cut {
     happened: Notify,
 }
 
-impl Cut {
+impl CrashAtWrite {
     /// Only counts.
     pub fn never() -> Self {
         Self::default()
     }
 
-    /// Cuts at the `write`-th write, counted from 1, after [`Self::arm`].
+    /// Crashes at the `write`-th write, counted from 1, after [`Self::arm`].
     pub fn at(write: u64, side: Side) -> Self {
         Self { at: Some((write, side)), ..Self::default() }
     }
@@ -47,12 +47,12 @@ impl Cut {
         self.writes.load(Ordering::SeqCst)
     }
 
-    /// The write at which the provider was cut off, if it came so far.
+    /// The write at which the provider crashed, if it came so far.
     pub fn victim(&self) -> Option<Call> {
         self.victim.lock().clone()
     }
 
-    /// Waits until the provider is cut off, and is over once it was told: calls pass again.
+    /// Waits until the provider has crashed.
     pub async fn happened(&self) {
         self.happened.notified().await;
     }
@@ -63,7 +63,7 @@ impl Cut {
     }
 }
 
-impl Faults for Cut {
+impl Faults for CrashAtWrite {
     fn apply_fault(&self, call: &Call) -> Fault {
         if !self.armed.load(Ordering::SeqCst) {
             return Fault::None;
@@ -99,15 +99,15 @@ mod tests {
 
     #[test]
     fn the_named_write_and_everything_after_it_is_cut_off() {
-        let cut = Cut::at(2, Side::After);
-        assert_eq!(cut.apply_fault(&call(Method::POST)), Fault::None, "not armed: not counted");
-        cut.arm();
+        let crash = CrashAtWrite::at(2, Side::After);
+        assert_eq!(crash.apply_fault(&call(Method::POST)), Fault::None, "not armed: not counted");
+        crash.arm();
         let faults = [Method::POST, Method::GET, Method::PATCH, Method::GET, Method::POST]
-            .map(|method| cut.apply_fault(&call(method)));
+            .map(|method| crash.apply_fault(&call(method)));
         let expected = [Fault::None, Fault::None, Fault::NeverAnswered, Fault::NeverAsked, Fault::NeverAsked];
         assert_eq!(faults, expected);
-        assert_eq!((cut.writes(), cut.victim()), (2, Some(call(Method::PATCH))));
-        cut.over();
-        assert_eq!(cut.apply_fault(&call(Method::POST)), Fault::None);
+        assert_eq!((crash.writes(), crash.victim()), (2, Some(call(Method::PATCH))));
+        crash.over();
+        assert_eq!(crash.apply_fault(&call(Method::POST)), Fault::None);
     }
 }
