@@ -149,7 +149,7 @@ fn ls129_a_label_reaches_the_node_and_whatever_is_missing_is_waited_for() {
             |w| {
                 w.host["spec"]["consumerRef"]["apiVersion"] = json!("infrastructure.cluster.x-k8s.io/v1beta1")
             },
-            (patch.clone(), ""),
+            (patch, ""),
         ),
         ("another kind", |w| w.host["spec"]["consumerRef"]["kind"] = json!("Foo"), nothing()),
         (
