@@ -103,10 +103,16 @@ impl<'a> IndexAllocator<'a> {
         Self { snapshot, free, created: Vec::new(), released: BTreeSet::new(), is_paused: false }
     }
 
-    /// Makes anew the data that a claim has lost, under its index: the machine runs on what was rendered from it.
+    /// Makes anew the data that a claim has lost, under its index: the machine runs on what was rendered from it. While its Cluster
+    /// is paused, as when a move deletes what has been moved, the index stays the claim's and nothing is made.
     fn restore(&mut self, claim: &'a Metal3DataClaim, index: Index) -> Option<Step<'a>> {
-        let machine = machine_of(claim).filter(|_| !is_paused(self.snapshot, claim))?;
-        self.free.take(index).then(|| Step::Create(self.give(claim, machine, index)))
+        let machine = machine_of(claim)?;
+        let given = self.free.take(index).then(|| self.give(claim, machine, index))?;
+        if is_paused(self.snapshot, claim) {
+            self.is_paused = true;
+            return Some(Step::Hold);
+        }
+        Some(Step::Create(given))
     }
 
     /// Gives a claim whose data no inline range can serve a lower index, if there is one.

@@ -272,6 +272,24 @@ fn pa66_claims_of_a_paused_cluster_are_neither_served_nor_released() {
     assert_eq!(names, ["b", "new"]);
 }
 
+/// Data of a paused Cluster that goes, as when a move deletes what has been moved, is not made anew until the pause ends.
+#[test]
+fn pa66_data_that_goes_while_its_cluster_is_paused_is_not_made_anew() {
+    let mut memory = world(&["a", "b"]);
+    pass(&mut memory, 0);
+    memory
+        .put_whole::<Cluster>(json!({"metadata": {"namespace": "n", "name": "c"}, "spec": {"paused": true}}));
+    memory.change::<Metal3Data>(&key("t-0"), &json!({"metadata": {"finalizers": null}}));
+    memory.delete::<Metal3Data>(&key("t-0"));
+    assert_eq!(memory.list::<Metal3Data>().len(), 1);
+    assert!(plan(&memory, 1).is_quiet(), "{}", plan(&memory, 1));
+    assert!(plan(&memory, 100).is_quiet(), "{}", plan(&memory, 100));
+    memory.delete::<Cluster>(&key("c"));
+    pass(&mut memory, 101);
+    assert_eq!(index_of(&memory, "a").as_deref(), Some("t-0"));
+    assert_eq!(memory.list::<Metal3Data>().len(), 2);
+}
+
 /// The pause annotation on a single Metal3DataTemplate stops it: claims are not served.
 #[test]
 fn pa67_a_paused_template_is_left_alone() {

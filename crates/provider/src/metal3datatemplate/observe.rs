@@ -65,7 +65,7 @@ pub struct DataTemplateSnapshot<'r> {
     pub overlaps: Vec<Overlap>,
     /// The machine of a name, read for the data that is made for it.
     pub machines: Lazy<'r, String, Option<Arc<Metal3Machine>>>,
-    /// Names of paused Clusters among those of the claims.
+    /// Names of paused Clusters among those of all claims that may be given data.
     pub paused_clusters: BTreeSet<String>,
     /// Claims for which the server refused the data just now, with the server's words.
     pub refused: BTreeMap<String, Text>,
@@ -79,12 +79,14 @@ pub fn observe<'r, R: Reader>(reader: &'r R, key: &ObjectKey) -> Option<DataTemp
     let going = |claim: &Metal3DataClaim| claim.metadata.is_deleting();
     claims.sort_by(|a, b| going(b).cmp(&going(a)).then_with(|| by_age(&a.metadata, &b.metadata)));
     let beyond_range = beyond_range(reader, &template);
+    let claims_without_data = claims_without_data(reader, &template);
     let served = claims.iter().chain(beyond_range.iter().map(|(_, claim)| claim));
+    let given_data = served.clone().chain(claims_without_data.iter().map(|(claim, _)| claim));
     Some(DataTemplateSnapshot {
+        paused_clusters: paused_clusters(reader, key, given_data),
         datas: served.map(|claim| datas_of(reader, key, claim)).collect(),
-        claims_without_data: claims_without_data(reader, &template),
         unseen_datas: unseen_datas(reader, &claims),
-        paused_clusters: paused_clusters(reader, key, &claims),
+        claims_without_data,
         foreign_datas: claims.iter().filter_map(|claim| named_by(reader, claim)).collect(),
         used: used(reader, &template),
         clusters: reader.aggregate::<Metal3Data, ClustersOfTemplate>(&value),
@@ -235,12 +237,12 @@ fn named_by(reader: &impl Reader, claim: &Metal3DataClaim) -> Option<Arc<Metal3D
     (template(&data.spec.template) != template(&claim.spec.template)).then_some(data)
 }
 
-fn paused_clusters(
+fn paused_clusters<'c>(
     reader: &impl Reader,
     key: &ObjectKey,
-    claims: &[Arc<Metal3DataClaim>],
+    claims: impl Iterator<Item = &'c Arc<Metal3DataClaim>>,
 ) -> BTreeSet<String> {
-    let names: BTreeSet<&str> = claims.iter().filter_map(|c| c.metadata.label(label::CLUSTER_NAME)).collect();
+    let names: BTreeSet<&str> = claims.filter_map(|c| c.metadata.label(label::CLUSTER_NAME)).collect();
     let is_paused = |name: &&str| {
         reader
             .get::<Cluster>(&ObjectKey::new(&key.namespace, *name))
