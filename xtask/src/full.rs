@@ -24,7 +24,7 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 21] = [
+const PARTS: [(&str, &str); 22] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("forecast equals fact", "test --release --locked --package capm3 --test forecast -- --nocapture"),
@@ -41,6 +41,7 @@ const PARTS: [(&str, &str); 21] = [
         "run --release --quiet --package xtask -- bench allocate --trickle",
     ),
     ("1,000 reviews a second", "run --release --quiet --package xtask -- bench admission --json"),
+    ("the real Cluster API", "run --release --quiet --package xtask -- real e2e --capi real"),
     ("two replicas, ten kills", "run --release --quiet --package xtask -- real replicas"),
     ("image, digest twice", "run --release --quiet --package xtask -- image --twice"),
     ("image, run as a pod", "run --release --quiet --package xtask -- real image"),
