@@ -26,8 +26,8 @@ const VALUES: [(&str, &str); 14] = [
     ("IMAGE_CHECKSUM", "https://images.example.com/a.sha256sum"),
     ("IMAGE_CHECKSUM_TYPE", "sha256"),
     ("IMAGE_FORMAT", "qcow2"),
-    ("CTLPLANE_KUBEADM_EXTRA_CONFIG", "preKubeadmCommands: []\n    postKubeadmCommands: []"),
-    ("WORKERS_KUBEADM_EXTRA_CONFIG", "preKubeadmCommands: []\n      postKubeadmCommands: []"),
+    ("CTLPLANE_KUBEADM_EXTRA_CONFIG", "preKubeadmCommands: [echo pre]\n    postKubeadmCommands: []"),
+    ("WORKERS_KUBEADM_EXTRA_CONFIG", "preKubeadmCommands: [echo pre]\n      postKubeadmCommands: []"),
     ("NODE_DRAIN_TIMEOUT", "10"),
 ];
 
