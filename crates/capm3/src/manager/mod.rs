@@ -9,6 +9,7 @@ mod flags;
 mod log_flags;
 mod migration_flags;
 mod probes;
+mod server_version;
 mod webhook;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -171,6 +172,7 @@ async fn manage(args: &ManagerArgs, level: Level) -> Result<(), Failure> {
         Some(candidate) => Some(election::elector(client.clone(), clock, candidate, gate.clone())?),
         None => None,
     };
+    let unsupported = server_version::unsupported(client.clone());
     let client = client.at_rate(args.client.management());
     let (rate, burst) = args.client.workload();
     let connect = Arc::new(ConnectOverNetwork::new(USER_AGENT).at_rate(rate, burst));
@@ -186,6 +188,7 @@ async fn manage(args: &ManagerArgs, level: Level) -> Result<(), Failure> {
         biased;
         signal = stop => Ended::Stopped(signal),
         lost = lead(elector.as_mut()) => Ended::Lost(lost),
+        failure = unsupported => return Err(failure),
         () = probes::serve(listener, probes) => return Ok(()),
     };
     let result = end(ended, elector, &gate).await;

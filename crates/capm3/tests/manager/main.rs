@@ -11,7 +11,11 @@ mod secrets;
 mod site;
 mod webhooks;
 
-use std::time::Duration;
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    time::Duration,
+};
 
 use capm3_engine::{ObjectKey, ResourceKind, client::over_network};
 use common::{Up, repository};
@@ -187,6 +191,47 @@ fn a_manager_without_a_cluster_says_the_ways() {
     assert_eq!(run.code, 2, "{}", run.text());
     let expected = "error: no cluster is configured: set --kubeconfig PATH or KUBECONFIG, or run in a pod of the cluster";
     assert!(run.stderr.contains(expected), "{}", run.text());
+}
+
+/// An API server that knows only its version: Kubernetes 1.27.
+fn old_server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map(Result::unwrap) {
+            std::thread::spawn(move || answer_as_old(&stream));
+        }
+    });
+    at
+}
+
+/// Answers the requests of one connection.
+fn answer_as_old(mut stream: &TcpStream) {
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok).peekable();
+    while let Some(first) = lines.next() {
+        lines.by_ref().find(String::is_empty);
+        let (status, body) = match first.starts_with("GET /version ") {
+            true => ("200 OK", r#"{"major": "1", "minor": "27", "gitVersion": "v1.27.3"}"#),
+            false => ("503 Service Unavailable", "{}"),
+        };
+        let length = body.len();
+        let answer = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        if stream.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_server_of_an_unsupported_version_ends_the_manager_with_code_3_and_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, site::config(old_server(), "")).unwrap();
+    let manager = Manager::start_at(&kubeconfig, &["--webhook-port=0", "--insecure-diagnostics"]);
+    let expected = "error: the API server is Kubernetes 1.27, and capm3 needs 1.29 or newer: upgrade the management cluster";
+    assert_eq!(manager.ended(), (Some(3), expected.to_owned()));
 }
 
 /// Logs have the levels 0 (info), 4 (debug) and 5 (trace), as text or as one JSON document a line.

@@ -108,7 +108,7 @@ pub fn three_racks() -> Vec<Manifest> {
     manifests::read(&repository().join("examples/three-racks")).unwrap()
 }
 
-fn config(address: SocketAddr, path: &str) -> String {
+pub fn config(address: SocketAddr, path: &str) -> String {
     json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "c",
         "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}{path}")}}],

@@ -17,6 +17,7 @@ mod network;
 mod pace;
 mod rate;
 mod token;
+mod version;
 mod watch;
 
 use std::{sync::Arc, time::Duration};
@@ -36,6 +37,7 @@ pub use in_cluster::{InClusterError, ServiceAccount, server_of_pod};
 pub use kubeconfig::KubeconfigProblem;
 pub use network::{NetworkError, over_network, over_network_by_secret};
 pub use rate::RateLimit;
+pub use version::ServerVersion;
 pub use watch::{WatchEvent, WatchStream};
 
 use crate::{Object, ObjectKey, ResourceKind, metrics::RequestCounts, read_json::read_json};
@@ -200,6 +202,11 @@ impl ApiClient {
     /// When anything last arrived from the server; none for one in this process, which always answers.
     pub fn activity(&self) -> Option<&Activity> {
         self.activity.as_ref()
+    }
+
+    /// Reads the version of the server.
+    pub async fn server_version(&self) -> Result<ServerVersion, ApiError> {
+        decode(&self.send(Ask::get("/version")).await?)
     }
 
     /// Asks for something small, so that a server which is there answers. Which answer it is does not matter.
