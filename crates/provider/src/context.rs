@@ -99,7 +99,6 @@ pub(crate) struct Context {
     pub(crate) waits: Arc<Waits>,
     pub(crate) release_orphans_after: Option<Duration>,
     pub(crate) host_crd: Arc<HostCrd>,
-    pub(crate) definition_check: Arc<metal3machine::DefinitionCheck>,
     pub(crate) watch_filter: WatchFilter,
 }
 
@@ -253,7 +252,6 @@ impl Provider {
             orphans: Arc::default(),
             waits: Arc::default(),
             release_orphans_after: options.release_orphaned_hosts_after,
-            definition_check: Arc::default(),
             host_crd: Arc::default(),
             watch_filter: options.watch_filter.clone(),
         };

@@ -14,7 +14,6 @@ use capm3_engine::{
     absence::{Doubt, Verdict, is_definition_deleting},
 };
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::{context::Context, indexes::HOSTS_BY_CONSUMER};
 
@@ -139,7 +138,14 @@ pub(super) async fn ask(
             context.prove_absent::<SecretMetadata>(&here(name)).await
         }
         Question::Hosts => context.prove_none(&key.namespace, &HOSTS_BY_CONSUMER, &key.to_string()).await,
-        Question::Definition => definition(context, key).await,
+        Question::Definition => {
+            let kind = ResourceKind::of::<Metal3Machine>();
+            let is_deleting = is_definition_deleting(&context.client, &kind).await;
+            is_deleting.map(|is_deleting| match is_deleting {
+                true => Verdict::Unknown(Doubt::DefinitionDeleting),
+                false => Verdict::Present,
+            })
+        }
     };
     let doubt = match verdict.map_err(failed)? {
         Verdict::Unknown(doubt) => Some(doubt),
@@ -147,17 +153,4 @@ pub(super) async fn ask(
     };
     live.answer(question, doubt);
     Ok(())
-}
-
-/// Whether the definition stays; not asked if it is known to have stayed after the deletion of the machine.
-async fn definition(context: &Context, machine: &ObjectKey) -> Result<Verdict, ApiError> {
-    if context.definition_check.has_stayed(machine) {
-        return Ok(Verdict::Present);
-    }
-    let asked = Instant::now();
-    if is_definition_deleting(&context.client, &ResourceKind::of::<Metal3Machine>()).await? {
-        return Ok(Verdict::Unknown(Doubt::DefinitionDeleting));
-    }
-    context.definition_check.stays(asked);
-    Ok(Verdict::Present)
 }

@@ -29,16 +29,6 @@ use crate::{
 pub(super) fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>, waiters: &Arc<HostWaiters>) {
     let waker = Waker::new(context, queue);
     let own = waker.clone();
-    if let Some(machines) = context.caches.store::<Metal3Machine>() {
-        // Before the machine is reconciled.
-        let check = Arc::clone(&context.definition_check);
-        machines.subscribe(move |change| {
-            let goes = change.new.as_ref().is_some_and(|machine| machine.metadata.is_deleting());
-            if let Some(machine) = change.new.as_ref().or(change.old.as_ref()) {
-                check.saw(machine.key(), goes);
-            }
-        });
-    }
     subscribe::<Metal3Machine>(context, move |machine| own.queue.add(machine.key()));
     wake_for_what_machines_leave(context, &waker, waiters);
     let w = waker.clone();
