@@ -63,11 +63,11 @@ const DIFFERENCES: &[Difference] = &[
         "0060",
     ),
     differs(118, "a kind that is installed later is found without a restart", "0001"),
-    differs(143, "no profiler is served: a process is profiled from outside, with perf", "0320"),
+    differs(143, "no profiler is served: a process is profiled from outside, with perf", "0310"),
     differs(
         149,
         "the bill of materials is in the image, and its digest can be built again; who publishes an image signs it",
-        "0320",
+        "0310",
     ),
     differs(
         150,

@@ -24,8 +24,7 @@ use tower::Service;
 
 use crate::common::{hosts::*, *};
 
-/// Holds the records of hosts back until two machines have sent one, then lets all of them pass: each claims the host that it
-/// has recorded.
+/// Holds the claims of hosts back until two machines have sent one, then lets all of them pass.
 #[derive(Default)]
 struct AtOnce {
     machines: Arc<Mutex<BTreeSet<String>>>,
@@ -33,7 +32,7 @@ struct AtOnce {
 }
 
 impl AtOnce {
-    /// Longest time for which a record is held back.
+    /// Longest time for which a claim is held back.
     const LONGEST: Duration = Duration::from_secs(30);
 }
 
@@ -43,16 +42,15 @@ impl Faults for AtOnce {
     }
 
     fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
-        let is_of_machine = call.method.as_str() == "PATCH" && call.path.contains("/metal3machines/");
-        let claimant = call.path.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_of_host = call.method.as_str() == "PATCH" && call.path.contains("/baremetalhosts/");
         let (mut server, machines, both) =
             (server.clone(), Arc::clone(&self.machines), Arc::clone(&self.both));
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let body = body.collect_bytes().await?;
             let patch: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let record = text(&patch, "/metadata/annotations/metal3.io~1BareMetalHost");
-            if is_of_machine && !record.is_empty() {
+            let claimant = text(&patch, "/spec/consumerRef/name");
+            if is_of_host && !claimant.is_empty() {
                 let passed = both.notified();
                 let claimants = {
                     let mut machines = machines.lock();
@@ -105,7 +103,7 @@ async fn ma32_two_machines_at_once_never_take_one_host() {
     let workers = machines(&lab, "my-cluster-workers");
     assert_eq!(workers.len(), 2);
     let claimants: Vec<String> = at_once.machines.lock().iter().cloned().collect();
-    assert_eq!(claimants, workers.iter().map(|m| name(m)).collect::<Vec<_>>(), "both have chosen it");
+    assert_eq!(claimants, workers.iter().map(|m| name(m)).collect::<Vec<_>>(), "both have claimed it");
     let hosts: Vec<String> = workers.iter().map(|m| host_of(m)).filter(|host| !host.is_empty()).collect();
     assert_eq!(hosts, std::slice::from_ref(&only), "one has it, one waits");
     let mut consumers = Vec::new();

@@ -1,7 +1,6 @@
 //! The host of a machine: choose it, claim it, give it image and data, keep it in line.
 
 use crate::{
-    finalizers::add_finalizer,
     host_patch,
     plan::{End, Plan},
 };
@@ -9,8 +8,7 @@ use capm3_api::{
     conditions::is_true,
     metadata::MetadataExt,
     neighbours::{BareMetalHost, CAPI_GROUP, Machine},
-    reference::SecretRef,
-    vocabulary::{annotation, condition, event, finalizer, host_state, label, reason},
+    vocabulary::{condition, event, host_state, label, reason},
 };
 use capm3_domain::{
     host::{
@@ -47,10 +45,7 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     };
     match pass.snapshot.ownership(&host) {
         Ownership::Ours => {}
-        Ownership::Nobody => return Err(claim_chosen(pass, &host, machine)),
-        Ownership::Other(_) if has_only_chosen(pass, &host, machine) => {
-            return Err(choose_again(pass, machine));
-        }
+        Ownership::Nobody => return Err(claim_recorded(pass, &host, machine)),
         Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
     }
     record_host(pass, &host);
@@ -137,39 +132,15 @@ fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consu
     hold(pass, wait)
 }
 
-/// Whether the machine has recorded the host and never had it.
-fn has_only_chosen(pass: &Pass<'_>, host: &BareMetalHost, machine: &Machine) -> bool {
-    let would_boot = user_data_secret(&pass.new, machine);
-    pass.snapshot.has_only_chosen(host, would_boot.as_ref().map(SecretRef::name_str))
-}
-
-/// Claims the recorded host. One that the machine has only chosen and that it cannot take any more is left to others.
-fn claim_chosen(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> End {
-    let is_lost = matches!(judge_recorded(pass, host, machine), Eligibility::Rejected(_))
-        && has_only_chosen(pass, host, machine);
-    if is_lost { choose_again(pass, machine) } else { claim_recorded(pass, host, machine) }
-}
-
-/// The record of a host that somebody else was given goes, in the same write in which the next one comes.
-fn choose_again(pass: &mut Pass<'_>, machine: &Machine) -> End {
-    if let Some(annotations) = &mut pass.new.metadata.annotations {
-        annotations.remove(annotation::HOST);
-    }
-    claim_a_host(pass, machine)
-}
-
-fn judge_recorded(pass: &Pass<'_>, host: &BareMetalHost, machine: &Machine) -> Eligibility {
-    let reuse = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
-    host::eligibility(&HostRequest::new(&pass.snapshot.metal3_machine, machine, reuse), host)
-}
-
 /// Claims the recorded host again, if it could be taken at all or what is on it is this machine's: whoever took the
 /// reference off that did not mean to give the host away.
 fn claim_recorded(pass: &mut Pass<'_>, host: &BareMetalHost, machine: &Machine) -> End {
     if is_left_of(&pass.new, host) {
         return write_claim(pass, host, machine);
     }
-    match judge_recorded(pass, host, machine) {
+    let reuse = host::reuse_label(machine, pass.snapshot.machine_set.as_deref());
+    let request = HostRequest::new(&pass.snapshot.metal3_machine, machine, reuse);
+    match host::eligibility(&request, host) {
         Eligibility::Rejected(rejection) => {
             let host = host.metadata.name_str().to_owned();
             hold(pass, Wait::RecordedHost { host, rejection: Box::new(rejection) })
@@ -261,9 +232,6 @@ fn claim_a_host(pass: &mut Pass<'_>, machine: &Machine) -> End {
         pass.status().host_taken_via_reuse();
         pass.say_now = true;
     }
-    // Stored before the claim: a claim that nobody recorded would be found by the reference on the host alone.
-    add_finalizer(&mut pass.new.metadata, finalizer::MACHINE);
-    record_host(pass, &host);
     write_claim(pass, &host, machine)
 }
 

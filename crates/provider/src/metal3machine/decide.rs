@@ -241,11 +241,9 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// The finalizer is stored before anything is taken, so that nothing taken can be forgotten. A machine that has nothing
-    /// gets it in one write with the record of the host that it is about to claim.
+    /// The finalizer is stored before anything is taken, so that nothing taken can be forgotten.
     fn hold_on(&mut self) -> Step {
-        let is_held = self.snapshot.is_preview || self.new.metadata.has_finalizer(finalizer::MACHINE);
-        if is_held || self.snapshot.has_nothing() {
+        if self.snapshot.is_preview || self.new.metadata.has_finalizer(finalizer::MACHINE) {
             return Ok(());
         }
         add_finalizer(&mut self.new.metadata, finalizer::MACHINE);

@@ -6,26 +6,21 @@ use std::{
 };
 
 use capm3_api::{
-    conditions::is_true,
     metadata::MetadataExt,
     neighbours::{
         BareMetalHost, CAPI_GROUP, CONTROL_PLANE_GROUP, Cluster, KubeadmControlPlane, Machine,
         MachineDeployment, MachineSet, SecretMetadata,
     },
-    reference::SecretRef,
     v1beta2::{
         GROUP, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
         Metal3MachineTemplate,
     },
-    vocabulary::{condition, finalizer, label},
+    vocabulary::{finalizer, label},
 };
 use capm3_domain::wait::Refusal;
 use capm3_domain::{
     data_template::machine_template_name,
-    host::{
-        Consumer, Holdings, Ownership, annotated_host, has_image, holdings, known_host, known_host_uid,
-        ownership,
-    },
+    host::{Consumer, Holdings, Ownership, annotated_host, holdings, known_host, known_host_uid, ownership},
 };
 use capm3_engine::{Object, ObjectKey, Reader};
 
@@ -115,28 +110,6 @@ impl MachineSnapshot<'_> {
 }
 
 impl MachineSnapshot<'_> {
-    /// Whether nothing is seen that the machine has, or that it would have to give back.
-    pub(super) fn has_nothing(&self) -> bool {
-        let is_unrecorded = known_host(&self.metal3_machine) == Ok(None);
-        let has_hosts = self.host.is_some() || !self.surplus.is_empty() || !self.held.is_empty();
-        is_unrecorded && !has_hosts && self.of_others.is_empty() && self.claim.is_none()
-    }
-
-    /// Whether the machine has chosen a host and nothing tells that it ever had it: what it has put on a host, or what was
-    /// made for it once it had one. `would_boot` is the Secret that it would put there.
-    pub(super) fn has_only_chosen(&self, host: &BareMetalHost, would_boot: Option<&str>) -> bool {
-        let machine = self.metal3_machine.as_ref();
-        let status = &machine.status;
-        let has_id = machine.spec.provider_id.as_ref().is_some_and(|id| !id.is_empty());
-        // What is on a host that nobody consumes may be the machine's, whatever it boots.
-        let is_open = host.spec.consumer_ref.is_none() && has_image(host);
-        let boots = host.spec.user_data.as_ref().map(SecretRef::name_str).filter(|name| !name.is_empty());
-        let has_data = self.claim.is_some() || status.rendered_data.is_some();
-        let has_said_so =
-            status.user_data.is_some() || is_true(&status.conditions, condition::ASSOCIATE_HOST);
-        !has_id && !has_data && !has_said_so && !is_open && (boots.is_none() || boots != would_boot)
-    }
-
     /// Whether the machine has recorded a host that is not there.
     pub fn is_host_gone(&self) -> bool {
         self.host.is_none() && matches!(annotated_host(&self.metal3_machine), Ok(Some(_)))

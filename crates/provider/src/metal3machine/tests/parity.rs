@@ -47,7 +47,7 @@ fn ma14_each_prerequisite_is_waited_for_in_order_with_its_own_reason() {
     let by_older_signal = MachineSnapshot { cluster: Some(read(older)), ..ready_to_choose() };
     assert_eq!(
         kinds(&decide(&by_older_signal, "t")),
-        ["patch Metal3Machine m", "patch BareMetalHost h"],
+        ["patch BareMetalHost h"],
         "the older signal counts too"
     );
 }
@@ -61,7 +61,7 @@ fn ma15_no_host_is_taken_before_the_bootstrap_data_is_there() {
     assert_eq!(kinds(&decide(&waits, "t")), ["patch Metal3Machine/status m"]);
     let signalled =
         with_capi(waits, json!({"status": {"initialization": {"bootstrapDataSecretCreated": true}}}));
-    assert_eq!(kinds(&decide(&signalled, "t")), ["patch Metal3Machine m", "patch BareMetalHost h"]);
+    assert_eq!(kinds(&decide(&signalled, "t")), ["patch BareMetalHost h"]);
 }
 
 /// User data: the Machine's Secret wins, then the name of the bootstrap object, then, where the Machine names neither,
@@ -83,7 +83,7 @@ fn ma16_the_machines_secret_wins_over_the_bootstrap_object_and_the_own_field() {
     let takes = decide(&with_capi(with_machine(ready_to_choose(), own.clone()), none.clone()), "t");
     assert_eq!(
         kinds(&takes),
-        ["patch Metal3Machine m", "patch BareMetalHost h"],
+        ["patch BareMetalHost h"],
         "the Machine will have none: there is nothing to wait for"
     );
     assert_eq!(
@@ -111,9 +111,9 @@ fn nr53_an_owner_that_the_cache_does_not_show_is_asked_for_before_a_host_is_take
     assert!(asks.plan.is_quiet(), "{}", asks.plan);
     let mut gone = owned();
     gone.live.answer(Question::MachineSet("ms".into()), None);
-    assert_eq!(kinds(&decide(&gone, "t")), ["patch Metal3Machine m", "patch BareMetalHost h"]);
+    assert_eq!(kinds(&decide(&gone, "t")), ["patch BareMetalHost h"]);
     let known = MachineSnapshot { machine_set: Some(read(json!({"metadata": {"name": "ms"}}))), ..owned() };
-    assert_eq!(kinds(&decide(&known, "t")), ["patch Metal3Machine m", "patch BareMetalHost h"]);
+    assert_eq!(kinds(&decide(&known, "t")), ["patch BareMetalHost h"]);
 }
 
 /// Association writes the consumer and the cluster label on the host, and the host's name on the machine.
@@ -401,7 +401,7 @@ fn ma33_the_look_after_a_lost_race_takes_another_host() {
         ..ready_to_choose()
     };
     let decision = decide(&lost, "t");
-    assert_eq!(kinds(&decision), ["patch Metal3Machine m", "patch BareMetalHost i"]);
+    assert_eq!(kinds(&decision), ["patch BareMetalHost i"]);
     assert!(!matches!(decision.plan.end, End::WaitFor(_)), "it goes on at once");
 }
 
