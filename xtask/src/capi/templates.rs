@@ -34,8 +34,8 @@ const FLAVOURS: [Flavour; 3] = [
     Flavour { cluster: "classy", flavour: Some("topology"), control_plane: 1, workers: 1 },
 ];
 const VERSION: &str = "v1.31.0";
-/// The label that a webhook of Cluster API adds to the selector of a MachineDeployment.
-const DEFAULTED: &str = "/spec/selector/matchLabels/cluster.x-k8s.io~1deployment-name";
+/// What no template of ours sets and a webhook of Cluster API adds to a MachineDeployment.
+const DEFAULTED: &str = "/spec/rollout/strategy/type";
 
 /// Generates, applies and deletes.
 pub async fn play(
