@@ -186,7 +186,7 @@ impl Workloads {
         self.wake_for_node.lock().push(Box::new(wake));
     }
 
-    /// The same whenever a Node comes or goes, or any of its labels changes.
+    /// The same whenever a Node comes or goes, or any of its labels or its provider ID changes.
     pub fn subscribe_to_labels(&self, wake: impl Fn(&ObjectKey, &Node) + Send + Sync + 'static) {
         self.wake_for_labels.lock().push(Box::new(wake));
     }
@@ -320,7 +320,8 @@ impl Workloads {
         if matters(change) {
             tell(&self.wake_for_node);
         }
-        let seen = |node: &Arc<Node>| (node.metadata.uid.clone(), node.labels_digest);
+        let seen =
+            |node: &Arc<Node>| (node.metadata.uid.clone(), node.labels_digest, node.spec.provider_id.clone());
         if change.old.as_ref().map(seen) != change.new.as_ref().map(seen) {
             tell(&self.wake_for_labels);
         }

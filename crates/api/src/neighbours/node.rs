@@ -31,6 +31,9 @@ pub struct Node {
     /// Another one whenever a label or the record of synced labels is another; see [`digest_of_labels`].
     #[serde(skip_serializing)]
     pub labels_digest: u64,
+    /// Whether it has a record of synced labels.
+    #[serde(skip_serializing)]
+    pub has_sync_record: bool,
 }
 
 crate::kind::kind!(Node, "", "v1", "Node", "nodes", cluster);
@@ -44,8 +47,8 @@ struct ReadNode {
 
 impl From<ReadNode> for Node {
     fn from(read: ReadNode) -> Self {
-        let ReadMetadata { metadata, labels_digest } = read.metadata;
-        Self { metadata, spec: read.spec, labels_digest }
+        let ReadMetadata { metadata, labels_digest, has_sync_record } = read.metadata;
+        Self { metadata, spec: read.spec, labels_digest, has_sync_record }
     }
 }
 
@@ -98,6 +101,7 @@ struct NodeMetadata {
 struct ReadMetadata {
     metadata: ObjectMeta,
     labels_digest: u64,
+    has_sync_record: bool,
 }
 
 impl<'de> Deserialize<'de> for ReadMetadata {
@@ -113,7 +117,9 @@ impl<'de> Deserialize<'de> for ReadMetadata {
             finalizers: read.finalizers.map(|first| first.0),
             ..ObjectMeta::default()
         };
-        Ok(Self { metadata, labels_digest: of_labels ^ read.annotations.map_or(0, |record| record.0) })
+        let of_record = read.annotations.and_then(|record| record.0);
+        let labels_digest = of_labels ^ of_record.unwrap_or_default();
+        Ok(Self { metadata, labels_digest, has_sync_record: of_record.is_some() })
     }
 }
 
@@ -140,8 +146,8 @@ struct Labels {
 #[derive(Deserialize)]
 struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The digest of the annotation that names the labels which were synced.
-struct SyncRecord(u64);
+/// The digest of the annotation that names the labels which were synced, if there is one.
+struct SyncRecord(Option<u64>);
 
 impl<'de> Deserialize<'de> for SyncRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -154,11 +160,11 @@ impl<'de> Deserialize<'de> for SyncRecord {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SyncRecord, A::Error> {
-                let mut digest = 0;
+                let mut digest = None;
                 while let Some(Word(name)) = map.next_key()? {
                     if name == annotation::SYNCED_LABELS {
                         let value: Option<Word<'_>> = map.next_value()?;
-                        digest = value.map_or(0, |value| digest_of(&name, &value.0));
+                        digest = value.map(|value| digest_of(&name, &value.0));
                     } else {
                         map.next_value::<IgnoredAny>()?;
                     }
@@ -277,6 +283,15 @@ mod tests {
         assert_eq!(plain, digest_of_labels(&map, None));
         let recorded = digest(json!({"labels": labels, "annotations": record}));
         assert_eq!(recorded, digest_of_labels(&map, Some("a")));
+        let table = [
+            (record, true),
+            (json!({"capm3.metal3.io/synced-labels": ""}), true),
+            (json!({"other": "o"}), false),
+        ];
+        for (annotations, expected) in table {
+            let node = read(&json!({"annotations": annotations}), &json!({})).unwrap();
+            assert_eq!(node.has_sync_record, expected, "{annotations}");
+        }
     }
 
     #[test]
