@@ -9,6 +9,9 @@ use crate::host::is_subdomain;
 /// Longest prefix of a label.
 const MAX_PREFIX_LENGTH: usize = 253;
 
+/// So many characters of an entry that is too long are shown: the message stands in a condition.
+const SHOWN: usize = 40;
+
 /// Which labels are synced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -16,7 +19,7 @@ pub struct Settings {
     gives_zone: bool,
 }
 
-/// An annotation that cannot be read.
+/// An annotation that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingsError {
     /// A prefix is no DNS name.
@@ -29,7 +32,7 @@ impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Prefix(prefix) if prefix.len() > MAX_PREFIX_LENGTH => {
-                let start: String = prefix.chars().take(40).collect();
+                let start: String = prefix.chars().take(SHOWN).collect();
                 write!(f, "prefix {start}... must be no more than {MAX_PREFIX_LENGTH} characters")
             }
             Self::Prefix(prefix) => write!(
@@ -37,14 +40,16 @@ impl fmt::Display for SettingsError {
                 "invalid prefix ({prefix}): it must be a DNS name of lower-case letters, digits, '-' and '.', without a slash"
             ),
             Self::Default(value) => {
-                write!(f, "{value:?} is no default; the only one is {:?}", annotation::LABEL_SYNC_TOPOLOGY)
+                let start: String = value.chars().take(SHOWN).collect();
+                let rest = if start.len() < value.len() { "..." } else { "" };
+                write!(f, "unknown default {start:?}{rest}; supported: {}", annotation::LABEL_SYNC_TOPOLOGY)
             }
         }
     }
 }
 
 impl SettingsError {
-    /// The annotation that cannot be read.
+    /// The annotation that is not valid.
     pub const fn annotation(&self) -> &'static str {
         match self {
             Self::Prefix(_) => annotation::LABEL_SYNC_PREFIXES,

@@ -60,7 +60,12 @@ fn a_cluster_asks_by_its_annotations_and_an_unknown_default_is_an_error() {
     let both = Settings::of(&cluster(json!({prefixes: "a", defaults: "topology"}))).unwrap();
     assert_eq!(both, settings("a").with_zone());
     let wrong = Settings::of(&cluster(json!({defaults: "rack"}))).unwrap_err();
+    assert_eq!(wrong.to_string(), "unknown default \"rack\"; supported: topology");
     assert_eq!((wrong.annotation(), wrong), (defaults, SettingsError::Default("rack".into())));
+    for long in ["x".repeat(40_000), "\u{10ffff}".repeat(40_000)] {
+        let shown = Settings::of(&cluster(json!({defaults: long}))).unwrap_err().to_string();
+        assert!(shown.len() < 600 && shown.contains("...; supported"), "a condition has room for {shown}");
+    }
 }
 
 #[test]
