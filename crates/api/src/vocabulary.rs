@@ -47,7 +47,9 @@ pub mod annotation {
     pub const LABEL_SYNC_DEFAULTS: &str = "metal3.io/metal3-label-sync-defaults";
     /// Value of [`LABEL_SYNC_DEFAULTS`]: the zone of a Node is the failure domain of its host.
     pub const LABEL_SYNC_TOPOLOGY: &str = "topology";
-    /// On a Node: keys of the labels that it has from its host, separated by commas.
+    /// On a Node: keys of the labels that Cluster API gave it from its Machine, separated by commas.
+    pub const LABELS_FROM_MACHINE: &str = "cluster.x-k8s.io/labels-from-machine";
+    /// On a Node: keys of the labels that were set from its host, separated by commas.
     pub const SYNCED_LABELS: &str = "capm3.metal3.io/synced-labels";
     /// On an address claim: the address that is wanted.
     pub const REQUESTED_ADDRESS: &str = "ipAddress";

@@ -15,7 +15,7 @@ use std::{
 use capm3_engine::ObjectKey;
 use capm3_lab::{
     Lab, Options,
-    faults::{Call, Fault, Faults},
+    faults::{Call, Fault, Faults, Refusal},
     fleet::fleet,
     manifests::Manifest,
 };
@@ -113,8 +113,77 @@ async fn ls129_labels_with_a_listed_prefix_follow_the_host_at_once_and_a_node_at
     label_host(&lab, json!({"baz/other": "y"})).await;
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(writes.of_provider("/nodes").len(), 0);
-    let sent = lab.objects("BareMetalHost").len();
-    assert!(sent > 1, "other hosts are there and stay alone");
+
+    // A provider that starts anew reads the Node and finds nothing to write.
+    let mut lab = lab;
+    lab.stop_providers();
+    lab.start_provider();
+    rest(&lab).await;
+    assert_eq!(writes.of_provider("/nodes").len(), 0);
+    label_host(&lab, json!({"foo.example.com/rack": "r3"})).await;
+    rest(&lab).await;
+    assert_eq!(writes.of_provider("/nodes").len(), 1);
+    assert_eq!(labels(&lab, BOTH), pairs(&[("baz/theirs", "t"), ("foo.example.com/rack", "r3")]));
+}
+
+/// Cluster API writes back at once what somebody changes of the labels that it manages.
+#[tokio::test(start_paused = true)]
+async fn a_prefix_of_cluster_api_on_the_list_takes_no_role_off_and_starts_no_write_war() {
+    const ROLE: &[&str] = &["node-role.kubernetes.io", "foo"];
+    let (lab, writes) = Writes::lab().await;
+    lab.apply(&one(json!({PREFIXES: "foo,node-role.kubernetes.io"}))).await.unwrap();
+    rest(&lab).await;
+    label_host(&lab, json!({"foo/a": "1", "node-role.kubernetes.io/storage": "", "foo/c": "host"})).await;
+    rest(&lab).await;
+    let role = ("node-role.kubernetes.io/control-plane", "");
+    assert_eq!(labels(&lab, ROLE), pairs(&[("foo/a", "1"), ("foo/c", "host"), role]));
+
+    // From now on Cluster API keeps this label as the Machine has it.
+    let from_machine = json!({"cluster.x-k8s.io/labels-from-machine": "foo/c"});
+    patch_node(&lab, json!({"metadata": {"labels": {"foo/c": "machine"}, "annotations": from_machine}}))
+        .await;
+    rest(&lab).await;
+    assert_eq!(labels(&lab, ROLE), pairs(&[("foo/a", "1"), ("foo/c", "machine"), role]));
+    assert_eq!(text(&node(&lab), RECORD), "foo/a");
+    writes.clear();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(writes.of_provider("/nodes").len(), 0);
+}
+
+/// The condition is lost with the status, as in a move, and it is never written while somebody else manages the Metal3Cluster.
+#[tokio::test(start_paused = true)]
+async fn labels_go_with_the_annotation_though_no_condition_remembers_them() {
+    const ALL: &[&str] = &["foo"];
+    let lab = settled(&one(json!({PREFIXES: "foo"}))).await;
+    annotate_cluster(&lab, json!({"cluster.x-k8s.io/managed-by": "somebody"})).await;
+    rest(&lab).await;
+    let forget = json!({"status": {"conditions": null}});
+    let kind = metal3("Metal3Cluster");
+    lab.client().merge_patch(&kind, &key("my-cluster"), Some("status"), &forget).await.unwrap();
+    rest(&lab).await;
+    label_host(&lab, json!({"foo/a": "1"})).await;
+    rest(&lab).await;
+    assert_eq!(labels(&lab, ALL), pairs(&[("foo/a", "1")]), "managed by somebody else, and labelled");
+    annotate_cluster(&lab, json!({PREFIXES: null})).await;
+    rest(&lab).await;
+    assert_eq!((labels(&lab, ALL), text(&node(&lab), RECORD)), (pairs(&[]), String::new()));
+    let cluster = get(&lab, "Metal3Cluster", "my-cluster");
+    assert!(cluster.pointer("/status/conditions").is_none(), "{cluster}");
+}
+
+/// Two Machines that name one Node would undo each other's labels for ever.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_on_another_host_gets_no_labels() {
+    let lab = settled(&one(json!({PREFIXES: "foo"}))).await;
+    let id = text(&node(&lab), "/spec/providerID");
+    assert!(id.contains(&format!("/{}/", the_host(&lab))), "{id}");
+    patch_node(&lab, json!({"spec": {"providerID": "metal3://metal3/another/m"}})).await;
+    label_host(&lab, json!({"foo/a": "1"})).await;
+    rest(&lab).await;
+    assert_eq!(labels(&lab, &["foo"]), pairs(&[]));
+    patch_node(&lab, json!({"spec": {"providerID": id}})).await;
+    rest(&lab).await;
+    assert_eq!(labels(&lab, &["foo"]), pairs(&[("foo/a", "1")]));
 }
 
 /// The prefix list stands in an annotation of the Metal3Cluster and is validated as DNS subdomains; paused objects are skipped.
@@ -162,6 +231,17 @@ async fn ls130_the_list_of_the_metal3cluster_rules_and_what_it_no_longer_names_i
     pause_cluster(&lab, false).await;
     rest(&lab).await;
     assert_eq!(labels(&lab, ALL), pairs(&[("foo/a", "4")]));
+    let pause_host = async |value: Value| {
+        let annotations = json!({"baremetalhost.metal3.io/paused": value});
+        patch_host(&lab, &the_host(&lab), json!({"metadata": {"annotations": annotations}})).await;
+        rest(&lab).await;
+    };
+    pause_host(json!("somebody")).await;
+    label_host(&lab, json!({"foo/a": "5"})).await;
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(labels(&lab, ALL), pairs(&[("foo/a", "4")]));
+    pause_host(Value::Null).await;
+    assert_eq!(labels(&lab, ALL), pairs(&[("foo/a", "5")]));
 
     // The annotation goes while nobody looks: the labels go after a restart, and nothing is left behind.
     let mut lab = lab;
@@ -176,27 +256,33 @@ async fn ls130_the_list_of_the_metal3cluster_rules_and_what_it_no_longer_names_i
 /// With the default `topology` each Node gets the failure domain of its host as its zone; a zone that somebody else set stays.
 #[tokio::test(start_paused = true)]
 async fn the_zone_of_a_node_is_the_failure_domain_of_its_host_if_that_is_asked_for() {
-    let mut manifests = three_racks();
-    let patch = json!({"metadata": {"annotations": {DEFAULTS: "topology"}}});
-    change(&mut manifests, "Metal3Cluster", "my-cluster", &patch);
-    let lab = settled(&manifests).await;
-    let mut zones: Vec<(String, String)> = Vec::new();
+    const ZONE: &str = "/metadata/labels/topology.kubernetes.io~1zone";
+    let lab = settled(&three_racks()).await;
+    let all = nodes(&lab, "metal3/my-cluster");
+    assert_eq!(all.len(), 6);
+    let (theirs, key) = (name(&all[0]), ObjectKey::new("", name(&all[0])));
+    let zone = json!({"metadata": {"labels": {"topology.kubernetes.io/zone": "cloud"}}});
+    let workload = lab.client().below("/clusters/metal3/my-cluster");
+    workload.merge_patch(&resource("v1", "Node"), &key, None, &zone).await.unwrap();
+    annotate_cluster(&lab, json!({DEFAULTS: "topology"})).await;
+    rest(&lab).await;
+    let mut compared = 0;
     for node in nodes(&lab, "metal3/my-cluster") {
         let id = text(&node, "/spec/providerID");
         let host = id.trim_start_matches("metal3://").split('/').nth(1).unwrap_or_default();
-        zones.push((
-            text(&get(&lab, "BareMetalHost", host), DOMAIN),
-            text(&node, "/metadata/labels/topology.kubernetes.io~1zone"),
-        ));
+        let domain = text(&get(&lab, "BareMetalHost", host), DOMAIN);
+        assert!(domain.starts_with("rack"), "{domain}");
+        let expected = if name(&node) == theirs { "cloud" } else { &domain };
+        assert_eq!(text(&node, ZONE), expected, "{id}");
+        compared += 1;
     }
-    assert_eq!(zones.len(), 6, "{zones:?}");
-    assert!(zones.iter().all(|(domain, zone)| domain == zone && zone.starts_with("rack")), "{zones:?}");
+    assert_eq!(compared, 6);
     annotate_cluster(&lab, json!({DEFAULTS: null})).await;
     rest(&lab).await;
-    let left = nodes(&lab, "metal3/my-cluster")
-        .into_iter()
-        .filter(|n| n.pointer("/metadata/labels/topology.kubernetes.io~1zone").is_some());
-    assert_eq!(left.count(), 0);
+    let mut left = nodes(&lab, "metal3/my-cluster");
+    left.retain(|node| node.pointer(ZONE).is_some());
+    let left: Vec<String> = left.iter().map(|node| name(node)).collect();
+    assert_eq!(left, [theirs]);
 }
 
 /// A workload API that answers nothing while it is dead.
@@ -226,6 +312,42 @@ async fn labels_that_change_while_the_workload_api_is_dead_are_caught_up_with() 
     tokio::time::sleep(Duration::from_secs(120)).await;
     rest(&lab).await;
     assert_eq!(labels(&lab, &["foo"]), pairs(&[("foo/a", "1")]));
+
+    dead.0.store(true, Ordering::SeqCst);
+    annotate_cluster(&lab, json!({PREFIXES: null})).await;
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    assert_eq!(labels(&lab, &["foo"]), pairs(&[("foo/a", "1")]));
+    dead.0.store(false, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    rest(&lab).await;
+    assert_eq!((labels(&lab, &["foo"]), text(&node(&lab), RECORD)), (pairs(&[]), String::new()));
+}
+
+/// Refuses the next patch of a Node as one of an outdated version.
+struct ConflictOnce(AtomicBool);
+
+impl Faults for ConflictOnce {
+    fn apply_fault(&self, call: &Call) -> Fault {
+        let is_patch = call.method == "PATCH" && call.path.contains("/nodes/");
+        match is_patch && self.0.swap(false, Ordering::SeqCst) {
+            true => Fault::Refused(Refusal::Conflict),
+            false => Fault::None,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_changed_while_it_was_read_is_read_again_soon() {
+    let conflict = Arc::new(ConflictOnce(AtomicBool::new(false)));
+    let options = Options { faults: Arc::clone(&conflict) as Arc<dyn Faults>, ..Options::default() };
+    let lab = Lab::start(&options).await.unwrap();
+    lab.apply(&one(json!({PREFIXES: "foo"}))).await.unwrap();
+    rest(&lab).await;
+    conflict.0.store(true, Ordering::SeqCst);
+    label_host(&lab, json!({"foo/a": "1"})).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(!conflict.0.load(Ordering::SeqCst), "no patch was refused");
+    assert_eq!(labels(&lab, &["foo"]), pairs(&[("foo/a", "1")]));
 }
 
 /// 200 hosts, 20 prefixes, ten changes a second for a minute: no change costs more than one write, and at rest there is none.
@@ -244,7 +366,7 @@ async fn each_change_of_a_label_is_at_most_one_write_of_a_node() {
     writes.clear();
     for step in 0..600_usize {
         let labels = json!({format!("{}/k", prefixes[step % 20]): format!("v{step}")});
-        let host = ObjectKey::new("fleet", &hosts[(step * 7) % hosts.len()]);
+        let host = ObjectKey::new("fleet", &hosts[step % hosts.len()]);
         let kind = resource("metal3.io/v1alpha1", "BareMetalHost");
         lab.patch(&kind, &host, &json!({"metadata": {"labels": labels}})).await.unwrap();
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -252,11 +374,38 @@ async fn each_change_of_a_label_is_at_most_one_write_of_a_node() {
     rest(&lab).await;
     let written = writes.of_provider("/nodes").len();
     assert_eq!(written, 600, "one write a change");
-    let last = nodes(&lab, "fleet/fleet")
-        .into_iter()
-        .filter(|node| node.pointer("/metadata/labels/p19.example.com~1k").is_some());
-    assert!(last.count() > 0);
+    assert_eq!(assert_nodes_have_labels_of_hosts(&lab, &prefixes), hosts.len());
     writes.clear();
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(writes.of_provider("/nodes").len(), 0);
+
+    let many: serde_json::Map<String, Value> =
+        prefixes.iter().map(|prefix| (format!("{prefix}/k"), json!("all"))).collect();
+    let kind = resource("metal3.io/v1alpha1", "BareMetalHost");
+    let host = ObjectKey::new("fleet", &hosts[0]);
+    lab.patch(&kind, &host, &json!({"metadata": {"labels": many}})).await.unwrap();
+    rest(&lab).await;
+    assert_eq!(writes.of_provider("/nodes").len(), 1, "labels that change together are written together");
+    assert_nodes_have_labels_of_hosts(&lab, &prefixes);
+}
+
+/// Compares each Node of the fleet with its host; gives how many there are.
+fn assert_nodes_have_labels_of_hosts(lab: &Lab, prefixes: &[String]) -> usize {
+    let listed = |object: &Value| -> BTreeMap<String, Value> {
+        let labels =
+            object.pointer("/metadata/labels").and_then(Value::as_object).cloned().unwrap_or_default();
+        let is_listed = |key: &str| prefixes.iter().any(|prefix| key.starts_with(&format!("{prefix}/")));
+        labels.into_iter().filter(|(key, _)| is_listed(key)).collect()
+    };
+    let hosts: BTreeMap<String, Arc<Value>> =
+        lab.objects("BareMetalHost").into_iter().map(|host| (name(&host), host)).collect();
+    let nodes = nodes(lab, "fleet/fleet");
+    for node in &nodes {
+        let id = text(node, "/spec/providerID");
+        let host = &hosts[id.trim_start_matches("metal3://").split('/').nth(1).unwrap()];
+        let expected = listed(host);
+        assert!(!expected.is_empty(), "{id} has no labels to compare");
+        assert_eq!(listed(node), expected, "{id}");
+    }
+    nodes.len()
 }

@@ -73,7 +73,7 @@ impl Settings {
     }
 
     /// Whether a Metal3Cluster has one of the annotations, whatever it says.
-    pub fn is_given(cluster: &Metal3Cluster) -> bool {
+    pub fn is_requested(cluster: &Metal3Cluster) -> bool {
         let keys = [annotation::LABEL_SYNC_PREFIXES, annotation::LABEL_SYNC_DEFAULTS];
         keys.iter().any(|key| cluster.metadata.annotation(key).is_some())
     }

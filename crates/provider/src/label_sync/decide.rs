@@ -10,7 +10,8 @@ use capm3_api::{
 };
 use capm3_domain::{
     host::domain_of,
-    label_sync::{Correction, Goal, Settings},
+    label_sync::{DesiredLabels, LabelPatch, NodeLabels, Settings},
+    provider_id::{ProviderId, SomeProviderId},
     wait::{Pause, Text, Wait},
 };
 use capm3_engine::{EventNote, Next, Object, ObjectKey, ResourceKind, Write};
@@ -19,7 +20,7 @@ use serde_json::{Map, Value, json};
 use super::{LabelSnapshot, Nodes};
 use crate::plan::Plan;
 
-/// A Node as a decision left it: as long as neither it nor the goal changes, it need not be read again.
+/// A Node as a decision left it: as long as neither it nor what is desired changes, it need not be read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InSync {
     /// Uid of the Node.
@@ -27,7 +28,7 @@ pub struct InSync {
     /// Its digest of labels.
     pub digest: u64,
     /// What it gets from its host.
-    pub goal: Goal,
+    pub desired: DesiredLabels,
 }
 
 /// The Node that must be read before anything is decided.
@@ -39,6 +40,15 @@ pub struct ReadNode {
     pub node: ObjectKey,
 }
 
+/// A Node as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What was asked.
+    pub question: ReadNode,
+    /// The Node with all of its labels; none if it is gone.
+    pub node: Option<WholeNode>,
+}
+
 /// What a pass comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
@@ -46,7 +56,7 @@ pub struct Decision {
     pub next: Next<ReadNode, Wait>,
     /// The workload cluster to connect to.
     pub connect: Option<ObjectKey>,
-    /// The Node as the plan leaves it.
+    /// The Node as the plan leaves it, or as an earlier decision did.
     pub in_sync: Option<InSync>,
 }
 
@@ -55,8 +65,9 @@ impl Decision {
         Self { next: Next::Act(plan), connect: None, in_sync: None }
     }
 
-    fn wait(wait: Wait) -> Self {
-        Self::plan(Plan::wait_for(wait))
+    /// What was known of the Node stays known: it is compared with the Node when the wait is over.
+    fn wait(snapshot: &LabelSnapshot, wait: Wait) -> Self {
+        Self { in_sync: snapshot.in_sync.clone(), ..Self::plan(Plan::wait_for(wait)) }
     }
 }
 
@@ -100,6 +111,20 @@ impl<'s> Chain<'s> {
         Pause::of(annotated.map_or("", |(kind, _)| kind), annotated.is_some(), is_paused)
     }
 
+    /// Whether the provider ID of a Node names another host. An older form, which has the uid that the host had before a
+    /// move, is the host's if it is the machine's own; a Node without an ID is, since the Machine names it.
+    fn is_on_another_host(&self, node: &Node) -> bool {
+        let Some(found) = node.spec.provider_id.as_deref().filter(|id| !id.is_empty()) else { return false };
+        let (host, machine) = (&self.host.metadata, &self.metal3_machine);
+        let expected = ProviderId::new(host.namespace_str(), host.name_str(), machine.metadata.name_str());
+        !found.parse().is_ok_and(|id: SomeProviderId| match &id {
+            SomeProviderId::Current(id) => id.same_host(&expected),
+            _ => {
+                id.is_of_host(&expected, host.uid_str()) || machine.spec.provider_id.as_deref() == Some(found)
+            }
+        })
+    }
+
     /// Where the host stands: by its own label, else where its Machine should be.
     fn zone(&self) -> Option<&str> {
         domain_of(self.host).or(self.machine.spec.failure_domain.as_deref())
@@ -109,86 +134,99 @@ impl<'s> Chain<'s> {
 /// Decides about the labels of one Node.
 pub fn decide(snapshot: &LabelSnapshot) -> Decision {
     let Some(chain) = Chain::of(snapshot) else { return Decision::plan(Plan::done()) };
-    if let Some(pause) = chain.pause() {
-        return Decision::wait(Wait::Paused(pause));
-    }
-    // Who pauses a host wants it left alone, and what runs on it.
-    let is_host_paused = chain.host.metadata.annotation(annotation::HOST_PAUSED).is_some();
-    if is_host_paused || !may_have_labels(chain.metal3_cluster) {
+    if !may_have_labels(chain.metal3_cluster, &snapshot.nodes) {
         return Decision::plan(Plan::done());
     }
-    let settings = match Settings::of(chain.metal3_cluster) {
-        Ok(settings) => settings,
-        Err(error) => return Decision::wait(Wait::LabelSync(error)),
-    };
+    // Who pauses a host wants it left alone, and what runs on it.
+    if chain.host.metadata.annotation(annotation::HOST_PAUSED).is_some() {
+        return Decision { in_sync: snapshot.in_sync.clone(), ..Decision::plan(Plan::done()) };
+    }
+    if let Some(pause) = chain.pause() {
+        return Decision::wait(snapshot, Wait::Paused(pause));
+    }
+    match Settings::of(chain.metal3_cluster) {
+        Ok(settings) => sync(snapshot, &chain, settings),
+        Err(error) => Decision::wait(snapshot, Wait::LabelSync(error)),
+    }
+}
+
+fn sync(snapshot: &LabelSnapshot, chain: &Chain<'_>, settings: Settings) -> Decision {
     let machine = chain.machine.metadata.name_str().to_owned();
     let Some(name) = chain.machine.node_name() else {
-        return Decision::wait(Wait::NodeToLabel { machine, node: None });
+        return Decision::wait(snapshot, Wait::NodeToLabel { machine, node: None });
     };
     let cluster = chain.cluster.key();
-    let goal = Goal::new(settings, chain.host.metadata.labels.as_ref(), chain.zone());
-    let no_node = || Decision::wait(Wait::NodeToLabel { machine, node: Some(name.to_owned()) });
+    let desired = DesiredLabels::new(settings, chain.host.metadata.labels.as_ref(), chain.zone());
+    let no_node = || Decision::wait(snapshot, Wait::NodeToLabel { machine, node: Some(name.to_owned()) });
     match &snapshot.nodes {
         Nodes::NotConnected | Nodes::Connecting => {
-            let wait = Decision::wait(Wait::Nodes(cluster.name.clone()));
+            let wait = Decision::wait(snapshot, Wait::Nodes(cluster.name.clone()));
             Decision { connect: Some(cluster), ..wait }
         }
         Nodes::Unreachable(cause) => {
-            Decision::wait(Wait::WorkloadCluster { cluster: cluster.name, cause: Text::new(cause) })
+            let wait = Wait::WorkloadCluster { cluster: cluster.name, cause: Text::new(cause) };
+            Decision::wait(snapshot, wait)
         }
         Nodes::Known(None) => no_node(),
-        Nodes::Known(Some(node)) if is_settled(node, &goal, snapshot.in_sync.as_ref()) => {
+        Nodes::Known(Some(node)) if chain.is_on_another_host(node) => no_node(),
+        Nodes::Known(Some(node)) if is_settled(node, &desired, snapshot.in_sync.as_ref()) => {
             Decision { in_sync: snapshot.in_sync.clone(), ..Decision::plan(Plan::done()) }
         }
-        Nodes::Known(Some(_)) => match &snapshot.whole_node {
-            None => {
-                let question = ReadNode { cluster, node: ObjectKey::new("", name) };
-                Decision { next: Next::Ask(question), connect: None, in_sync: None }
+        Nodes::Known(Some(_)) => {
+            let question = ReadNode { cluster, node: ObjectKey::new("", name) };
+            // The Machine may have got another Node while the former one was read.
+            match snapshot.answer.as_ref().filter(|answer| answer.question == question) {
+                None => Decision { next: Next::Ask(question), connect: None, in_sync: None },
+                Some(Answer { node: None, .. }) => no_node(),
+                Some(Answer { node: Some(node), .. }) => correct(chain.host, question.cluster, node, desired),
             }
-            Some(None) => no_node(),
-            Some(Some(node)) => correct(chain.host, cluster, node, goal),
-        },
+        }
     }
 }
 
-/// Whether Nodes of a cluster get labels, or may still have some: the condition remembers that they did.
-fn may_have_labels(cluster: &Metal3Cluster) -> bool {
+/// Whether Nodes of a cluster get labels, or may still have some: the record on the Node tells, where it is known. The
+/// condition remembers it while no Node is known.
+fn may_have_labels(cluster: &Metal3Cluster, nodes: &Nodes) -> bool {
     let remembers = cluster.status.conditions.iter().any(|c| c.type_ == condition::LABEL_SYNC_ACTIVE);
-    Settings::is_given(cluster) || remembers
+    let is_recorded = matches!(nodes, Nodes::Known(Some(node)) if node.has_sync_record);
+    Settings::is_requested(cluster) || remembers || is_recorded
 }
 
 /// Whether a Node is as an earlier decision left it, or on its way out.
-fn is_settled(node: &Node, goal: &Goal, in_sync: Option<&InSync>) -> bool {
+fn is_settled(node: &Node, desired: &DesiredLabels, in_sync: Option<&InSync>) -> bool {
     let is_same = |known: &InSync| {
-        known.digest == node.labels_digest && known.uid == node.metadata.uid_str() && known.goal == *goal
+        known.digest == node.labels_digest
+            && known.uid == node.metadata.uid_str()
+            && known.desired == *desired
     };
     node.metadata.is_deleting() || in_sync.is_some_and(is_same)
 }
 
 /// Writes what differs, only to the Node that was read: its version stands in the patch.
-fn correct(host: &BareMetalHost, cluster: ObjectKey, node: &WholeNode, goal: Goal) -> Decision {
+fn correct(host: &BareMetalHost, cluster: ObjectKey, node: &WholeNode, desired: DesiredLabels) -> Decision {
     let none = BTreeMap::new();
     let labels = node.metadata.labels.as_ref().unwrap_or(&none);
-    let record = node.metadata.annotation(annotation::SYNCED_LABELS);
-    let correction = goal.correct(labels, record);
-    let digest = digest_of_labels(&correction.apply_to(labels), correction.record.as_deref());
-    let in_sync = InSync { uid: node.metadata.uid_str().to_owned(), digest, goal };
+    let annotation = |key: &str| node.metadata.annotation(key);
+    let (record, from_machine) =
+        (annotation(annotation::SYNCED_LABELS), annotation(annotation::LABELS_FROM_MACHINE));
+    let changes = desired.correct(&NodeLabels { labels, record, from_machine });
+    let digest = digest_of_labels(&changes.apply_to(labels), changes.record.as_deref());
+    let in_sync = InSync { uid: node.metadata.uid_str().to_owned(), digest, desired };
     let mut plan = Plan::done();
-    if !correction.is_empty() {
+    if !changes.is_empty() {
         let mut patch = json!({"metadata": {"resourceVersion": node.metadata.resource_version}});
         let mut put = |part: &str, value: Map<String, Value>| {
             if let (false, Some(metadata)) = (value.is_empty(), patch.pointer_mut("/metadata")) {
                 metadata[part] = Value::Object(value);
             }
         };
-        put("labels", correction.labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect());
-        let record = correction
-            .is_new_record
-            .then(|| (annotation::SYNCED_LABELS.to_owned(), json!(correction.record)));
+        put("labels", changes.labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect());
+        let record =
+            changes.is_new_record.then(|| (annotation::SYNCED_LABELS.to_owned(), json!(changes.record)));
         put("annotations", record.into_iter().collect());
         let (kind, key) = (ResourceKind::of::<Node>(), node.key());
         plan.writes.push(Write::Workload { cluster: cluster.clone(), kind, key, patch });
-        let message = format!("Node {}: {}", node.metadata.name_str(), told(&correction));
+        let message = format!("Node {}: {}", node.metadata.name_str(), summary(&changes));
         let note = EventNote::normal(host, event::LABELS_SYNCED, message).only_logged();
         plan.event(note.about(cluster.to_string(), host.metadata.name_str()));
     }
@@ -196,8 +234,8 @@ fn correct(host: &BareMetalHost, cluster: ObjectKey, node: &WholeNode, goal: Goa
 }
 
 /// What changes, for the log.
-fn told(correction: &Correction) -> String {
-    let (set, removed): (Vec<_>, Vec<_>) = correction.labels.iter().partition(|(_, value)| value.is_some());
+fn summary(changes: &LabelPatch) -> String {
+    let (set, removed): (Vec<_>, Vec<_>) = changes.labels.iter().partition(|(_, value)| value.is_some());
     let keys = |labels: Vec<(&String, &Option<String>)>| {
         labels.into_iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(", ")
     };

@@ -23,6 +23,10 @@ struct World {
     cluster: Value,
     metal3_cluster: Value,
     nodes: fn() -> Option<Nodes>,
+    /// The Node as its watch tells of it.
+    seen: Value,
+    /// Which Node was read.
+    asked: &'static str,
     whole_node: Option<Option<Value>>,
     in_sync: Option<InSync>,
 }
@@ -46,6 +50,8 @@ fn world() -> World {
             "spec": {"infrastructureRef": {"kind": "Metal3Cluster", "name": "m3c"}}}),
         metal3_cluster: json!({"apiVersion": ours, "kind": "Metal3Cluster", "metadata": meta("m3c")}),
         nodes: || None,
+        seen: node(),
+        asked: "node-0",
         whole_node: Some(Some(node())),
         in_sync: None,
     };
@@ -70,15 +76,18 @@ impl World {
         put::<Machine>(&mut memory, &self.machine);
         put::<Cluster>(&mut memory, &self.cluster);
         put::<Metal3Cluster>(&mut memory, &self.metal3_cluster);
-        let whole_node =
-            self.whole_node.clone().map(|node| node.map(|node| serde_json::from_value(node).unwrap()));
+        let question = ReadNode { cluster: ObjectKey::new("ns", "c"), node: ObjectKey::new("", self.asked) };
+        let answer = self
+            .whole_node
+            .clone()
+            .map(|node| Answer { question, node: node.map(|node| serde_json::from_value(node).unwrap()) });
         let inputs = Inputs {
             workload: &|_| Workload::Unknown,
-            whole_node: whole_node.as_ref(),
+            answer: answer.as_ref(),
             in_sync: self.in_sync.clone(),
         };
         let mut snapshot = observe(&memory, inputs, &ObjectKey::new("ns", "h")).unwrap();
-        let known = serde_json::from_value::<Node>(node()).unwrap();
+        let known = serde_json::from_value::<Node>(self.seen.clone()).unwrap();
         snapshot.nodes = (self.nodes)().unwrap_or(Nodes::Known(Some(Arc::new(known))));
         decide(&snapshot)
     }
@@ -127,7 +136,7 @@ fn ls129_a_label_reaches_the_node_and_whatever_is_missing_is_waited_for() {
     type Change = fn(&mut World);
     let patch = json!({"resourceVersion": "7", "labels": {"foo/a": "1"}, "annotations": {"capm3.metal3.io/synced-labels": "foo/a"}});
     let nothing = || (Value::Null, "");
-    let table: [(&str, Change, (Value, &str)); 20] = [
+    let table: [(&str, Change, (Value, &str)); 22] = [
         ("all is there", |_| {}, (patch.clone(), "")),
         (
             "host paused",
@@ -172,6 +181,11 @@ fn ls129_a_label_reaches_the_node_and_whatever_is_missing_is_waited_for() {
         ("no Cluster", |w| w.cluster = Value::Null, nothing()),
         ("no Metal3Cluster", |w| w.metal3_cluster = Value::Null, nothing()),
         (
+            "another kind of infrastructure, of the same name",
+            |w| w.cluster["spec"]["infrastructureRef"]["kind"] = json!("OtherCluster"),
+            nothing(),
+        ),
+        (
             "Cluster paused",
             |w| w.cluster["spec"]["paused"] = json!(true),
             (Value::Null, "Cluster spec.paused is set to true"),
@@ -182,6 +196,14 @@ fn ls129_a_label_reaches_the_node_and_whatever_is_missing_is_waited_for() {
             (Value::Null, "Metal3Cluster has the cluster.x-k8s.io/paused annotation"),
         ),
         ("no annotations", |w| set(&mut w.metal3_cluster, "/metadata/annotations", Value::Null), nothing()),
+        (
+            "no annotations, paused",
+            |w| {
+                w.cluster["spec"]["paused"] = json!(true);
+                set(&mut w.metal3_cluster, "/metadata/annotations", Value::Null);
+            },
+            nothing(),
+        ),
         (
             "another annotation",
             |w| w.metal3_cluster["metadata"]["annotations"] = json!({"foo": "bar"}),
@@ -251,7 +273,97 @@ fn labels_that_were_synced_go_when_nothing_asks_for_them_any_more() {
 }
 
 #[test]
-fn a_node_is_read_once_and_again_only_after_it_or_the_goal_has_changed() {
+fn a_node_with_a_record_is_cleaned_up_though_no_condition_remembers_it() {
+    let mut world = world();
+    set(&mut world.metal3_cluster, "/metadata/annotations", Value::Null);
+    let mut recorded = node();
+    recorded["metadata"]["labels"]["foo/a"] = json!("1");
+    recorded["metadata"]["annotations"] = json!({"capm3.metal3.io/synced-labels": "foo/a"});
+    world.whole_node = Some(Some(recorded.clone()));
+    assert_eq!(world.outcome(), (Value::Null, String::new()), "the watch tells of no record");
+    world.seen = recorded;
+    let patch = json!({"resourceVersion": "7", "labels": {"foo/a": null}, "annotations": {"capm3.metal3.io/synced-labels": null}});
+    assert_eq!(world.outcome(), (patch, String::new()));
+}
+
+#[test]
+fn a_metal3cluster_that_somebody_else_manages_has_its_nodes_labelled() {
+    let mut world = world();
+    world.metal3_cluster["metadata"]["annotations"]["cluster.x-k8s.io/managed-by"] = json!("x");
+    assert_eq!(world.outcome().0["labels"], json!({"foo/a": "1"}));
+}
+
+#[test]
+fn labels_that_a_node_has_from_its_machine_stay() {
+    let mut world = world();
+    let mut node = node();
+    node["metadata"]["labels"]["foo/a"] = json!("machine");
+    node["metadata"]["annotations"] = json!({"cluster.x-k8s.io/labels-from-machine": "foo/a"});
+    world.whole_node = Some(Some(node));
+    assert_eq!(world.outcome(), (Value::Null, String::new()));
+}
+
+#[test]
+fn a_node_whose_provider_id_names_another_host_is_left_alone() {
+    let table = [
+        (json!(null), json!(null), true),
+        (json!(""), json!(null), true),
+        (json!("metal3://ns/h/m3m"), json!(null), true),
+        (json!("metal3://ns/h/former"), json!(null), true),
+        (json!("metal3://h"), json!(null), true),
+        (json!("metal3://uid-before-a-move"), json!("metal3://uid-before-a-move"), true),
+        (json!("metal3://uid-of-another"), json!("metal3://ns/h/m3m"), false),
+        (json!("metal3://ns/k/m3m"), json!(null), false),
+        (json!("metal3://other/h/m3m"), json!(null), false),
+        (json!("cloud://h"), json!(null), false),
+    ];
+    for (id, own, is_synced) in table {
+        let mut world = world();
+        world.seen["spec"] = json!({"providerID": id});
+        world.metal3_machine["spec"] = json!({"providerID": own});
+        let (patch, wait) = world.outcome();
+        assert_eq!((patch.is_object(), wait.is_empty()), (is_synced, is_synced), "{id}, own {own}: {wait}");
+    }
+}
+
+#[test]
+fn only_the_node_that_the_machine_names_is_written() {
+    let mut world = world();
+    world.asked = "node-1";
+    for answer in [Some(node()), None] {
+        world.whole_node = Some(answer);
+        assert_eq!(world.outcome().0, "asks", "another Node was read");
+    }
+}
+
+/// A Node that was in sync before a pause need not be read after it, and one that changed meanwhile is.
+#[test]
+fn what_is_known_of_a_node_is_kept_while_something_is_waited_for() {
+    type Change = fn(&mut World);
+    let table: [(&str, Change); 5] = [
+        ("Cluster paused", |w| w.cluster["spec"]["paused"] = json!(true)),
+        ("host paused", |w| {
+            w.host["metadata"]["annotations"] = json!({"baremetalhost.metal3.io/paused": ""});
+        }),
+        ("list not valid", |w| w.metal3_cluster["metadata"]["annotations"] = json!({PREFIXES: "B"})),
+        ("unreachable", |w| w.nodes = || Some(Nodes::Unreachable("no route".into()))),
+        ("no Node", |w| w.nodes = || Some(Nodes::Known(None))),
+    ];
+    for (what, change) in table {
+        let mut world = world();
+        world.host["metadata"]["labels"] = json!({});
+        let known = world.decide().in_sync;
+        assert!(known.is_some());
+        world.in_sync = known.clone();
+        world.whole_node = None;
+        change(&mut world);
+        let waiting = world.decide();
+        assert_eq!((waiting.in_sync, world.outcome().0), (known, Value::Null), "{what}");
+    }
+}
+
+#[test]
+fn a_node_is_read_once_and_again_only_after_it_or_what_is_desired_has_changed() {
     let mut world = world();
     world.host["metadata"]["labels"] = json!({});
     world.whole_node = None;
@@ -264,8 +376,10 @@ fn a_node_is_read_once_and_again_only_after_it_or_the_goal_has_changed() {
     assert_eq!(world.outcome(), (Value::Null, String::new()), "nothing has changed");
     assert_eq!(world.decide().in_sync, known);
     world.host["metadata"]["labels"] = json!({"foo/a": "1"});
-    assert_eq!(world.outcome().0, "asks", "the goal has changed");
+    assert_eq!(world.outcome().0, "asks", "the desired has changed");
     world.host["metadata"]["labels"] = json!({});
-    world.in_sync = known.map(|known| InSync { digest: 1, ..known });
+    world.in_sync = known.clone().map(|known| InSync { digest: 1, ..known });
     assert_eq!(world.outcome().0, "asks", "the Node has changed");
+    world.in_sync = known.map(|known| InSync { uid: "former".into(), ..known });
+    assert_eq!(world.outcome().0, "asks", "another Node has its name");
 }

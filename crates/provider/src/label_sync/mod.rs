@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use capm3_engine::{Controller, ObjectKey, Queue};
 
-pub use decide::{Decision, InSync, decide};
+pub use decide::{Answer, Decision, InSync, ReadNode, decide};
 pub use observe::{Inputs, LabelSnapshot, Nodes, observe};
-use reconcile::{CONTROLLER, Known, reconcile};
+use reconcile::{CONTROLLER, InSyncNodes, reconcile};
 
 use crate::context::{Context, boxed};
 
 pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
     watches::watch(context, &queue);
-    let (context, known) = (context.clone(), Arc::new(Known::default()));
+    let (context, known) = (context.clone(), Arc::new(InSyncNodes::default()));
     let reconcile = move |key: ObjectKey| {
         let (context, known) = (context.clone(), Arc::clone(&known));
         boxed(async move { reconcile(&context, &known, &key).await })

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use capm3_api::{
     metadata::MetadataExt,
-    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, Node, WholeNode},
+    neighbours::{BareMetalHost, CAPI_GROUP, Cluster, Machine, Node},
     v1beta2::{Metal3Cluster, Metal3Machine},
 };
 use capm3_domain::host::{Bond, bond};
 use capm3_engine::{ObjectKey, Reader};
 
-use super::InSync;
+use super::{Answer, InSync};
 use crate::{baremetalhost::consumer_machine, workload::Workload};
 
 /// A host and the chain of objects that leads to its Node.
@@ -28,8 +28,8 @@ pub struct LabelSnapshot {
     pub metal3_cluster: Option<Arc<Metal3Cluster>>,
     /// What is known of the Node.
     pub nodes: Nodes,
-    /// The Node with all of its labels, if it was read; inside, none if it is gone.
-    pub whole_node: Option<Option<WholeNode>>,
+    /// The Node with all of its labels, if one was read.
+    pub answer: Option<Answer>,
     /// The Node as an earlier decision left it.
     pub in_sync: Option<InSync>,
 }
@@ -51,8 +51,8 @@ pub enum Nodes {
 pub struct Inputs<'a> {
     /// What is known of a workload cluster.
     pub workload: &'a dyn Fn(&ObjectKey) -> Workload,
-    /// The Node, if it was read.
-    pub whole_node: Option<&'a Option<WholeNode>>,
+    /// The Node, if one was read.
+    pub answer: Option<&'a Answer>,
     /// The Node as an earlier decision left it.
     pub in_sync: Option<InSync>,
 }
@@ -73,9 +73,11 @@ pub fn observe(reader: &impl Reader, inputs: Inputs<'_>, key: &ObjectKey) -> Opt
     let machine = owner.and_then(|owner| reader.get::<Machine>(&here(&owner.name)));
     let cluster_key = machine.as_ref().map(|machine| here(&machine.spec.cluster_name));
     let cluster = cluster_key.as_ref().and_then(|cluster| reader.get::<Cluster>(cluster));
+    let infrastructure = cluster.as_ref().and_then(|cluster| cluster.spec.infrastructure_ref.as_ref());
     let infrastructure =
-        cluster.as_ref().and_then(|cluster| cluster.spec.infrastructure_ref.as_ref()?.name.as_deref());
-    let metal3_cluster = infrastructure.and_then(|name| reader.get::<Metal3Cluster>(&here(name)));
+        infrastructure.filter(|it| it.kind.as_deref().is_none_or(|kind| kind == "Metal3Cluster"));
+    let name = infrastructure.and_then(|it| it.name.as_deref());
+    let metal3_cluster = name.and_then(|name| reader.get::<Metal3Cluster>(&here(name)));
     let node = machine.as_ref().and_then(|machine| machine.node_name());
     let nodes = match (cluster_key, node) {
         (Some(cluster), Some(node)) => match (inputs.workload)(&cluster) {
@@ -92,7 +94,7 @@ pub fn observe(reader: &impl Reader, inputs: Inputs<'_>, key: &ObjectKey) -> Opt
         cluster,
         metal3_cluster,
         nodes,
-        whole_node: inputs.whole_node.cloned(),
+        answer: inputs.answer.cloned(),
         in_sync: inputs.in_sync,
         host,
     })

@@ -7,30 +7,30 @@ use capm3_domain::wait::Wait;
 use capm3_engine::{ActError, Next, ObjectKey, Outcome, Reconciler, ResourceKind};
 use parking_lot::Mutex;
 
-use super::{Decision, InSync, Inputs, decide, decide::ReadNode, observe};
+use super::{Answer, Decision, InSync, Inputs, decide, decide::ReadNode, observe};
 use crate::{context::Context, plan::Plan};
 
 /// Name in logs and counts.
 pub(super) const CONTROLLER: &str = "metal3labelsync";
 
 /// When a Node that changed while it was read is read again.
-const AGAIN: Duration = Duration::from_secs(1);
+const CONFLICT_RETRY: Duration = Duration::from_secs(1);
 
 /// Nodes as the latest decisions left them, by host.
-pub(super) type Known = Mutex<BTreeMap<ObjectKey, InSync>>;
+pub(super) type InSyncNodes = Mutex<BTreeMap<ObjectKey, InSync>>;
 
 struct LabelReconciler<'a> {
     context: &'a Context,
-    known: &'a Known,
+    known: &'a InSyncNodes,
     key: &'a ObjectKey,
-    whole_node: Option<Option<WholeNode>>,
+    answer: Option<Answer>,
 }
 
-pub(super) async fn reconcile(context: &Context, known: &Known, key: &ObjectKey) -> Outcome {
-    let mut host = LabelReconciler { context, known, key, whole_node: None };
+pub(super) async fn reconcile(context: &Context, known: &InSyncNodes, key: &ObjectKey) -> Outcome {
+    let mut host = LabelReconciler { context, known, key, answer: None };
     match capm3_engine::reconcile(&context.executor, &mut host).await {
         Outcome::Failed(error) if error.is_of_workload && error.source.is_outdated_view() => {
-            Outcome::After(AGAIN)
+            Outcome::After(CONFLICT_RETRY)
         }
         outcome => outcome,
     }
@@ -44,7 +44,7 @@ impl Reconciler for LabelReconciler<'_> {
         let Self { context, known, key, .. } = *self;
         let inputs = Inputs {
             workload: &|cluster| context.workloads.get(cluster),
-            whole_node: self.whole_node.as_ref(),
+            answer: self.answer.as_ref(),
             in_sync: known.lock().get(key).cloned(),
         };
         let snapshot = observe(&*context.caches, inputs, key).filter(|snapshot| {
@@ -70,13 +70,13 @@ impl Reconciler for LabelReconciler<'_> {
     }
 
     async fn ask(&mut self, question: ReadNode) -> Result<(), Outcome> {
-        let ReadNode { cluster, node } = question;
-        let read = self.context.workloads.read::<WholeNode>(&cluster, &node).await;
+        let ReadNode { cluster, node } = &question;
+        let read = self.context.workloads.read::<WholeNode>(cluster, node).await;
         let read = read.map_err(|source| {
             let what = format!("read {} {node} of workload cluster {cluster}", ResourceKind::of::<Node>());
             Outcome::Failed(ActError::reading(what, source))
         })?;
-        self.whole_node = Some(read);
+        self.answer = Some(Answer { question, node: read });
         Ok(())
     }
 }

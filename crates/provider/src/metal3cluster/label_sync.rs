@@ -18,15 +18,15 @@ const TYPE: &str = condition::LABEL_SYNC_ACTIVE;
 
 pub(super) fn judge(new: &mut Metal3Cluster, stamp: Stamp<'_>) {
     let settings = Settings::of(new);
-    let is_given = Settings::is_given(new);
+    let is_requested = Settings::is_requested(new);
     let conditions = &mut new.status.conditions;
     match settings {
         Err(error) => show(new, stamp, &Wait::LabelSync(error)),
-        Ok(_) if is_given => {
+        Ok(_) if is_requested => {
             conditions::set(conditions, stamp, TYPE, true, reason::LABEL_SYNC_ACTIVE, "");
         }
         Ok(_) if find(conditions).is_some() => {
-            let message = "no annotation asks for labels; those that Nodes have from their hosts are removed";
+            let message = "no annotation asks for labels; what label sync set is removed from each Node that can be reached";
             conditions::set(conditions, stamp, TYPE, false, reason::LABEL_SYNC_OFF, message);
         }
         Ok(_) => {}
