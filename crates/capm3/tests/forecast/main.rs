@@ -123,7 +123,7 @@ fn play_site(seed: u64, site: &Site) -> Played {
 }
 
 async fn rest(lab: &Lab) {
-    assert_eq!(lab.settle(Duration::from_secs(7200)).await, Settled::Quiet, "the lab does not come to rest");
+    assert_eq!(lab.settle(Duration::from_secs(7200)).await, Settled::Quiet, "the lab does not become idle");
 }
 
 async fn put(lab: &Lab, objects: &[Value]) {

@@ -40,7 +40,7 @@ pub(super) trait Trouble {
         false
     }
 
-    /// The story has come to rest: trouble that waits for this happens now. Says whether it does.
+    /// The lab is idle: a fault that waits for this happens now. Says whether it does.
     fn at_rest(&self) -> bool {
         false
     }

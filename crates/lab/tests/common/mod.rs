@@ -47,7 +47,7 @@ pub fn change(manifests: &mut [Manifest], kind: &str, name: &str, patch: &Value)
     json_patch::merge(&mut found.unwrap_or_else(|| panic!("no {kind} {name}")).object, patch);
 }
 
-/// A lab in which these manifests were applied and everything has come to rest.
+/// A lab in which these manifests were applied and that is idle now.
 pub async fn settled(manifests: &[Manifest]) -> Lab {
     let lab = started(manifests).await;
     rest(&lab).await;

@@ -32,7 +32,7 @@ pub struct Taken {
     pub before: BTreeMap<String, Value>,
 }
 
-/// Starts the provider, as it is shipped, on a namespace; waits until everything has come to rest and the CRDs were looked at.
+/// Starts the provider, as it is shipped, on a namespace; waits until the lab is idle and the CRDs were checked.
 pub async fn take_over(namespace: &Namespace) -> Taken {
     let options = Options { crd_migration: Some(Phases::default()), ..Options::default() };
     let lab = Lab::start_on(&options, &namespace.manifests(), namespace.stored_as).await.unwrap();

@@ -65,7 +65,7 @@ impl Planner {
         Self { settings, ..self }
     }
 
-    /// Lets the controllers work from `now` on until nothing more is written. `false` if they do not come to rest.
+    /// Lets the controllers work from `now` on until nothing more is written. `false` if that does not happen.
     pub fn run(&mut self, now: Timestamp) -> bool {
         let before = undecided::may_be(&self.memory).then(|| self.memory.clone());
         let rests = self.run_to_fixpoint(&AT_ONCE, now) && self.run_to_fixpoint(&LATE, now + LATER);
