@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-use capm3_engine::ApiClient;
+use capm3_engine::{ApiClient, ResourceKind};
 use capm3_lab::invariants;
 use serde_json::Value;
 
@@ -23,9 +23,16 @@ const GIVEN: [&str; 5] = ["-ca", "-etcd", "-apiserver-etcd-client", "-proxy", "b
 pub struct Watched(History);
 
 impl Watched {
-    /// From now on.
+    /// From now on. ClusterClasses are followed too: they own the templates that they name.
     pub async fn follow(client: &ApiClient) -> Result<Self> {
-        Ok(Self(History::follow(client, &kinds(), Stopwatch::start()).await?))
+        let class = ResourceKind {
+            group: "cluster.x-k8s.io".to_owned(),
+            version: "v1beta2".to_owned(),
+            kind: "ClusterClass".to_owned(),
+            plural: "clusterclasses".to_owned(),
+        };
+        let kinds: Vec<_> = kinds().into_iter().chain([class]).collect();
+        Ok(Self(History::follow(client, &kinds, Stopwatch::start()).await?))
     }
 
     /// How often the image of each host was begun to be written, by namespace and name.
