@@ -75,8 +75,12 @@ impl Faults for OneWrite {
         }
         self.dead.store(true, Ordering::SeqCst);
         self.deaths.fetch_add(1, Ordering::SeqCst);
-        self.died.notify_one();
         Fault::NeverAnswered
+    }
+
+    /// A provider is replaced only after its write is done.
+    fn done_unanswered(&self, _: &Call) {
+        self.died.notify_one();
     }
 }
 

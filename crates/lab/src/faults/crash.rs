@@ -79,11 +79,18 @@ impl Faults for CrashAtWrite {
         match self.at {
             Some((at, side)) if at == write => {
                 *victim = Some(call.clone());
+                if side == Side::After {
+                    return Fault::NeverAnswered;
+                }
                 self.happened.notify_one();
-                if side == Side::Before { Fault::NeverAsked } else { Fault::NeverAnswered }
+                Fault::NeverAsked
             }
             _ => Fault::None,
         }
+    }
+
+    fn done_unanswered(&self, _: &Call) {
+        self.happened.notify_one();
     }
 }
 

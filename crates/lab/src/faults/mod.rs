@@ -118,6 +118,11 @@ pub trait Faults: Send + Sync + 'static {
     /// The fault of this call.
     fn apply_fault(&self, call: &Call) -> Fault;
 
+    /// The server has done what was asked, and the provider never learns of it.
+    fn done_unanswered(&self, call: &Call) {
+        let _: &Call = call;
+    }
+
     /// Asks the server, where the call reaches it. Whoever rewrites answers does it here.
     fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
         let _: &Call = call;
@@ -186,7 +191,15 @@ impl Service<Request<Body>> for Faulty {
             Fault::RequestLost => ready(Err(Broken.into())).boxed(),
             Fault::NeverAsked => pending().boxed(),
             Fault::ReplyLost => faults.ask(&server, &call, request).map(|_| Err(Broken.into())).boxed(),
-            Fault::NeverAnswered => faults.ask(&server, &call, request).then(|_| pending()).boxed(),
+            Fault::NeverAnswered => {
+                let answer = faults.ask(&server, &call, request);
+                answer
+                    .then(move |_| {
+                        faults.done_unanswered(&call);
+                        pending()
+                    })
+                    .boxed()
+            }
             Fault::Late(delay) => {
                 tokio::time::sleep(delay).then(move |()| faults.ask(&server, &call, request)).boxed()
             }
