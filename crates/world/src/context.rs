@@ -24,6 +24,7 @@ pub(crate) struct Queues {
     pub(crate) sets: Arc<Queue<ObjectKey>>,
     pub(crate) machines: Arc<Queue<ObjectKey>>,
     pub(crate) configs: Arc<Queue<ObjectKey>>,
+    pub(crate) health_checks: Arc<Queue<ObjectKey>>,
     /// Hosts whose node may have to join.
     pub(crate) joins: Arc<Queue<ObjectKey>>,
     /// Hosts whose node may need a provider ID.
