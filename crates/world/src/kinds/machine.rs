@@ -141,7 +141,7 @@ impl Machine {
     }
 
     /// Whether a condition of the Kubernetes form is `False`.
-    fn denies(&self, condition: &str) -> bool {
+    pub(crate) fn denies(&self, condition: &str) -> bool {
         let conditions = self.status.as_ref().map(|s| s.conditions.as_slice()).unwrap_or_default();
         find(conditions, condition).is_some_and(|c| c.status == "False")
     }
