@@ -30,6 +30,7 @@ use crate::{
         Metal3RemediationTemplate,
     },
     metadata::{beside, controller_of, path},
+    nodes::{is_out_of_service, outage_key},
     workloads::{OnNode, system_uuid},
 };
 
@@ -86,7 +87,7 @@ fn on<K: Object>(caches: &Arc<Caches>, wiring: &Wiring, wake: fn(&Wiring, &Chang
 /// What the Nodes of a workload cluster wake.
 pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues, cluster: &ObjectKey) -> OnNode {
     let wiring = Wiring { caches: Arc::downgrade(caches), queues: queues.clone() };
-    let cluster = path(&cluster.namespace, &cluster.name);
+    let cluster = cluster.clone();
     Arc::new(move |change: &Change<Node>| {
         let Some(node) = change.new.as_ref().or(change.old.as_ref()) else {
             return;
@@ -99,7 +100,11 @@ pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues, cluster: &ObjectKey
             wiring.wake(&wiring.queues.machines, &MACHINES_BY_PROVIDER_ID, id);
         }
         if change.old.as_deref().map(health) != change.new.as_deref().map(health) {
-            wiring.wake(&wiring.queues.health_checks, &HEALTH_CHECKS_BY_CLUSTER, &cluster);
+            wiring.wake(&wiring.queues.health_checks, &HEALTH_CHECKS_BY_CLUSTER, &cluster.to_string());
+        }
+        let is_out = |node: &Option<Arc<Node>>| node.as_deref().is_some_and(is_out_of_service);
+        if change.new.is_none() || is_out(&change.old) || is_out(&change.new) {
+            wiring.queues.outages.add(outage_key(&cluster, node.metadata.name_str()));
         }
     })
 }

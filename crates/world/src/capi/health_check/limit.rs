@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_told_with_the_numbers() {
+    fn a_refusal_names_the_numbers() {
         let trigger: TriggerIf = serde_json::from_value(json!({"unhealthyLessThanOrEqualTo": 1})).unwrap();
         let message = allowance(&trigger, Counts { expected: 3, healthy: 1 }).message;
         assert!(message.contains("exceeds 1") && message.ends_with("(total: 3, unhealthy: 2)"), "{message}");

@@ -117,7 +117,7 @@ fn without_a_template_the_owner_is_to_act() {
 }
 
 #[test]
-fn what_was_said_of_a_remediation_is_over_when_the_machine_is_healthy() {
+fn conditions_of_a_remediation_are_removed_from_a_healthy_machine() {
     let mut again = target("a", "True", false);
     let condition = json!({"type": "OwnerRemediated", "status": "False", "reason": "X", "message": ""});
     again.machine = Arc::new(machine("a", &json!({"status": {"conditions": [condition]}})));
@@ -146,7 +146,7 @@ fn too_many_unhealthy_machines_are_marked_and_left_alone() {
 }
 
 #[test]
-fn it_looks_again_exactly_when_the_first_machine_may_be_unhealthy() {
+fn the_next_check_is_due_when_the_first_machine_may_be_unhealthy() {
     let mut s = snapshot(by_template(), vec![target("a", "Unknown", false)]);
     s.now = "2026-08-01T00:01:30Z".parse().unwrap();
     let plan = decide(&s);
