@@ -178,7 +178,9 @@ fn decide(s: &Snapshot<'_>, left: impl FnOnce() -> Duration) -> Plan {
         return plan.ending(End::Again);
     };
     let mut new = old.clone();
-    annotate(&mut new, s.kubelet);
+    if s.reports() || s.kubelet == Kubelet::Hangs {
+        annotate(&mut new, s.kubelet);
+    }
     let left = left();
     if left.is_zero() {
         report(s, &mut new, s.reports());

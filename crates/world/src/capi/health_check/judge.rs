@@ -52,6 +52,8 @@ pub(super) fn judge(target: &Target, checks: &Checks, cluster: &Cluster, now: Ti
         return Verdict::Open;
     }
     let verdicts = match &target.node {
+        // A real kubelet reports when it registers, the simulated one a moment later.
+        Seen::There(node) if !has_reported(node) => vec![Verdict::Open],
         Seen::There(node) => {
             checks.unhealthy_node_conditions.iter().map(|it| of_node(node, it, now)).collect()
         }
@@ -80,6 +82,10 @@ fn worse(one: Verdict, other: Verdict) -> Verdict {
 fn left(since: Timestamp, seconds: i32, now: Timestamp) -> Option<Duration> {
     let due = since.checked_add(SignedDuration::from_secs(seconds.into())).unwrap_or(Timestamp::MAX);
     Duration::try_from(due.duration_since(now)).ok().filter(|left| !left.is_zero())
+}
+
+fn has_reported(node: &Node) -> bool {
+    node.status.iter().flat_map(|s| s.conditions.iter().flatten()).next().is_some()
 }
 
 fn of_node(node: &Node, check: &UnhealthyCondition, now: Timestamp) -> Verdict {

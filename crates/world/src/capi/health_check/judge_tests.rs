@@ -63,6 +63,13 @@ fn a_node_is_unhealthy_when_a_condition_lasted_for_its_time_and_not_a_moment_ear
 }
 
 #[test]
+fn a_node_that_has_not_reported_yet_is_neither_healthy_nor_unhealthy() {
+    let fresh = Seen::There(Arc::new(serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap()));
+    let target = target(json!({}), fresh);
+    assert_eq!(at("2026-08-02T00:00:00Z", &target, &checks(), &cluster(true, true, UP)), "Open");
+}
+
+#[test]
 fn a_machine_without_a_node_has_its_time_from_when_everything_else_was_there() {
     let without = || target(json!({"status": {"nodeRef": null}}), Seen::Never);
     let up = cluster(true, true, UP);
