@@ -10,9 +10,36 @@ pub struct Pod {
     /// Object metadata.
     #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
     pub metadata: ObjectMeta,
+    /// Which taints it tolerates.
+    pub spec: PodSpec,
 }
 
 crate::kind::kind!(Pod, "", "v1", "Pod", "pods");
+
+/// Which taints a Pod tolerates.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PodSpec {
+    /// Tolerations; null in the API means none.
+    #[serde(deserialize_with = "crate::compact_deserialize::lean_list")]
+    pub tolerations: Vec<Toleration>,
+}
+
+/// A toleration. A member that is absent stands for every value.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Toleration {
+    /// Key of the taint.
+    pub key: Option<String>,
+    /// `Exists`, or `Equal` as if absent.
+    pub operator: Option<String>,
+    /// Value of the taint.
+    pub value: Option<String>,
+    /// Effect of the taint.
+    pub effect: Option<String>,
+    /// After how long it ends.
+    pub toleration_seconds: Option<i64>,
+}
 
 /// A volume that is attached to a Node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

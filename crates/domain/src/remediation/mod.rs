@@ -12,5 +12,5 @@ mod wait;
 pub use backup::{NodeBackup, Restoration};
 pub use progress::{Phase, Progress};
 pub use strategy::{OnExhausted, PowerOff, Strategy, UnsupportedStrategy};
-pub use taint::{has_taint, is_supported, with_taint, without_taint};
+pub use taint::{has_taint, is_supported, is_tolerated_by, with_taint, without_taint};
 pub use wait::{Drain, HostProblem, RemediationWait};

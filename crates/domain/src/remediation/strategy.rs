@@ -96,8 +96,9 @@ impl Strategy {
         count >= self.retry_limit
     }
 
-    /// How long an operating system may take to shut down before the host is powered off at once.
-    pub fn soft_limit(&self) -> SignedDuration {
+    /// How long an operating system may take to shut down before the host is powered off at once, and how long what runs on
+    /// its Node may take to end before the host is powered on all the same: the other half is for the Node to come back.
+    pub fn half(&self) -> SignedDuration {
         self.timeout / 2
     }
 }

@@ -1,6 +1,9 @@
 //! The out-of-service taint: with it, what ran on a Node whose host is powered off may run elsewhere at once.
 
-use capm3_api::vocabulary::out_of_service::{EFFECT, KEY, VALUE};
+use capm3_api::{
+    neighbours::{Pod, Toleration},
+    vocabulary::out_of_service::{EFFECT, KEY, VALUE},
+};
 use serde_json::{Value, json};
 
 /// The version of Kubernetes from which on the taint is always heeded.
@@ -28,6 +31,22 @@ pub fn without_taint(taints: &[Value]) -> Vec<Value> {
     taints.iter().filter(|taint| !is_it(taint)).cloned().collect()
 }
 
+/// Whether a Pod stays on a Node that has the taint.
+pub fn is_tolerated_by(pod: &Pod) -> bool {
+    pod.spec.tolerations.iter().any(tolerates)
+}
+
+fn tolerates(toleration: &Toleration) -> bool {
+    let Toleration { key, operator, value, effect, toleration_seconds } = toleration;
+    let given = |text: &Option<String>| text.clone().unwrap_or_default();
+    let fits_key = match operator.as_deref() {
+        Some("Exists") => given(key).is_empty() || given(key) == KEY,
+        _ => given(key) == KEY && given(value) == VALUE,
+    };
+    let fits_effect = given(effect).is_empty() || given(effect) == EFFECT;
+    fits_key && fits_effect && toleration_seconds.is_none()
+}
+
 /// A taint is identified by key and effect.
 fn is_it(taint: &Value) -> bool {
     let member = |name: &str| taint.get(name).and_then(Value::as_str);
@@ -49,6 +68,24 @@ mod tests {
         ] {
             assert_eq!(is_supported(version), expected, "{version:?}");
         }
+    }
+
+    #[test]
+    fn a_pod_stays_if_it_tolerates_the_taint_for_ever() {
+        for (toleration, expected) in [
+            (json!({"operator": "Exists"}), true),
+            (json!({"operator": "Exists", "effect": "NoExecute"}), true),
+            (json!({"key": KEY, "operator": "Exists"}), true),
+            (json!({"key": KEY, "value": VALUE}), true),
+            (json!({"key": KEY, "value": "other"}), false),
+            (json!({"key": KEY, "operator": "Exists", "effect": "NoSchedule"}), false),
+            (json!({"key": KEY, "operator": "Exists", "tolerationSeconds": 300}), false),
+            (json!({"key": "node.kubernetes.io/unreachable", "operator": "Exists"}), false),
+        ] {
+            let pod: Pod = serde_json::from_value(json!({"spec": {"tolerations": [toleration]}})).unwrap();
+            assert_eq!(is_tolerated_by(&pod), expected, "{toleration}");
+        }
+        assert!(!is_tolerated_by(&Pod::default()));
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub enum HostProblem {
 pub struct Drain {
     /// The Node.
     pub node: String,
-    /// Pods that are being deleted, as `namespace/name`.
+    /// Pods that are being deleted or are still to be evicted, as `namespace/name`.
     pub pods: Vec<String>,
     /// VolumeAttachments.
     pub volumes: Vec<String>,

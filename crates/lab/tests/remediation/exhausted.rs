@@ -97,7 +97,7 @@ async fn each_choice_after_the_last_attempt_does_its_part_only() {
 async fn a_remediation_does_not_outlive_its_machine() {
     let lab = up().await;
     let (node, _) = worker(&lab);
-    attach(&lab, &node, &json!(["example.com/stuck"])).await;
+    run_for_ever(&lab, &node).await;
     fail(&lab, &node, "hang").await;
     // While the Node is drained, somebody deletes the Machine.
     until_drained(&lab, &node).await;

@@ -114,7 +114,7 @@ async fn a_workload_api_that_is_dead_all_the_time_does_not_hold_up_the_power_cyc
 async fn a_paused_cluster_is_not_remediated_and_goes_on_afterwards() {
     let lab = up().await;
     let (node, host) = worker(&lab);
-    attach(&lab, &node, &json!(["example.com/stuck"])).await;
+    run_for_ever(&lab, &node).await;
     fail(&lab, &node, "hang").await;
     until_drained(&lab, &node).await;
     pause_cluster(&lab, true).await;
@@ -131,7 +131,7 @@ async fn a_paused_cluster_is_not_remediated_and_goes_on_afterwards() {
 async fn a_remediation_that_is_deleted_while_the_host_is_off_leaves_nothing_behind() {
     let lab = up().await;
     let (node, host) = worker(&lab);
-    attach(&lab, &node, &json!(["example.com/stuck"])).await;
+    run_for_ever(&lab, &node).await;
     fail(&lab, &node, "hang").await;
     until_drained(&lab, &node).await;
     lab.client().delete(&metal3("Metal3Remediation"), &key(&node), None).await.unwrap();
@@ -144,9 +144,9 @@ async fn a_remediation_that_is_deleted_while_the_host_is_off_leaves_nothing_behi
 async fn a_provider_that_starts_anew_in_the_middle_goes_on_where_it_was() {
     let mut lab = up().await;
     let (node, host) = worker(&lab);
+    run_for_ever(&lab, &node).await;
     fail(&lab, &node, "hang").await;
-    until(&lab, "the host is off", |lab| get(lab, "BareMetalHost", &host)["status"]["poweredOn"] == false)
-        .await;
+    until_drained(&lab, &node).await;
     lab.stop_providers();
     tokio::time::sleep(Duration::from_secs(20)).await;
     lab.start_provider();

@@ -107,14 +107,14 @@ async fn re124_what_is_left_is_looked_for_in_the_workload_cluster_and_named() {
     let elsewhere = json!({"metadata": {"name": "other"}, "spec": {"attacher": "csi.example.com", "nodeName": node,
         "source": {"persistentVolumeName": "pv"}}});
     lab.client().create(&resource("storage.k8s.io/v1", "VolumeAttachment"), "", elsewhere).await.unwrap();
-    attach(&lab, &node, &json!(["example.com/stuck"])).await;
+    run_for_ever(&lab, &node).await;
     fail(&lab, &node, "hang").await;
     rest(&lab).await;
     let messages = past(&lab, "/status/conditions/0/message");
-    let drain = format!("waiting for what runs on Node {node} to end: VolumeAttachments va");
+    let drain = format!("waiting for what runs on Node {node} to end: Pods default/app");
     assert!(messages.contains(&drain), "{messages:?}");
     assert!(messages.iter().all(|it| !it.contains("other")), "{messages:?}");
-    // The volume never goes. The host is not kept off for it without end.
+    // The Pod never goes. The host is not kept off for it without end.
     assert_eq!(get(&lab, "BareMetalHost", &host)["status"]["poweredOn"], true);
     assert_eq!(ready(&lab, &node), "True");
     assert_eq!(leftovers(&lab), Vec::<String>::new());

@@ -74,17 +74,22 @@ pub async fn fail(lab: &Lab, node: &str, how: &str) {
 
 /// A Pod and a volume on a Node.
 pub async fn run_something(lab: &Lab, node: &str) {
-    let pod = json!({"metadata": {"name": "app", "namespace": "default"}, "spec": {"nodeName": node,
-        "containers": [{"name": "app", "image": "app"}]}});
-    workload(lab).create(&resource("v1", "Pod"), "default", pod).await.unwrap();
-    attach(lab, node, &json!([])).await;
+    run(lab, node, &json!([])).await;
+    let attachment = json!({"metadata": {"name": "va"}, "spec": {"attacher": "csi.example.com", "nodeName": node,
+        "source": {"persistentVolumeName": "pv"}}});
+    workload(lab).create(&resource("storage.k8s.io/v1", "VolumeAttachment"), "", attachment).await.unwrap();
 }
 
-/// A volume on a Node, which these finalizers hold.
-pub async fn attach(lab: &Lab, node: &str, finalizers: &Value) {
-    let attachment = json!({"metadata": {"name": "va", "finalizers": finalizers}, "spec": {"attacher": "csi.example.com",
-        "nodeName": node, "source": {"persistentVolumeName": "pv"}}});
-    workload(lab).create(&resource("storage.k8s.io/v1", "VolumeAttachment"), "", attachment).await.unwrap();
+/// A Pod on a Node that never ends.
+pub async fn run_for_ever(lab: &Lab, node: &str) {
+    run(lab, node, &json!(["example.com/stuck"])).await;
+}
+
+async fn run(lab: &Lab, node: &str, finalizers: &Value) {
+    let metadata = json!({"name": "app", "namespace": "default", "finalizers": finalizers});
+    let pod = json!({"metadata": metadata, "spec": {"nodeName": node,
+        "containers": [{"name": "app", "image": "app"}]}});
+    workload(lab).create(&resource("v1", "Pod"), "default", pod).await.unwrap();
 }
 
 /// What a member of every revision of a remediation was, without repetitions.
@@ -170,7 +175,7 @@ pub async fn until(lab: &Lab, what: &str, is_so: impl Fn(&Lab) -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("never: {what}; remediations: {:#?}", lab.objects("Metal3Remediation"));
+    panic!("never: {what}; reported: {:?}; phases: {:?}", reasons(lab), past(lab, "/status/phase"));
 }
 
 /// Waits until what ran on a Node is waited for.

@@ -51,13 +51,15 @@ pub(super) fn proceed(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
     if target.host.status.powered_on != Some(false) {
         return wait_for_power_off(pass, target);
     }
+    // Half of the time is for the Node to come back.
+    let rest = rest - (target.strategy.timeout - target.strategy.half());
     take_node_out_of_service(pass, target, rest)
 }
 
 /// Asks for the power to be off, softly at first if the strategy says so.
 fn power_off(pass: &mut Pass<'_>, target: &Target<'_>) {
     let elapsed = pass.rest(&target.strategy).map(|rest| target.strategy.timeout - rest);
-    let is_late = elapsed.is_none_or(|elapsed| elapsed >= target.strategy.soft_limit());
+    let is_late = elapsed.is_none_or(|elapsed| elapsed >= target.strategy.half());
     let mode = match target.strategy.power_off {
         PowerOff::Soft if !is_late => PowerOff::Soft,
         _ => PowerOff::Hard,
@@ -72,7 +74,7 @@ fn power_off(pass: &mut Pass<'_>, target: &Target<'_>) {
 fn wait_for_power_off(pass: Pass<'_>, target: &Target<'_>) -> Decision {
     let (strategy, rest) = (&target.strategy, pass.rest(&target.strategy));
     let rest = rest.unwrap_or(SignedDuration::ZERO);
-    let until_hard = rest - (strategy.timeout - strategy.soft_limit());
+    let until_hard = rest - (strategy.timeout - strategy.half());
     let is_soft = strategy.power_off == PowerOff::Soft && until_hard > SignedDuration::ZERO;
     let wait = RemediationWait::PowerOff { host: target.host.metadata.name_str().to_owned(), is_soft };
     pass.wait_at_most(wait, if is_soft { until_hard } else { rest })
@@ -91,6 +93,14 @@ fn take_node_out_of_service(pass: Pass<'_>, target: &Target<'_>, rest: SignedDur
             let message = on(&format!("the workload cluster cannot be reached: {cause}"));
             return power_on(pass, target, true, message);
         }
+        NodePart::NotKnown(_) if rest <= SignedDuration::ZERO => {
+            return power_on(
+                pass,
+                target,
+                true,
+                on("the Nodes of the workload cluster are not known in time"),
+            );
+        }
         NodePart::NotKnown(cluster) => {
             let wait = Wait::Nodes(cluster.name.clone());
             return pass.wait_at_most(wait, rest).connecting(Some(cluster));
@@ -99,6 +109,10 @@ fn take_node_out_of_service(pass: Pass<'_>, target: &Target<'_>, rest: SignedDur
         NodePart::There(found) => found,
     };
     let name = found.metadata.name_str().to_owned();
+    if rest <= SignedDuration::ZERO {
+        let message = on(&format!("what runs on Node {name} does not end in time"));
+        return power_on(pass, target, true, message);
+    }
     if found.metadata.is_deleting() {
         return pass.wait_at_most(RemediationWait::NodeDeletion(name), rest);
     }
@@ -120,7 +134,7 @@ fn take_node_out_of_service(pass: Pass<'_>, target: &Target<'_>, rest: SignedDur
     }
 }
 
-/// The Node has the taint: what ran there goes, or the attempt ends.
+/// The Node has the taint: what ran there goes, or it is not waited for any longer.
 fn drain(pass: Pass<'_>, target: &Target<'_>, node: String, rest: SignedDuration) -> Decision {
     let watched = pass.snapshot.node_to_read();
     let drain = match &pass.snapshot.remains {

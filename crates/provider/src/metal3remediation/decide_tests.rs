@@ -286,7 +286,7 @@ fn re120_an_attempt_goes_from_power_off_to_a_healthy_machine() {
     let drained = |remains: Remains| {
         World::off().recorded(tainted.clone()).read(Some(with_taint())).with(|w| w.remains = remains)
     };
-    let gone = "waits, and retries after 540s: CAPM3-W126 waiting for what runs on Node node-0 to end";
+    let gone = "waits, and retries after 240s: CAPM3-W126 waiting for what runs on Node node-0 to end";
     assert_steps(vec![
         (
             "new",
@@ -369,7 +369,7 @@ fn re120_an_attempt_goes_from_power_off_to_a_healthy_machine() {
                 "Metal3Remediation: +node-annotations-backup, +node-labels-backup",
                 "Metal3Remediation: condition",
                 "delete Node node-0 of workload cluster ns/c",
-                "waits, and retries after 540s: CAPM3-W127 waiting for Node node-0 to be deleted",
+                "waits, and retries after 240s: CAPM3-W127 waiting for Node node-0 to be deleted",
             ],
         ),
         (
@@ -641,6 +641,21 @@ fn nothing_is_left_behind_however_a_remediation_ends() {
     let unreachable =
         deleted(on()).recorded(tainted).with(|w| w.nodes = Nodes::Unreachable("no route".into()));
     assert!(unreachable.steps().pop().unwrap().contains("no route"), "the taint is not forgotten");
+}
+
+/// Half of the time is left for the Node to come back: a Pod that is stuck must not cost the Machine.
+#[test]
+fn what_does_not_end_in_half_of_the_time_is_left_behind() {
+    let late = |nodes: Option<Nodes>| {
+        World::off().with(|w| {
+            w.second = 300;
+            w.nodes = nodes.unwrap_or_else(|| w.nodes.clone());
+        })
+    };
+    for world in [late(None), late(Some(Nodes::Connecting))] {
+        assert_eq!(world.steps()[1], "Metal3Remediation: phase Waiting");
+        assert!(world.plan().to_string().contains("in time"), "{}", world.plan());
+    }
 }
 
 /// B 3: in the reference a BMC, a Pod or a volume that is stuck keeps the host off without end.

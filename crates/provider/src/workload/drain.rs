@@ -1,4 +1,5 @@
-//! What is left of a Node that is powered off: Pods that are being deleted, and volumes that are attached to it.
+//! What is left of a Node that is powered off: Pods that do not tolerate its taint or are being deleted, and volumes that are
+//! attached to it.
 //!
 //! Takes a workload cluster and a Node; watches both kinds until [`Workloads::end_drain`] is called, and calls who has
 //! subscribed whenever the answer may be another one. It decides nothing and writes nothing.
@@ -9,6 +10,7 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::{Pod, VolumeAttachment},
 };
+use capm3_domain::remediation::is_tolerated_by;
 use capm3_engine::{
     ApiClient, ApiError, Detail, Index, Informer, Object, ObjectKey, Store, Tasks, client::shortened,
 };
@@ -33,7 +35,7 @@ pub(crate) enum Remains {
     NotListed,
     /// They cannot be read.
     Unknown(String),
-    /// Names of Pods that are being deleted, and of volumes.
+    /// Names of Pods that go, and of volumes.
     Listed { pods: Vec<String>, volumes: Vec<String> },
 }
 
@@ -96,7 +98,9 @@ impl Workloads {
         if !watched.pods.is_synced() || !watched.volumes.is_synced() {
             return Remains::NotListed;
         }
-        let leaving = watched.pods.all().into_iter().filter(|pod| pod.metadata.is_deleting());
+        // One that is not evicted yet is left too: the taint may be a moment old.
+        let goes = |pod: &Arc<Pod>| pod.metadata.is_deleting() || !is_tolerated_by(pod);
+        let leaving = watched.pods.all().into_iter().filter(goes);
         let volumes = watched.volumes.by_index(&VOLUMES_BY_NODE, node);
         let mut pods: Vec<String> = leaving.map(|pod| pod.key().to_string()).collect();
         let mut volumes: Vec<String> =
@@ -120,7 +124,7 @@ fn watch(client: &ApiClient, (cluster, node): &Place, wake: &[Wake]) -> Watched 
         Arc::new(move || wake.iter().for_each(|wake| wake(&cluster, &node)))
     };
     let of_node = client.clone().selecting("spec.nodeName", node);
-    let pods = follow::<Pod>(of_node, Detail::Metadata, &[], &tasks, &failures, &tell);
+    let pods = follow::<Pod>(of_node, Detail::Whole, &[], &tasks, &failures, &tell);
     let volumes = follow::<VolumeAttachment>(
         client.clone(),
         Detail::Whole,
