@@ -10,6 +10,7 @@ use crate::{
 
 const UNHEALTHY: &str = "/metadata/annotations/capm3.metal3.io~1unhealthy";
 
+/// `retryLimit` N gives at most N+1 power cycles, each limited by `timeoutSeconds`.
 #[tokio::test(start_paused = true)]
 async fn re125_a_limit_of_n_means_n_and_one_power_cycles_within_the_timeout_of_each() {
     for limit in [1, 3] {
@@ -23,6 +24,8 @@ async fn re125_a_limit_of_n_means_n_and_one_power_cycles_within_the_timeout_of_e
     }
 }
 
+/// After the last attempt the Machine has condition `OwnerRemediated` False in both generations, and the host
+/// annotation `capm3.metal3.io/unhealthy`.
 #[tokio::test(start_paused = true)]
 async fn re126_after_the_last_attempt_the_host_is_marked_and_the_machine_has_both_conditions() {
     let lab = up().await;
@@ -43,6 +46,7 @@ async fn re126_after_the_last_attempt_the_host_is_marked_and_the_machine_has_bot
     assert_eq!(condition(given_up[0], "HealthCheckSucceeded").0, "False", "conditions of others stay");
 }
 
+/// A machine that remediation gives up is replaced, on another host: the broken one is kept out.
 #[tokio::test(start_paused = true)]
 async fn s79_a_machine_that_remediation_gives_up_is_replaced_on_another_host() {
     let lab = up().await;

@@ -52,6 +52,7 @@ async fn set_online(lab: &capm3_lab::Lab, host: &str, online: bool) {
     patch_host(lab, host, json!({"spec": {"online": online}})).await;
 }
 
+/// A host with `online: false` is not remediated, phase Failed, until it is online again.
 #[tokio::test(start_paused = true)]
 async fn re127_a_host_that_is_switched_off_on_purpose_is_not_remediated_until_it_is_on_again() {
     let lab = up().await;
@@ -70,6 +71,7 @@ async fn re127_a_host_that_is_switched_off_on_purpose_is_not_remediated_until_it
     assert_eq!(leftovers(&lab), Vec::<String>::new());
 }
 
+/// Where Nodes may not be read or changed, the host is powered off and on all the same.
 #[tokio::test(start_paused = true)]
 async fn re128_where_nodes_may_not_be_changed_the_host_is_power_cycled_all_the_same_and_an_event_says_so() {
     let faults = OfWorkload::new(Fault::Refused(Refusal::Forbidden), "/api/v1/nodes/");

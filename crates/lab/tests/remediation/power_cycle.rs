@@ -6,6 +6,8 @@ use serde_json::json;
 
 use crate::{common::*, site::*};
 
+/// A MachineHealthCheck with a Metal3RemediationTemplate leads to a power cycle of the host, after which the Machine
+/// is healthy and not replaced.
 #[tokio::test(start_paused = true)]
 async fn re119_a_machine_health_check_with_a_template_leads_to_a_power_cycle_of_the_host() {
     let lab = up().await;
@@ -20,6 +22,8 @@ async fn re119_a_machine_health_check_with_a_template_leads_to_a_power_cycle_of_
     assert_eq!(leftovers(&lab), Vec::<String>::new());
 }
 
+/// The status has phase, time of the attempt and retries: Running, Waiting and, after the last attempt, Deleting
+/// machine.
 #[tokio::test(start_paused = true)]
 async fn re120_the_phases_stand_in_the_status_with_their_time_and_count() {
     let lab = up().await;
@@ -35,7 +39,8 @@ async fn re120_the_phases_stand_in_the_status_with_their_time_and_count() {
     assert_eq!(past(&lab, "/status/lastRemediated").len(), 2, "one time for each attempt");
 }
 
-/// The operator keeps a host off while the annotation is there: it goes only once the host may be on.
+/// The host is powered off by annotation `reboot.metal3.io/metal3-remediation-<uid>` and on by removing it; its real
+/// power state is waited for.
 #[tokio::test(start_paused = true)]
 async fn re121_the_power_follows_the_annotation_and_its_real_state_is_waited_for() {
     let lab = up().await;
@@ -62,6 +67,8 @@ async fn re121_the_power_follows_the_annotation_and_its_real_state_is_waited_for
     assert!(waits.iter().all(|it| reported.contains(&(*it).to_owned())), "{reported:?}");
 }
 
+/// Where the workload cluster does not support the out-of-service taint, the Node is deleted after the power-off, and
+/// gets its labels and annotations back when it returns.
 #[tokio::test(start_paused = true)]
 async fn re122_without_the_taint_the_node_is_deleted_and_gets_its_labels_and_annotations_back() {
     let lab = up().await;
@@ -80,7 +87,8 @@ async fn re122_without_the_taint_the_node_is_deleted_and_gets_its_labels_and_ann
     assert_eq!(leftovers(&lab), Vec::<String>::new());
 }
 
-/// 5 of the known defects: the reference asks the management cluster for its version, and only once.
+/// Where the version of the workload cluster supports it, the Node gets the out-of-service taint until its Pods and
+/// volumes are gone, and loses it on return.
 #[tokio::test(start_paused = true)]
 async fn re123_with_the_taint_pods_and_volumes_go_the_node_stays_and_the_taint_is_removed() {
     let lab = up().await;
@@ -99,7 +107,7 @@ async fn re123_with_the_taint_pods_and_volumes_go_the_node_stays_and_the_taint_i
     assert_eq!(leftovers(&lab), Vec::<String>::new());
 }
 
-/// Only what is on this Node of this workload cluster counts. Older releases of the reference asked the management cluster.
+/// What is left of a Node is looked for in the workload cluster, and named.
 #[tokio::test(start_paused = true)]
 async fn re124_what_is_left_is_looked_for_in_the_workload_cluster_and_named() {
     let lab = up().await;

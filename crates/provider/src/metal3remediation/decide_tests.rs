@@ -271,7 +271,7 @@ fn a_record_that_names_a_host_of_another_namespace_means_the_host_of_the_machine
 }
 
 #[test]
-fn re120_an_attempt_goes_from_power_off_to_a_healthy_machine() {
+fn an_attempt_goes_from_power_off_to_a_healthy_machine() {
     let tainted = json!({"phase": "Running", "taintedNode": "nu"});
     let with_taint = || {
         let mut node = node();
@@ -422,7 +422,7 @@ fn re120_an_attempt_goes_from_power_off_to_a_healthy_machine() {
 }
 
 #[test]
-fn re122_a_node_that_is_back_gets_its_labels_and_they_are_kept_until_that_is_written() {
+fn a_node_that_is_back_gets_its_labels_and_they_are_kept_until_that_is_written() {
     let backed_up = |world: World| {
         world.with(|w| {
             let annotations = &mut w.remediation["metadata"]["annotations"];
@@ -445,7 +445,7 @@ fn re122_a_node_that_is_back_gets_its_labels_and_they_are_kept_until_that_is_wri
 }
 
 #[test]
-fn re121_the_host_is_powered_off_hard_or_softly_at_first() {
+fn the_host_is_powered_off_hard_or_softly_at_first() {
     let value = |world: World| {
         let plan = world.plan();
         let of_host = plan.writes.iter().find(|write| write.kind().kind == "BareMetalHost").cloned();
@@ -470,7 +470,7 @@ fn re121_the_host_is_powered_off_hard_or_softly_at_first() {
 }
 
 #[test]
-fn re125_attempts_are_repeated_up_to_the_limit_and_compared_with_at_least() {
+fn attempts_are_repeated_up_to_the_limit_and_compared_with_at_least() {
     let over = |count: Value, limit: i64| {
         World::in_phase("Waiting", 600).with(|w| {
             w.remediation["metadata"]["finalizers"] = json!([]);
@@ -494,7 +494,7 @@ fn re125_attempts_are_repeated_up_to_the_limit_and_compared_with_at_least() {
 }
 
 #[test]
-fn re126_giving_up_marks_the_host_before_the_machine_is_replaced_and_each_choice_does_its_part() {
+fn giving_up_marks_the_host_before_the_machine_is_replaced_and_each_choice_does_its_part() {
     let machine = json!({"metadata": {"resourceVersion": "9", "generation": 2}, "status": {
         "conditions": [{"type": "HealthCheckSucceeded", "status": "False", "reason": "R", "message": "",
             "lastTransitionTime": BEGAN}]}});
@@ -546,7 +546,7 @@ fn a_terminal_phase_does_nothing_more() {
 }
 
 #[test]
-fn re127_a_host_that_is_offline_fails_gets_its_power_back_and_is_remediated_once_it_is_online() {
+fn a_host_that_is_offline_fails_gets_its_power_back_and_is_remediated_once_it_is_online() {
     let offline = |world: World| world.with(|w| w.host["spec"]["online"] = json!(false));
     assert_steps(vec![
         (
@@ -581,7 +581,7 @@ fn re127_a_host_that_is_offline_fails_gets_its_power_back_and_is_remediated_once
 }
 
 #[test]
-fn re128_forbidden_nodes_mean_a_power_cycle_only_and_an_event_says_so() {
+fn forbidden_nodes_mean_a_power_cycle_only_and_an_event_says_so() {
     let forbidden = |world: World| world.with(|w| w.nodes = Nodes::Forbidden);
     let plan = forbidden(World::off()).plan();
     assert!(plan.to_string().contains("Nodes may not be read or changed"), "{plan}");
