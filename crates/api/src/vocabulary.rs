@@ -51,6 +51,17 @@ pub mod annotation {
     pub const LABELS_FROM_MACHINE: &str = "cluster.x-k8s.io/labels-from-machine";
     /// On a Node: keys of the labels that were set from its host, separated by commas.
     pub const SYNCED_LABELS: &str = "capm3.metal3.io/synced-labels";
+    /// On a Metal3Remediation: what it has done so far, as JSON. Unlike a status it is kept by a move.
+    pub const REMEDIATION_PROGRESS: &str = "capm3.metal3.io/remediation-progress";
+    /// On a Metal3Remediation: annotations of the Node that was deleted, as JSON.
+    pub const NODE_ANNOTATIONS_BACKUP: &str = "remediation.metal3.io/node-annotations-backup";
+    /// On a Metal3Remediation: labels of the Node that was deleted, as JSON.
+    pub const NODE_LABELS_BACKUP: &str = "remediation.metal3.io/node-labels-backup";
+    /// On a host: what its remediation asks to be powered off has a key that begins like this and ends with the uid of the
+    /// Metal3Remediation.
+    pub const POWER_OFF_PREFIX: &str = "reboot.metal3.io/metal3-remediation-";
+    /// Value of [`UNHEALTHY`] after a remediation that failed.
+    pub const UNHEALTHY_NODE: &str = "capm3/UnhealthyNode";
     /// On an address claim: the address that is wanted.
     pub const REQUESTED_ADDRESS: &str = "ipAddress";
 }
@@ -91,6 +102,8 @@ pub mod finalizer {
     pub const CLUSTER: &str = "metal3cluster.infrastructure.cluster.x-k8s.io";
     /// Of a Metal3Machine, and on its claim.
     pub const MACHINE: &str = "metal3machine.infrastructure.cluster.x-k8s.io";
+    /// Of a Metal3Remediation.
+    pub const REMEDIATION: &str = "metal3remediation.infrastructure.cluster.x-k8s.io";
     /// Of a Metal3DataTemplate.
     pub const DATA_TEMPLATE: &str = "metal3datatemplate.infrastructure.cluster.x-k8s.io";
     /// Of a Metal3DataClaim, and on its data.
@@ -127,6 +140,10 @@ pub mod condition {
     pub const HOST_PROVISIONED: &str = "BareMetalHostProvisioned";
     /// Metal3Cluster: Nodes get labels of their hosts.
     pub const LABEL_SYNC_ACTIVE: &str = "LabelSyncActive";
+    /// Metal3Remediation: the host was powered off and on, and its Node is back.
+    pub const REMEDIATED: &str = "Remediated";
+    /// Machine: its infrastructure provider could not bring it back, so its owner replaces it.
+    pub const OWNER_REMEDIATED: &str = "OwnerRemediated";
     /// Older form of [`ASSOCIATE_HOST`].
     pub const LEGACY_ASSOCIATE_BMH: &str = "AssociateBMH";
     /// Older form of [`ASSOCIATE_META_DATA`].
@@ -263,6 +280,24 @@ pub mod reason {
     pub const LABEL_SYNC_INVALID: &str = "InvalidAnnotation";
     /// No annotation asks for labels any more.
     pub const LABEL_SYNC_OFF: &str = "NotRequested";
+    /// Metal3Remediation: an object that it needs is not there.
+    pub const WAITING_FOR_OBJECTS: &str = "WaitingForObjects";
+    /// Metal3Remediation: its strategy is not `Reboot`.
+    pub const UNSUPPORTED_STRATEGY: &str = "UnsupportedStrategy";
+    /// Metal3Remediation: the host is switched off on purpose.
+    pub const HOST_OFFLINE: &str = "HostOffline";
+    /// Metal3Remediation: the host is still powered on.
+    pub const WAITING_FOR_POWER_OFF: &str = "WaitingForPowerOff";
+    /// Metal3Remediation: what ran on the Node is still there.
+    pub const WAITING_FOR_DRAIN: &str = "WaitingForDrain";
+    /// Metal3Remediation: the host is not powered on yet.
+    pub const WAITING_FOR_POWER_ON: &str = "WaitingForPowerOn";
+    /// Metal3Remediation: the host was powered off and on.
+    pub const POWER_CYCLED: &str = "PowerCycled";
+    /// Metal3Remediation: all attempts have failed.
+    pub const EXHAUSTED: &str = "Exhausted";
+    /// Machine: the owner replaces it after its remediation has failed.
+    pub const WAITING_FOR_REMEDIATION: &str = "WaitingForRemediation";
     /// Deletion waits for the host to be cleaned.
     pub const DEPROVISIONING: &str = "Deprovisioning";
 }
@@ -309,6 +344,24 @@ pub mod event {
     pub const RENDER_DIFFERS: &str = "RenderDiffers";
     /// A Secret of the user is not moved along with its cluster.
     pub const SECRET_STAYS_BEHIND: &str = "SecretStaysBehind";
+    /// A remediation begins to power a host off and on.
+    pub const REMEDIATION_STARTED: &str = "RemediationStarted";
+    /// A Node got the out-of-service taint.
+    pub const NODE_TAINTED: &str = "NodeTainted";
+    /// A Node was deleted after its labels and annotations were kept.
+    pub const NODE_DELETED: &str = "NodeDeleted";
+    /// A host may be powered on again.
+    pub const POWER_ON_REQUESTED: &str = "PowerOnRequested";
+    /// The taint of a Node was removed, or its labels and annotations were restored.
+    pub const NODE_RESTORED: &str = "NodeRestored";
+    /// An attempt has failed, and another one begins.
+    pub const REMEDIATION_RETRIED: &str = "RemediationRetried";
+    /// The last attempt has failed.
+    pub const REMEDIATION_EXHAUSTED: &str = "RemediationExhausted";
+    /// The host of a remediation is switched off on purpose.
+    pub const REMEDIATION_FAILED: &str = "RemediationFailed";
+    /// A remediation may not read or change Nodes.
+    pub const NODE_FORBIDDEN: &str = "NodeForbidden";
     /// Labels of a host were written to its Node.
     pub const LABELS_SYNCED: &str = "LabelsSynced";
     /// An annotation that says which labels are synced cannot be read.
@@ -331,6 +384,16 @@ pub mod host_state {
     pub const EXTERNALLY_PROVISIONED: &str = "externally provisioned";
     /// The disk is being cleaned.
     pub const DEPROVISIONING: &str = "deprovisioning";
+}
+
+/// The taint of a Node whose host is powered off, so that what ran there may run elsewhere.
+pub mod out_of_service {
+    /// Key of the taint.
+    pub const KEY: &str = "node.kubernetes.io/out-of-service";
+    /// Value of the taint.
+    pub const VALUE: &str = "nodeshutdown";
+    /// Effect of the taint.
+    pub const EFFECT: &str = "NoExecute";
 }
 
 /// Prefix of provider IDs.

@@ -49,7 +49,7 @@ const EVENT_FIELDS: &[&str] = &[
     "type",
 ];
 
-const KINDS: [Builtin; 18] = [
+const KINDS: [Builtin; 19] = [
     Builtin {
         kind: "Namespace",
         plural: "namespaces",
@@ -101,6 +101,14 @@ const KINDS: [Builtin; 18] = [
     },
     Builtin { kind: "LimitRange", plural: "limitranges", short_name: "limits", ..CORE },
     Builtin { group: "coordination.k8s.io", kind: "Lease", plural: "leases", ..CORE },
+    Builtin {
+        group: "storage.k8s.io",
+        kind: "VolumeAttachment",
+        plural: "volumeattachments",
+        namespaced: false,
+        has_status: true,
+        ..CORE
+    },
     Builtin {
         group: "events.k8s.io",
         kind: "Event",

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     builtin,
+    discovery::USUAL_VERSION,
     ids::Ids,
     resource::{Resource, ResourceKey, Version},
     server_context::Env,
@@ -23,6 +24,7 @@ pub(crate) struct Cluster {
     pub(crate) id: Option<String>,
     pub(crate) env: Arc<Env>,
     state: Mutex<State>,
+    version: Mutex<Arc<str>>,
 }
 
 /// What the lock of a cluster protects.
@@ -37,7 +39,12 @@ impl Cluster {
         let mut store = Store::new(env.retention.clone());
         builtin::resources().for_each(|resource| store.define(Arc::new(resource)));
         let ids = Ids::new(env.seed, id.as_deref().unwrap_or_default());
-        let cluster = Self { id, env, state: Mutex::new(State { store, ids }) };
+        let cluster = Self {
+            id,
+            env,
+            state: Mutex::new(State { store, ids }),
+            version: Mutex::new(USUAL_VERSION.into()),
+        };
         cluster.create_first_namespaces();
         cluster
     }
@@ -88,6 +95,15 @@ impl Cluster {
             let tables = state.store.tables().filter(|table| wanted(&table.resource));
             tables.flat_map(|table| table.objects.iter(None)).map(|(_, _, it)| Arc::new(it.value())).collect()
         })
+    }
+
+    /// The version of Kubernetes that it reports.
+    pub(crate) fn version(&self) -> Arc<str> {
+        Arc::clone(&self.version.lock())
+    }
+
+    pub(crate) fn report_version(&self, version: &str) {
+        *self.version.lock() = version.into();
     }
 
     /// Ends all watches and forgets everything.

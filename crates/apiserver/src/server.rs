@@ -76,6 +76,14 @@ impl ApiServer {
         }
     }
 
+    /// From now on a cluster (`None`: the management API) reports this version of Kubernetes, such as `v1.27.3`. It changes
+    /// nothing else. Does nothing if the cluster is not there.
+    pub fn report_version(&self, cluster: Option<&str>, version: &str) {
+        if let Some(cluster) = self.named(cluster) {
+            cluster.report_version(version);
+        }
+    }
+
     /// This server as seen by a client of one workload cluster: paths need no prefix.
     #[must_use]
     pub fn cluster(&self, id: &str) -> Self {

@@ -65,7 +65,7 @@ fn aggregated(cluster: &Cluster, route: &Route, accept: Option<&str>) -> Option<
 
 fn document(cluster: &Cluster, route: Route) -> Option<Value> {
     match route {
-        Route::Version => Some(discovery::version()),
+        Route::Version => Some(discovery::version(&cluster.version())),
         Route::CoreVersions => Some(discovery::core_versions()),
         Route::Groups => Some(cluster.with(|state| discovery::groups(&state.store))),
         Route::Group(name) => cluster.with(|state| discovery::group(&state.store, &name)),

@@ -299,6 +299,14 @@ async fn a_kubeconfig_leads_to_the_management_api_or_to_one_cluster() {
         let of: Vec<&Value> = contexts.iter().map(|context| &context["context"]["namespace"]).collect();
         assert_eq!(of, [namespace, namespace]);
     }
+    let with: Value =
+        serde_saphyr::from_str(&listener.kubeconfig_with("metal3", &[("c1", "metal3/c1")])).unwrap();
+    let context = with["contexts"].as_array().unwrap().iter().find(|it| it["name"] == "c1").unwrap();
+    assert_eq!(context["context"], json!({"cluster": "c1", "user": "capm3"}));
+    let clusters = with["clusters"].as_array().unwrap();
+    let cluster = clusters.iter().find(|it| it["name"] == "c1").unwrap();
+    assert_eq!(cluster["cluster"]["server"], json!(format!("{base}/clusters/metal3/c1")));
+    assert_eq!(with["current-context"], "capm3");
     let config = Config::of(&listener);
     let stream = connect(&listener, &config, true, "h2").await.unwrap();
     let (code, _) = ask(stream, request("/clusters/metal3/c1/api/v1/nodes", None)).await.unwrap();

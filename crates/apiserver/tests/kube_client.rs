@@ -6,11 +6,14 @@ mod common;
 use common::*;
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::{
-    api::core::v1::{ConfigMap, Namespace, Node, Secret},
+    api::{
+        core::v1::{ConfigMap, Namespace, Node, Pod, Secret},
+        storage::v1::VolumeAttachment,
+    },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
-    Api, Client,
+    Api, Client, ResourceExt,
     api::{
         ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
         PostParams, WatchEvent, WatchParams,
@@ -120,6 +123,52 @@ async fn metadata_alone_can_be_read_listed_and_watched() {
     let mut events = api.watch_metadata(&WatchParams::default(), "0").await.unwrap().boxed();
     let Some(WatchEvent::Added(object)) = events.try_next().await.unwrap() else { panic!("no event") };
     assert_eq!(object.metadata.name.as_deref(), Some("s"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_of_a_node_and_volume_attachments_are_listed_and_watched() {
+    let client = client(&server());
+    let pods: Api<Pod> = Api::default_namespaced(client.clone());
+    for (name, node) in [("a", "n1"), ("b", "n2")] {
+        let pod = json!({"metadata": {"name": name}, "spec": {"nodeName": node, "containers": []}});
+        pods.create(&PostParams::default(), &typed(pod)).await.unwrap();
+    }
+    let of_node = ListParams::default().fields("spec.nodeName=n2");
+    let everywhere: Api<Pod> = Api::all(client.clone());
+    let found = everywhere.list(&of_node).await.unwrap();
+    assert_eq!(found.items.iter().map(|pod| pod.name_any()).collect::<Vec<_>>(), ["b"]);
+    let watched = WatchParams::default().fields("spec.nodeName=n2");
+    let mut events = everywhere.watch(&watched, "0").await.unwrap().boxed();
+    let Some(WatchEvent::Added(pod)) = events.try_next().await.unwrap() else { panic!("no event") };
+    assert_eq!(pod.name_any(), "b");
+
+    let attachments: Api<VolumeAttachment> = Api::all(client);
+    let attachment =
+        json!({"metadata": {"name": "va"}, "spec": {"attacher": "csi", "nodeName": "n2", "source": {}}});
+    attachments.create(&PostParams::default(), &typed(attachment)).await.unwrap();
+    let mut events = attachments.watch(&WatchParams::default(), "0").await.unwrap().boxed();
+    let Some(WatchEvent::Added(found)) = events.try_next().await.unwrap() else { panic!("no event") };
+    assert_eq!(found.spec.node_name, "n2");
+    attachments.delete("va", &DeleteParams::default()).await.unwrap();
+    let Some(WatchEvent::Deleted(_)) = events.try_next().await.unwrap() else { panic!("no event") };
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_cluster_reports_the_version_that_was_chosen_for_it() {
+    let server = server();
+    server.add_cluster("metal3/one");
+    let rows =
+        [("v1.27.3", "27"), ("v1.28.0", "28"), ("v1.28.3-eks-a5565ad", "28+"), ("v1.36.0+capm3", "36")];
+    for (version, minor) in rows {
+        server.report_version(Some("metal3/one"), version);
+        let info = client(&server.cluster("metal3/one")).apiserver_version().await.unwrap();
+        assert_eq!(
+            (info.git_version.as_str(), info.major.as_str(), info.minor.as_str()),
+            (version, "1", minor)
+        );
+    }
+    server.report_version(Some("metal3/one"), "v1.20.0");
+    assert_eq!(client(&server).apiserver_version().await.unwrap().git_version, "v1.36.0+capm3");
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ mod common;
 use common::{Run, capm3};
 
 /// Kinds of Cluster API, of the host operator and of others that are often in the same folder: version and kind.
-const KINDS: [(&str, &str); 24] = [
+const KINDS: [(&str, &str); 23] = [
     ("addons.cluster.x-k8s.io/v1beta2", "ClusterResourceSet"),
     ("apps/v1", "Deployment"),
     ("cert-manager.io/v1", "Certificate"),
@@ -15,7 +15,6 @@ const KINDS: [(&str, &str); 24] = [
     ("cluster.x-k8s.io/v1beta1", "ClusterClass"),
     ("cluster.x-k8s.io/v1beta2", "ClusterClass"),
     ("cluster.x-k8s.io/v1beta2", "MachineDrainRule"),
-    ("cluster.x-k8s.io/v1beta2", "MachineHealthCheck"),
     ("cluster.x-k8s.io/v1beta2", "MachinePool"),
     ("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlaneTemplate"),
     ("infrastructure.cluster.x-k8s.io/v1beta1", "DockerMachineTemplate"),
@@ -59,11 +58,10 @@ fn every_kind_of_others_is_left_out_with_a_warning_and_the_rest_comes_up() {
 
 #[test]
 fn the_warning_names_a_namespace_as_it_is_written() {
-    let check =
-        document("cluster.x-k8s.io/v1beta2", "MachineHealthCheck", "{name: check, namespace: metal3}");
-    let run = up(&check, &["examples/three-racks"]);
+    let rule = document("cluster.x-k8s.io/v1beta2", "MachineDrainRule", "{name: rule, namespace: metal3}");
+    let run = up(&rule, &["examples/three-racks"]);
     assert_eq!(run.code, 0, "{}", run.text());
-    let warning = "warning: stdin:2: MachineHealthCheck metal3/check: is not simulated and is left out\n";
+    let warning = "warning: stdin:2: MachineDrainRule metal3/rule: is not simulated and is left out\n";
     assert!(run.stderr.starts_with(warning), "{}", run.text());
 }
 
@@ -72,26 +70,26 @@ fn a_kind_that_the_manifests_define_themselves_is_put() {
     let definition = "---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: machinehealthchecks.cluster.x-k8s.io}
+metadata: {name: machinedrainrules.cluster.x-k8s.io}
 spec:
   group: cluster.x-k8s.io
   scope: Namespaced
-  names: {kind: MachineHealthCheck, listKind: MachineHealthCheckList, plural: machinehealthchecks, singular: machinehealthcheck}
+  names: {kind: MachineDrainRule, listKind: MachineDrainRuleList, plural: machinedrainrules, singular: machinedrainrule}
   versions:
   - name: v1beta2
     served: true
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 ";
-    let check = document("cluster.x-k8s.io/v1beta2", "MachineHealthCheck", "{name: check}");
-    let run = up(&format!("{check}{definition}"), &["examples/three-racks"]);
+    let rule = document("cluster.x-k8s.io/v1beta2", "MachineDrainRule", "{name: rule}");
+    let run = up(&format!("{rule}{definition}"), &["examples/three-racks"]);
     assert_eq!(run.code, 0, "{}", run.text());
     assert!(!run.stderr.contains("left out"), "{}", run.text());
 }
 
 #[test]
 fn when_everything_is_left_out_there_is_nothing_to_bring_up() {
-    let run = up(&document("cluster.x-k8s.io/v1beta2", "MachineHealthCheck", "{name: check}"), &[]);
+    let run = up(&document("cluster.x-k8s.io/v1beta2", "MachineDrainRule", "{name: rule}"), &[]);
     assert_eq!(run.code, 1, "{}", run.text());
     assert!(
         run.stderr.ends_with("error: every object is left out: there is nothing to bring up\n"),

@@ -15,6 +15,7 @@ pub mod numbers;
 pub mod pause;
 pub mod provider_id;
 pub mod release;
+pub mod remediation;
 pub mod render;
 pub mod user_data;
 pub mod validation;

@@ -9,8 +9,8 @@ use thiserror::Error;
 use tracing::{Instrument, debug, debug_span, info, warn};
 
 use crate::{
-    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, WorkloadPatch, WorkloadWriter, Write,
-    WriteCounts, WriteGate,
+    Caches, Clock, EventNote, ObjectKey, Plan, ResourceKind, WorkloadDelete, WorkloadPatch, WorkloadWriter,
+    Write, WriteCounts, WriteGate,
     client::{ApiClient, ApiError, Deletion, PageMeta, decode},
 };
 
@@ -36,7 +36,7 @@ impl ActError {
     }
 
     fn of(write: &Write, source: ApiError) -> Self {
-        let is_of_workload = matches!(write, Write::Workload { .. });
+        let is_of_workload = write.workload().is_some();
         Self { what: write.aim(), kind: Some(write.kind().clone()), is_of_workload, source }
     }
 
@@ -196,11 +196,12 @@ impl Executor {
         match write {
             Write::BestEffort(request) => Box::pin(self.write(request, own)).await?,
             Write::Workload { cluster, kind, key, patch } => {
-                let Some(workloads) = &self.workloads else {
-                    return Err(ApiError::transport("this executor does not write to workload clusters"));
-                };
                 let patch = WorkloadPatch { cluster, kind, key, patch };
-                self.gate.pass(Arc::clone(workloads).send(patch)).await?;
+                self.gate.pass(self.workload_writer()?.send(patch)).await?;
+            }
+            Write::WorkloadDelete { cluster, kind, key, uid } => {
+                let deletion = WorkloadDelete { cluster, kind, key, uid };
+                self.gate.pass(self.workload_writer()?.delete(deletion)).await?;
             }
             Write::Create { kind, key, object } => {
                 let request = self.client.create_for_text(kind, &key.namespace, object.clone());
@@ -234,6 +235,11 @@ impl Executor {
         Ok(())
     }
 
+    fn workload_writer(&self) -> Result<Arc<dyn WorkloadWriter>, ApiError> {
+        let missing = || ApiError::transport("this executor does not write to workload clusters");
+        self.workloads.clone().ok_or_else(missing)
+    }
+
     fn take_in(
         &self,
         kind: &ResourceKind,
@@ -248,7 +254,7 @@ impl Executor {
     }
 
     async fn refresh(&self, write: &Write) {
-        if matches!(write, Write::Workload { .. }) {
+        if write.workload().is_some() {
             return;
         }
         let (kind, key) = (write.kind(), write.key());

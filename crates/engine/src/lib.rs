@@ -49,5 +49,5 @@ pub use queue::Queue;
 pub use reader::{Reader, Visit};
 pub use reconcile::{Next, Passes, Reconciler, drive, reconcile};
 pub use tasks::Tasks;
-pub use workload_writer::{WorkloadPatch, WorkloadWriter};
+pub use workload_writer::{WorkloadDelete, WorkloadPatch, WorkloadWriter};
 pub use write_counts::{WriteCounts, WriteOutcome};

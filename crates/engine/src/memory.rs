@@ -175,7 +175,7 @@ impl Memory {
                 return Ok(());
             }
             // Workload clusters are not kept here.
-            Write::Workload { .. } => return Ok(()),
+            Write::Workload { .. } | Write::WorkloadDelete { .. } => return Ok(()),
         }
         own.insert(place, self.version);
         if let (Some(log), Some(write)) = (&mut self.log, logged) {

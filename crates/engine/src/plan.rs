@@ -104,6 +104,17 @@ pub enum Write {
         /// The merge patch.
         patch: Value,
     },
+    /// Deletes an object of a workload cluster, only the one with that uid.
+    WorkloadDelete {
+        /// The Cluster.
+        cluster: ObjectKey,
+        /// Kind of the object.
+        kind: ResourceKind,
+        /// Namespace and name of the object.
+        key: ObjectKey,
+        /// Uid of the object that was observed.
+        uid: String,
+    },
     /// A write that is not worth failing for: the plan goes on if the server refuses it. What may succeed later, such as
     /// after an outage, fails as any other write.
     BestEffort(Box<Write>),
@@ -300,7 +311,8 @@ impl Write {
             Self::Create { kind, .. }
             | Self::Patch { kind, .. }
             | Self::Delete { kind, .. }
-            | Self::Workload { kind, .. } => kind,
+            | Self::Workload { kind, .. }
+            | Self::WorkloadDelete { kind, .. } => kind,
             Self::BestEffort(write) => write.kind(),
         }
     }
@@ -311,7 +323,8 @@ impl Write {
             Self::Create { key, .. }
             | Self::Patch { key, .. }
             | Self::Delete { key, .. }
-            | Self::Workload { key, .. } => key,
+            | Self::Workload { key, .. }
+            | Self::WorkloadDelete { key, .. } => key,
             Self::BestEffort(write) => write.key(),
         }
     }
@@ -321,8 +334,17 @@ impl Write {
         match self {
             Self::Create { .. } => "create",
             Self::Patch { .. } | Self::Workload { .. } => "patch",
-            Self::Delete { .. } => "delete",
+            Self::Delete { .. } | Self::WorkloadDelete { .. } => "delete",
             Self::BestEffort(write) => write.verb(),
+        }
+    }
+
+    /// The workload cluster that is written to, if it is not the management cluster.
+    pub fn workload(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Workload { cluster, .. } | Self::WorkloadDelete { cluster, .. } => Some(cluster),
+            Self::BestEffort(write) => write.workload(),
+            Self::Create { .. } | Self::Patch { .. } | Self::Delete { .. } => None,
         }
     }
 
@@ -338,6 +360,9 @@ impl Write {
             Self::Workload { cluster, kind, key, .. } => {
                 format!("patch {kind} {key} of workload cluster {cluster}")
             }
+            Self::WorkloadDelete { cluster, kind, key, .. } => {
+                format!("delete {kind} {key} of workload cluster {cluster}")
+            }
             Self::BestEffort(write) => write.aim(),
         }
     }
@@ -352,7 +377,7 @@ impl fmt::Display for Write {
             }
             Self::Patch { patch, .. } | Self::Workload { patch, .. } => write!(f, " {patch}"),
             Self::BestEffort(_) => f.write_str(" (best effort)"),
-            Self::Create { .. } | Self::Delete { .. } => Ok(()),
+            Self::Create { .. } | Self::Delete { .. } | Self::WorkloadDelete { .. } => Ok(()),
         }
     }
 }

@@ -146,7 +146,7 @@ mod tests {
         ("authentication.k8s.io", "tokenreviews", "create"),
         ("authorization.k8s.io", "subjectaccessreviews", "create"),
         ("cluster.x-k8s.io", "clusters machinesets", READ),
-        ("cluster.x-k8s.io", "machines machinedeployments", ALL),
+        ("cluster.x-k8s.io", "machines machines/status machinedeployments", ALL),
         ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes", READ),
         (
             "infrastructure.cluster.x-k8s.io",
@@ -157,7 +157,7 @@ mod tests {
         (
             "infrastructure.cluster.x-k8s.io",
             "metal3clusters/status metal3dataclaims/status metal3datas/status metal3datatemplates/status \
-             metal3machines/status",
+             metal3machines/status metal3remediations/status",
             "get update patch",
         ),
         ("ipam.cluster.x-k8s.io", "ipaddressclaims", ALL),

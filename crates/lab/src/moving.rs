@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::{Lab, manifests::Manifest};
 
 /// What is moved.
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 22] = [
     "Namespace",
     "Secret",
     "BareMetalHost",
@@ -29,6 +29,9 @@ const KINDS: [&str; 19] = [
     "Machine",
     "KubeadmConfig",
     "Metal3Machine",
+    "Metal3RemediationTemplate",
+    "MachineHealthCheck",
+    "Metal3Remediation",
     "Metal3DataTemplate",
     "Metal3DataClaim",
     "Metal3Data",

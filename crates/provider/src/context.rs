@@ -25,7 +25,7 @@ use crate::{
     deletion_tracker::DeletionTracker,
     host_crd::HostCrd,
     ippool, kinds, label_sync, metal3cluster, metal3data, metal3datatemplate, metal3machine,
-    metal3machinetemplate,
+    metal3machinetemplate, metal3remediation,
     metrics::{CacheSource, HostClaims, Progress, ProviderSource},
     waits::{Waiting, Waits},
     watch_filter::WatchFilter,
@@ -268,6 +268,7 @@ impl Provider {
             metal3datatemplate::controller(&context),
             metal3data::controller(&context),
             label_sync::controller(&context),
+            metal3remediation::controller(&context),
         ];
         if options.serve_addresses {
             controllers.push(ippool::controller(&context));

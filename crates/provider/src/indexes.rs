@@ -8,7 +8,7 @@ use capm3_api::{
     },
     v1beta2::{
         self, Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine,
-        Metal3MachineTemplate,
+        Metal3MachineTemplate, Metal3Remediation,
     },
     vocabulary::{annotation, label},
 };
@@ -184,6 +184,25 @@ pub const USABLE_HOSTS: Index<BareMetalHost> = Index {
 /// Hosts by namespace.
 pub const HOSTS_BY_NAMESPACE: Index<BareMetalHost> =
     Index { name: "by-namespace", values: |host| vec![host.metadata.namespace_str().to_owned()] };
+
+/// Hosts by the annotations with which remediations ask for their power to be off: `<namespace>/<key>`.
+pub const HOSTS_BY_POWER_OFF: Index<BareMetalHost> = Index {
+    name: "by-power-off",
+    values: |host| {
+        let keys = host.metadata.annotations.iter().flat_map(|annotations| annotations.keys());
+        let keys = keys.filter(|key| key.starts_with(annotation::POWER_OFF_PREFIX));
+        keys.map(|key| in_namespace(&host.metadata, key)).collect()
+    },
+};
+
+/// Metal3Remediations by the Machine that owns them.
+pub const REMEDIATIONS_BY_MACHINE: Index<Metal3Remediation> = Index {
+    name: "by-machine",
+    values: |remediation| {
+        let owner = remediation.metadata.owner(CAPI_GROUP, "Machine");
+        owner.map(|owner| in_namespace(&remediation.metadata, &owner.name)).into_iter().collect()
+    },
+};
 
 /// Machines by the name of their Cluster.
 pub const CAPI_MACHINES_BY_CLUSTER: Index<Machine> =

@@ -5,6 +5,8 @@
 //! Secret chooses the server: whatever it sends stays within limits, and a cluster that exceeds one is left alone for a
 //! growing while.
 
+mod connection;
+mod drain;
 mod network;
 mod read;
 mod weight;
@@ -13,7 +15,7 @@ mod writer;
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Weak,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -27,21 +29,19 @@ use capm3_api::{
 };
 use capm3_domain::provider_id::SomeProviderId;
 use capm3_engine::{
-    ApiClient, ApiError, Clock, Detail, Index, Informer, ObjectKey, Store, Tasks,
+    ApiClient, Clock, Index, ObjectKey, Store, Tasks,
     client::{Budget, limits::Limits, shortened},
-    informer::{Change, backoff},
+    informer::Change,
     metrics::RequestCounts,
 };
+pub(crate) use drain::Remains;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 pub use network::ConnectOverNetwork;
 use parking_lot::Mutex;
 use thiserror::Error;
-use tokio::{
-    sync::{Notify, watch},
-    time::Instant,
-};
-use tracing::{debug, info, warn};
+use tokio::sync::Notify;
+use tracing::{debug, warn};
 
 /// When a cluster that does not answer is tried again.
 const RETRY: Duration = Duration::from_secs(10);
@@ -109,6 +109,8 @@ pub enum Workload {
         since: Timestamp,
         /// Why.
         cause: String,
+        /// Whether it answers, but does not let us read Nodes.
+        is_forbidden: bool,
     },
     /// Its Nodes are known.
     Synced(Arc<Store<Node>>, ApiClient),
@@ -127,6 +129,7 @@ pub struct Workloads {
     wake: Mutex<Vec<Wake>>,
     wake_for_node: Mutex<Vec<WakeForNode>>,
     wake_for_labels: Mutex<Vec<WakeForNode>>,
+    drains: drain::Drains,
 }
 
 /// A cluster and the task that keeps its Nodes; dropping it ends the task.
@@ -161,6 +164,7 @@ impl Workloads {
             wake: Mutex::default(),
             wake_for_node: Mutex::default(),
             wake_for_labels: Mutex::default(),
+            drains: drain::Drains::default(),
         }
     }
 
@@ -233,7 +237,7 @@ impl Workloads {
     /// for it in vain.
     pub fn suspect(self: &Arc<Self>, cluster: &ObjectKey, cause: &str) {
         let (since, cause) = (self.unreachable_since(cluster), shortened(cause, LONGEST_CAUSE).to_owned());
-        self.start(cluster, Workload::Unreachable { since, cause }, RETRY);
+        self.start(cluster, Workload::Unreachable { since, cause, is_forbidden: false }, RETRY);
         self.tell(cluster);
     }
 
@@ -241,6 +245,7 @@ impl Workloads {
     pub fn forget(&self, cluster: &ObjectKey) {
         let forgotten = self.known.lock().remove(cluster);
         drop(forgotten);
+        self.drains.forget(cluster);
     }
 
     /// A Secret has changed: if it is the kubeconfig of a known cluster, that cluster may be reached otherwise now.
@@ -259,7 +264,7 @@ impl Workloads {
         let cluster_key = cluster.clone();
         task.spawn(async move {
             tokio::time::sleep(pause).await;
-            run(this, cluster_key, changed, follows).await;
+            connection::run(this, cluster_key, changed, follows).await;
         });
         let connection = Connection { workload, secret_changed, followed, _task: task };
         let replaced = self.known.lock().insert(cluster.clone(), connection);
@@ -274,6 +279,10 @@ impl Workloads {
     }
 
     fn unreachable(&self, cluster: &ObjectKey, cause: &str) {
+        self.not_readable(cluster, cause, false);
+    }
+
+    fn not_readable(&self, cluster: &ObjectKey, cause: &str, is_forbidden: bool) {
         let cause = shortened(cause, LONGEST_CAUSE).to_owned();
         let is_same =
             matches!(self.get(cluster), Workload::Unreachable { cause: before, .. } if before == cause);
@@ -281,12 +290,12 @@ impl Workloads {
             true => debug!(%cluster, %cause, "still cannot reach the workload cluster"),
             false => warn!(%cluster, %cause, "cannot reach the workload cluster"),
         }
-        self.give_up(cluster, cause);
+        self.give_up(cluster, cause, is_forbidden);
     }
 
-    fn give_up(&self, cluster: &ObjectKey, cause: String) {
+    fn give_up(&self, cluster: &ObjectKey, cause: String, is_forbidden: bool) {
         let since = self.unreachable_since(cluster);
-        self.set(cluster, Workload::Unreachable { since, cause });
+        self.set(cluster, Workload::Unreachable { since, cause, is_forbidden });
     }
 
     fn set(&self, cluster: &ObjectKey, workload: Workload) {
@@ -353,130 +362,6 @@ fn matters(change: &Change<Node>) -> bool {
     old.spec != new.spec
         || old.metadata.uid != new.metadata.uid
         || [label::NODE_UUID, label::NODE_HOSTNAME].iter().any(|key| label(old, key) != label(new, key))
-}
-
-/// Connects, then keeps the Nodes; while that fails, says why and tries again when the Secret changes or after a while.
-async fn run(
-    workloads: Weak<Workloads>,
-    cluster: ObjectKey,
-    secret_changed: Arc<Notify>,
-    followed: Arc<AtomicBool>,
-) {
-    let mut offences = 0;
-    loop {
-        let Some(this) = workloads.upgrade() else { return };
-        let (kubeconfig, wait) = match this.kubeconfig(&cluster).await {
-            Ok(kubeconfig) => (Ok(kubeconfig), SAFETY_NET),
-            Err(NoKubeconfig::Missing(error)) => {
-                debug!(%cluster, %error, "the workload cluster has no kubeconfig");
-                this.give_up(&cluster, error.to_string());
-                drop(this);
-                changed_or_after(&secret_changed, SAFETY_NET).await;
-                continue;
-            }
-            Err(NoKubeconfig::Unusable(error)) => (Err(error), SAFETY_NET),
-            Err(NoKubeconfig::NotRead(error)) => (Err(error), RETRY),
-        };
-        let client =
-            match &kubeconfig {
-                Ok(kubeconfig) => this.connect.connect(kubeconfig).await.map_err(|error| {
-                    ConnectError(format!("Secret {}: {error}", kubeconfig_secret(&cluster)))
-                }),
-                Err(error) => Err(ConnectError(error.0.clone())),
-            };
-        match (client, kubeconfig) {
-            (Ok(client), Ok(kubeconfig)) => {
-                let client = client.within(&this.budget);
-                drop(this);
-                let began = Instant::now();
-                let follow = follow(workloads.clone(), cluster.clone(), client, Arc::clone(&followed));
-                let replaced = until_replaced(&workloads, &cluster, &secret_changed, &kubeconfig);
-                let offence = tokio::select! {
-                    biased;
-                    offence = follow => offence,
-                    () = replaced => continue,
-                };
-                // One that kept within its limits for long begins anew.
-                offences = if began.elapsed() > SAFETY_NET { 1 } else { offences + 1 };
-                let Some(this) = workloads.upgrade() else { return };
-                this.unreachable(&cluster, &offence);
-                drop(this);
-                changed_or_after(&secret_changed, backoff(RETRY, SAFETY_NET, offences)).await;
-            }
-            (Err(error), _) | (_, Err(error)) => {
-                this.unreachable(&cluster, &error.to_string());
-                drop(this);
-                changed_or_after(&secret_changed, wait).await;
-            }
-        }
-    }
-}
-
-async fn changed_or_after(changed: &Notify, pause: Duration) {
-    tokio::select! {
-        biased;
-        () = changed.notified() => {}
-        () = tokio::time::sleep(pause) => {}
-    }
-}
-
-/// Returns when the kubeconfig is another one than that in use.
-async fn until_replaced(workloads: &Weak<Workloads>, cluster: &ObjectKey, changed: &Notify, used: &[u8]) {
-    loop {
-        changed.notified().await;
-        let Some(this) = workloads.upgrade() else { return };
-        match this.kubeconfig(cluster).await {
-            Ok(kubeconfig) if kubeconfig == used => {}
-            Ok(_) | Err(NoKubeconfig::Missing(_) | NoKubeconfig::Unusable(_)) => return,
-            // What is in use works until the new one can be read.
-            Err(NoKubeconfig::NotRead(_)) => {
-                drop(this);
-                tokio::time::sleep(RETRY).await;
-                changed.notify_one();
-            }
-        }
-    }
-}
-
-/// Keeps the Nodes until the server exceeds a limit, which is returned. Connection and Nodes are given up then.
-async fn follow(
-    workloads: Weak<Workloads>,
-    cluster: ObjectKey,
-    client: ApiClient,
-    followed: Arc<AtomicBool>,
-) -> String {
-    let store = Arc::new(Store::<Node>::new(&[NODES_BY_HOST, NODES_BY_HOSTNAME, NODES_BY_UUID]));
-    let (weak, key) = (workloads.clone(), cluster.clone());
-    store.subscribe(move |change| {
-        if let Some(this) = weak.upgrade() {
-            this.tell_of_node(&key, change);
-        }
-    });
-    let (nodes, reached) = (Arc::clone(&store), client.clone());
-    let (offence, mut offences) = watch::channel(None);
-    let informer = Informer::new(client, store, Detail::Whole).weighing(weight::weigh);
-    let informer = informer.reporting(move |listed| {
-        let Some(this) = workloads.upgrade() else { return };
-        match listed {
-            Ok(()) => {
-                if !matches!(this.get(&cluster), Workload::Synced(..)) {
-                    info!(%cluster, "connected to the workload cluster");
-                }
-                this.set(&cluster, Workload::Synced(Arc::clone(&nodes), reached.clone()));
-            }
-            Err(error @ ApiError::LimitExceeded(_)) => {
-                offence.send_replace(Some(format!("its Nodes cannot be read: {error}")));
-            }
-            Err(error) => this.unreachable(&cluster, &format!("its Nodes cannot be listed: {error}")),
-        }
-    });
-    tokio::select! {
-        biased;
-        offence = offences.wait_for(Option::is_some) => {
-            offence.ok().and_then(|offence| offence.clone()).unwrap_or_default()
-        }
-        () = informer.telling(followed).run() => String::new(),
-    }
 }
 
 impl std::fmt::Debug for Workloads {

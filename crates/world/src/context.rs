@@ -9,6 +9,7 @@ use futures::FutureExt;
 
 use crate::{
     config_drives::ConfigDrives,
+    nodes::Kubelets,
     pace::{Pace, Stopwatch},
     workloads::Workloads,
     world::Cast,
@@ -24,8 +25,11 @@ pub(crate) struct Queues {
     pub(crate) sets: Arc<Queue<ObjectKey>>,
     pub(crate) machines: Arc<Queue<ObjectKey>>,
     pub(crate) configs: Arc<Queue<ObjectKey>>,
+    pub(crate) health_checks: Arc<Queue<ObjectKey>>,
     /// Hosts whose node may have to join.
     pub(crate) joins: Arc<Queue<ObjectKey>>,
+    /// Nodes that are out of service or gone, by [`outage_key`](crate::nodes::outage_key).
+    pub(crate) outages: Arc<Queue<ObjectKey>>,
     /// Hosts whose node may need a provider ID.
     pub(crate) cloud: Arc<Queue<ObjectKey>>,
 }
@@ -42,6 +46,8 @@ pub(crate) struct Context {
     pub(crate) config_drives: ConfigDrives,
     pub(crate) host_watch: Stopwatch,
     pub(crate) join_watch: Stopwatch,
+    pub(crate) outage_watch: Stopwatch,
+    pub(crate) kubelets: Arc<Kubelets>,
     pub(crate) bootstrap_watch: Stopwatch,
     pub(crate) workloads: Workloads,
     pub(crate) queues: Queues,

@@ -13,7 +13,8 @@ use kube::core::ObjectMeta;
 use crate::{
     kinds::{
         BareMetalHost, Cluster, KubeadmConfig, KubeadmConfigTemplate, KubeadmControlPlane, Machine,
-        MachineDeployment, MachineSet, Metal3MachineTemplate,
+        MachineDeployment, MachineHealthCheck, MachineSet, Metal3MachineTemplate, Metal3Remediation,
+        Metal3RemediationTemplate,
     },
     metadata::{controller_of, path},
     world::Cast,
@@ -96,6 +97,10 @@ pub(crate) const CONFIGS_BY_OWNER: Index<KubeadmConfig> =
     Index { name: "owner", values: |c| owner_uids(&c.metadata) };
 pub(crate) const CONFIGS_BY_CLUSTER: Index<KubeadmConfig> =
     Index { name: "cluster", values: |c| named(&c.metadata, c.metadata.label(label::CLUSTER_NAME)) };
+pub(crate) const HEALTH_CHECKS_BY_CLUSTER: Index<MachineHealthCheck> =
+    Index { name: "cluster", values: |h| named(&h.metadata, Some(&h.spec.cluster_name)) };
+pub(crate) const HEALTH_CHECKS_BY_TEMPLATE: Index<MachineHealthCheck> =
+    Index { name: "template", values: |h| named(&h.metadata, h.template_name()) };
 pub(crate) const HOSTS_BY_UID: Index<BareMetalHost> =
     Index { name: "uid", values: |h| h.metadata.uid.iter().cloned().collect() };
 pub(crate) const HOSTS_BY_CLUSTER: Index<BareMetalHost> =
@@ -147,6 +152,9 @@ fn register_for_cluster_api(caches: &mut Caches) {
     caches.add(&[SETS_BY_CLUSTER, SETS_BY_OWNER, SETS_BY_TEMPLATE, SETS_BY_CONFIG_TEMPLATE]);
     caches.add::<Metal3MachineTemplate>(&[]);
     caches.add::<KubeadmConfigTemplate>(&[]);
+    caches.add(&[HEALTH_CHECKS_BY_CLUSTER, HEALTH_CHECKS_BY_TEMPLATE]);
+    caches.add::<Metal3Remediation>(&[]);
+    caches.add::<Metal3RemediationTemplate>(&[]);
 }
 
 fn named(meta: &ObjectMeta, name: Option<&str>) -> Vec<String> {

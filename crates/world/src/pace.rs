@@ -34,6 +34,10 @@ pub(crate) enum Phase {
     Delete,
     Bootstrap,
     Join,
+    /// How long a silent kubelet is believed to be well.
+    Silence,
+    /// How long Pods of a Node that is out of service are left to end by themselves.
+    Evict,
 }
 
 /// How long each phase takes.
@@ -75,6 +79,8 @@ fn demo(phase: Phase) -> (u64, u64) {
         Phase::Deprovision => (3_000, 3_000),
         Phase::DeprovisionWithCleaning => (10_000, 10_000),
         Phase::Join => (3_000, 3_600),
+        Phase::Silence => (4_000, 4_000),
+        Phase::Evict => (2_000, 2_000),
     }
 }
 
@@ -90,6 +96,8 @@ fn realistic(phase: Phase) -> (u64, u64) {
         Phase::PowerOn | Phase::PowerOff | Phase::Delete => (10_000, 12_000),
         Phase::Bootstrap => (2_000, 2_400),
         Phase::Join => (60_000, 180_000),
+        Phase::Silence => (40_000, 50_000),
+        Phase::Evict => (20_000, 40_000),
     }
 }
 

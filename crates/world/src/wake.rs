@@ -19,16 +19,18 @@ use crate::{
     context::Queues,
     indexes::{
         CLUSTERS_BY_CONTROL_PLANE, CLUSTERS_BY_INFRASTRUCTURE, CONFIGS_BY_CLUSTER, CONTROL_PLANES_BY_CLUSTER,
-        CONTROL_PLANES_BY_TEMPLATE, DEPLOYMENTS_BY_CLUSTER, HOSTS_BY_CLUSTER, HOSTS_BY_CONSUMER,
-        HOSTS_BY_SECRET, HOSTS_BY_UID, MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG, MACHINES_BY_INFRASTRUCTURE,
-        MACHINES_BY_OWNER, MACHINES_BY_PROVIDER_ID, SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_OWNER,
-        SETS_BY_TEMPLATE,
+        CONTROL_PLANES_BY_TEMPLATE, DEPLOYMENTS_BY_CLUSTER, HEALTH_CHECKS_BY_CLUSTER,
+        HEALTH_CHECKS_BY_TEMPLATE, HOSTS_BY_CLUSTER, HOSTS_BY_CONSUMER, HOSTS_BY_SECRET, HOSTS_BY_UID,
+        MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG, MACHINES_BY_INFRASTRUCTURE, MACHINES_BY_OWNER,
+        MACHINES_BY_PROVIDER_ID, SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_OWNER, SETS_BY_TEMPLATE,
     },
     kinds::{
         BareMetalHost, Cluster, KubeadmConfig, KubeadmConfigTemplate, KubeadmControlPlane, Machine,
-        MachineDeployment, MachineSet, Metal3MachineTemplate,
+        MachineDeployment, MachineHealthCheck, MachineSet, Metal3MachineTemplate, Metal3Remediation,
+        Metal3RemediationTemplate,
     },
     metadata::{beside, controller_of, path},
+    nodes::{is_out_of_service, outage_key},
     workloads::{OnNode, system_uuid},
 };
 
@@ -66,6 +68,9 @@ pub(crate) fn subscribe(caches: &Arc<Caches>, queues: &Queues) {
     on::<KubeadmConfigTemplate>(caches, &wiring, config_template);
     on::<SecretMetadata>(caches, &wiring, secret);
     on::<BareMetalHost>(caches, &wiring, host);
+    on::<MachineHealthCheck>(caches, &wiring, health_check);
+    on::<Metal3Remediation>(caches, &wiring, remediation);
+    on::<Metal3RemediationTemplate>(caches, &wiring, remediation_template);
 }
 
 fn on<K: Object>(caches: &Arc<Caches>, wiring: &Wiring, wake: fn(&Wiring, &Change<K>, &K)) {
@@ -80,8 +85,9 @@ fn on<K: Object>(caches: &Arc<Caches>, wiring: &Wiring, wake: fn(&Wiring, &Chang
 }
 
 /// What the Nodes of a workload cluster wake.
-pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues) -> OnNode {
+pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues, cluster: &ObjectKey) -> OnNode {
     let wiring = Wiring { caches: Arc::downgrade(caches), queues: queues.clone() };
+    let cluster = cluster.clone();
     Arc::new(move |change: &Change<Node>| {
         let Some(node) = change.new.as_ref().or(change.old.as_ref()) else {
             return;
@@ -92,6 +98,13 @@ pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues) -> OnNode {
         }
         if let Some(id) = node.spec.as_ref().and_then(|s| s.provider_id.as_deref()) {
             wiring.wake(&wiring.queues.machines, &MACHINES_BY_PROVIDER_ID, id);
+        }
+        if change.old.as_deref().map(health) != change.new.as_deref().map(health) {
+            wiring.wake(&wiring.queues.health_checks, &HEALTH_CHECKS_BY_CLUSTER, &cluster.to_string());
+        }
+        let is_out = |node: &Option<Arc<Node>>| node.as_deref().is_some_and(is_out_of_service);
+        if change.new.is_none() || is_out(&change.old) || is_out(&change.new) {
+            wiring.queues.outages.add(outage_key(&cluster, node.metadata.name_str()));
         }
     })
 }
@@ -115,6 +128,7 @@ fn cluster(wiring: &Wiring, change: &Change<Cluster>, cluster: &Cluster) {
     wiring.wake(&queues.sets, &SETS_BY_CLUSTER, &value);
     wiring.wake(&queues.machines, &MACHINES_BY_CLUSTER, &value);
     wiring.wake(&queues.configs, &CONFIGS_BY_CLUSTER, &value);
+    wiring.wake(&queues.health_checks, &HEALTH_CHECKS_BY_CLUSTER, &value);
     wiring.wake(&queues.joins, &HOSTS_BY_CLUSTER, &value);
 }
 
@@ -182,6 +196,10 @@ fn machine(wiring: &Wiring, change: &Change<Machine>, object: &Machine) {
         let owners = if owner.kind == "MachineSet" { &queues.sets } else { &queues.control_planes };
         owners.add(beside(object, &owner.name));
     }
+    if change.old.as_deref().map(checked) != change.new.as_deref().map(checked) {
+        let value = path(object.metadata.namespace_str(), &object.spec.cluster_name);
+        wiring.wake(&queues.health_checks, &HEALTH_CHECKS_BY_CLUSTER, &value);
+    }
     if change.new.is_none() {
         queues.clusters.add(beside(object, &object.spec.cluster_name));
     }
@@ -190,6 +208,21 @@ fn machine(wiring: &Wiring, change: &Change<Machine>, object: &Machine) {
     {
         queues.configs.add(beside(object, config));
     }
+}
+
+/// What a health check looks at of a Machine.
+fn checked(machine: &Machine) -> impl PartialEq + use<'_> {
+    let meta = &machine.metadata;
+    let status = machine.status.as_ref();
+    let conditions = status.map(|s| s.conditions.as_slice()).unwrap_or_default();
+    let said: Vec<_> = conditions.iter().map(|c| (&c.type_, &c.status)).collect();
+    (&meta.labels, &meta.annotations, meta.is_deleting(), machine.node_name(), said)
+}
+
+/// What a health check looks at of a Node: not how often it says so.
+fn health(node: &Node) -> impl PartialEq + use<'_> {
+    let conditions = node.status.iter().flat_map(|s| s.conditions.iter().flatten());
+    conditions.map(|c| (c.type_.as_str(), c.status.as_str())).collect::<Vec<_>>()
 }
 
 fn infrastructure_machine(wiring: &Wiring, change: &Change<Metal3Machine>, object: &Metal3Machine) {
@@ -228,6 +261,27 @@ fn secret(wiring: &Wiring, change: &Change<SecretMetadata>, object: &SecretMetad
         wiring.wake(&wiring.queues.control_planes, &CONTROL_PLANES_BY_CLUSTER, &value);
     }
     wiring.queues.configs.add(key);
+}
+
+fn health_check(wiring: &Wiring, _: &Change<MachineHealthCheck>, object: &MachineHealthCheck) {
+    wiring.queues.health_checks.add(object.key());
+}
+
+fn remediation(wiring: &Wiring, change: &Change<Metal3Remediation>, object: &Metal3Remediation) {
+    let cluster = object.metadata.label(capm3_api::vocabulary::label::CLUSTER_NAME).unwrap_or_default();
+    if change.old.is_none() || change.new.is_none() {
+        let value = path(object.metadata.namespace_str(), cluster);
+        wiring.wake(&wiring.queues.health_checks, &HEALTH_CHECKS_BY_CLUSTER, &value);
+    }
+}
+
+fn remediation_template(
+    wiring: &Wiring,
+    _: &Change<Metal3RemediationTemplate>,
+    object: &Metal3RemediationTemplate,
+) {
+    let value = path(object.metadata.namespace_str(), object.metadata.name_str());
+    wiring.wake(&wiring.queues.health_checks, &HEALTH_CHECKS_BY_TEMPLATE, &value);
 }
 
 fn host(wiring: &Wiring, _: &Change<BareMetalHost>, object: &BareMetalHost) {

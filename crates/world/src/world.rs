@@ -59,7 +59,8 @@ impl World {
         let mut caches = Caches::default();
         indexes::register(&mut caches, options.cast);
         let caches = Arc::new(caches);
-        let queues = Queues::default();
+        let (queues, kubelets) = (Queues::default(), Arc::new(nodes::Kubelets::default()));
+        nodes::follow_power(&caches, &kubelets);
         wake::subscribe(&caches, &queues);
         let context = Arc::new(Context {
             cast: options.cast,
@@ -72,6 +73,8 @@ impl World {
             config_drives: ConfigDrives::default(),
             host_watch: Stopwatch::new(clock),
             join_watch: Stopwatch::new(clock),
+            outage_watch: Stopwatch::new(clock),
+            kubelets,
             bootstrap_watch: Stopwatch::new(clock),
             workloads: Workloads::new(apis, clock),
             queues,

@@ -21,7 +21,7 @@ pub(super) fn down(remediation: &mut Object) {
         spec_down(spec);
     }
     if let Some(status) = child(remediation, "status") {
-        status_up(status);
+        status_down(status);
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn template_down(template: &mut Object) {
         spec_down(spec);
     }
     if let Some(inner) = ensured(template, "status").and_then(|it| ensured(it, "status")) {
-        status_up(inner);
+        status_down(inner);
     }
 }
 
@@ -72,10 +72,38 @@ fn spec_down(spec: &mut Object) {
             strategy.insert("timeout".to_owned(), duration::text(seconds).into());
         }
     }
+    take_new_members(strategy);
     drop_zero(strategy, &["type", "retryLimit"]);
 }
 
-/// The same in both directions.
+/// Takes out of a remediation or its template what v1beta1 cannot show.
+pub(super) fn take_what_v1beta1_lacks(object: &mut Object) {
+    if let Some(strategy) = resource_spec(object).and_then(|spec| child(spec, "strategy")) {
+        take_new_members(strategy);
+    }
+    if let Some(strategy) = child(object, "spec").and_then(|spec| child(spec, "strategy")) {
+        take_new_members(strategy);
+    }
+    if let Some(status) = child(object, "status") {
+        take(status, "conditions");
+        if let Some(inner) = child(status, "status") {
+            take(inner, "conditions");
+        }
+    }
+}
+
+fn take_new_members(strategy: &mut Object) {
+    for member in ["powerOff", "onExhausted"] {
+        take(strategy, member);
+    }
+}
+
+fn status_down(status: &mut Object) {
+    take(status, "conditions");
+    status_up(status);
+}
+
+/// The members of both versions.
 fn status_up(status: &mut Object) {
     drop_zero(status, &["phase", "retryCount", "lastRemediated"]);
 }

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::json::{Object, child, each, take};
+use super::{
+    json::{Object, child, each, take},
+    remediation,
+};
 use crate::{crd, v1beta2};
 
 /// Whether the hub holds something that v1beta1 has no place for.
@@ -13,6 +16,9 @@ pub(super) fn hides_something(kind: &str, hub: &Object) -> bool {
         for entry in each(status, "indexes") {
             take(entry, "dataName");
         }
+    }
+    if kind.starts_with("Metal3Remediation") {
+        remediation::take_what_v1beta1_lacks(&mut shown);
     }
     shown != *hub
 }

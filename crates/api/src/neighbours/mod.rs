@@ -7,6 +7,7 @@ mod host;
 mod ipam;
 mod machine;
 mod node;
+mod pod;
 mod secret;
 
 pub use cluster::*;
@@ -15,6 +16,7 @@ pub use host::*;
 pub use ipam::*;
 pub use machine::*;
 pub use node::*;
+pub use pod::*;
 pub use secret::*;
 
 /// API group of Cluster API's core kinds.

@@ -52,13 +52,27 @@ impl From<ReadNode> for Node {
     }
 }
 
-/// A Node with all of its labels and annotations. It is read for one decision and never kept.
+/// A Node with all of its labels, annotations and taints. It is read for one decision and never kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WholeNode {
     /// Object metadata.
     #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
     pub metadata: ObjectMeta,
+    /// Provider ID and taints.
+    pub spec: WholeNodeSpec,
+}
+
+/// Provider ID and taints of a Node.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WholeNodeSpec {
+    /// Provider ID of the machine on which the node runs.
+    #[serde(rename = "providerID", skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
+    /// Taints as the server has them: a patch writes all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taints: Option<Vec<serde_json::Value>>,
 }
 
 crate::kind::kind!(WholeNode, "", "v1", "Node", "nodes", cluster);

@@ -4,6 +4,8 @@ use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conditions::Condition;
+
 /// One attempt to bring an unhealthy machine back; made by a MachineHealthCheck, named as the Machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,6 +55,17 @@ pub struct RemediationStrategy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 100), extend("default" = 600))]
     pub timeout_seconds: Option<i32>,
+    /// How the host is powered off. `hard` (default): at once. `soft`: the operating system is asked to shut down; after half
+    /// of the timeout it is `hard`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["soft", "hard"]))]
+    pub power_off: Option<String>,
+    /// What happens after the last attempt. `MarkUnhealthyAndReplace` (default): the host is marked, so that no machine takes
+    /// it, and the owner of the Machine replaces the Machine. `MarkUnhealthyOnly`: the Machine stays as it is.
+    /// `ReplaceOnly`: the host is not marked, so that another machine may take it after it was cleaned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["MarkUnhealthyAndReplace", "MarkUnhealthyOnly", "ReplaceOnly"]))]
+    pub on_exhausted: Option<String>,
 }
 
 /// How far a remediation has come.
@@ -72,6 +85,10 @@ pub struct Metal3RemediationStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub last_remediated: Option<String>,
+    /// Condition `Remediated` and `Paused`: what the remediation waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
 }
 
 /// A template for Metal3Remediations, named by a MachineHealthCheck.

@@ -10,6 +10,12 @@ pub type Permitted = (&'static str, &'static [&'static str]);
 /// All of them.
 #[rustfmt::skip]
 pub const DIFFERENCES: &[Permitted] = &[
+    ("Strategies of a remediation beyond the reference, and what it waits for", &[
+        r"metal3remediation* v1beta2 *.strategy.powerOff: added string enum=*",
+        r"metal3remediation* v1beta2 *.strategy.onExhausted: added string enum=*",
+        r"metal3remediation* v1beta2 .status*.conditions: added array *",
+        r"metal3remediation* v1beta2 .status*.conditions[]*: added *",
+    ]),
     ("The contract of Cluster API has a place for it: where the machine really stands", &[
         r"metal3machines v1beta1 .status.failureDomain: added string",
         r"metal3machines v1beta2 .status.failureDomain: added string maxLength=256 minLength=1",

@@ -28,9 +28,16 @@ fn verbs(resource: &Resource) -> &'static [&'static str] {
 
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
-/// `/version`.
-pub(crate) fn version() -> Value {
-    json!({"major": "1", "minor": "36", "gitVersion": "v1.36.0+capm3", "gitCommit": "", "gitTreeState": "clean",
+/// The version that a cluster reports unless another one is chosen.
+pub(crate) const USUAL_VERSION: &str = "v1.36.0+capm3";
+
+/// `/version` of a cluster with this version, such as `v1.36.0`. Distributions that add something of their own after a dash, as
+/// in `v1.28.3-eks-1`, mark the minor number with a plus.
+pub(crate) fn version(git: &str) -> Value {
+    let mut numbers = git.trim_start_matches('v').split(['.', '-', '+']);
+    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    let minor = format!("{minor}{}", if git.contains('-') { "+" } else { "" });
+    json!({"major": major, "minor": minor, "gitVersion": git, "gitCommit": "", "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc", "platform": "linux/amd64"})
 }
 

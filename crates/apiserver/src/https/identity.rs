@@ -51,18 +51,29 @@ impl Identity {
         Ok((identity, config))
     }
 
-    /// A kubeconfig for a server at this URL, with a namespace for those who name none.
-    pub(super) fn kubeconfig(&self, url: &str, namespace: &str) -> String {
+    /// A kubeconfig for a server at this URL, with a namespace for those who name none. `others` are further clusters: each
+    /// has a context of its name, and is at its URL.
+    pub(super) fn kubeconfig(&self, url: &str, namespace: &str, others: &[(&str, String)]) -> String {
         let encoded = |pem: &str| BASE64_STANDARD.encode(pem);
         let (authority, certificate, key) =
             (encoded(&self.authority), encoded(&self.client_certificate), encoded(&self.client_key));
         let token = &self.token;
+        let cluster = |(name, url): &(&str, String)| {
+            format!(
+                "- name: \"{name}\"\n  cluster:\n    server: \"{url}\"\n    certificate-authority-data: {authority}\n"
+            )
+        };
+        let context = |(name, _): &(&str, String)| {
+            format!("- name: \"{name}\"\n  context:\n    cluster: \"{name}\"\n    user: capm3\n")
+        };
+        let (clusters, contexts): (String, String) =
+            (others.iter().map(cluster).collect(), others.iter().map(context).collect());
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: capm3\npreferences: {{}}\n\
              clusters:\n- name: capm3\n  cluster:\n    server: \"{url}\"\n    certificate-authority-data: {authority}\n\
-             contexts:\n- name: capm3\n  context:\n    cluster: capm3\n    user: capm3\n    namespace: \"{namespace}\"\n\
+             {clusters}contexts:\n- name: capm3\n  context:\n    cluster: capm3\n    user: capm3\n    namespace: \"{namespace}\"\n\
              - name: capm3-token\n  context:\n    cluster: capm3\n    user: capm3-token\n    namespace: \"{namespace}\"\n\
-             users:\n- name: capm3\n  user:\n    client-certificate-data: {certificate}\n    client-key-data: {key}\n\
+             {contexts}users:\n- name: capm3\n  user:\n    client-certificate-data: {certificate}\n    client-key-data: {key}\n\
              - name: capm3-token\n  user:\n    token: {token}\n"
         )
     }

@@ -195,12 +195,21 @@ impl Listener {
 
     /// The same with another namespace for commands that name none.
     pub fn kubeconfig_in(&self, namespace: &str) -> String {
-        self.identity.kubeconfig(&format!("https://{}", self.address), namespace)
+        self.kubeconfig_with(namespace, &[])
+    }
+
+    /// The same with a context for each of some workload clusters: its name, and the id of the cluster, see
+    /// [`ApiServer::add_cluster`]. A name may be neither `capm3` nor `capm3-token`.
+    pub fn kubeconfig_with(&self, namespace: &str, clusters: &[(&str, &str)]) -> String {
+        let base = format!("https://{}", self.address);
+        let others: Vec<(&str, String)> =
+            clusters.iter().map(|(name, id)| (*name, format!("{base}/clusters/{id}"))).collect();
+        self.identity.kubeconfig(&base, namespace, &others)
     }
 
     /// The same for a workload cluster, see [`ApiServer::add_cluster`].
     pub fn kubeconfig_of_cluster(&self, id: &str) -> String {
-        self.identity.kubeconfig(&format!("https://{}/clusters/{id}", self.address), "default")
+        self.identity.kubeconfig(&format!("https://{}/clusters/{id}", self.address), "default", &[])
     }
 
     /// Ends when nobody listens any more and every connection is closed; does not keep the listener.

@@ -29,6 +29,12 @@ pub(crate) fn columns(group: &str, kind: &str) -> Vec<Column> {
         ("coordination.k8s.io", "Lease") => {
             vec![text("Holder", |it, _| json!(str_at(at(it, "spec"), "holderIdentity")))]
         }
+        ("storage.k8s.io", "VolumeAttachment") => vec![
+            text("Attacher", |it, _| json!(str_at(at(it, "spec"), "attacher"))),
+            text("PV", |it, _| json!(str_at(at(at(it, "spec"), "source"), "persistentVolumeName"))),
+            text("Node", |it, _| json!(str_at(at(it, "spec"), "nodeName"))),
+            text("Attached", |it, _| json!(at(at(it, "status"), "attached") == &json!(true))),
+        ],
         ("autoscaling", "Scale") => vec![
             number("Desired", |it, _| replicas(at(it, "spec"))),
             number("Available", |it, _| replicas(at(it, "status"))),
@@ -202,6 +208,13 @@ mod tests {
                 "Lease",
                 json!({"spec": {"holderIdentity": "me"}}),
                 json!(["a", "me", "60s"]),
+            ),
+            (
+                "storage.k8s.io",
+                "VolumeAttachment",
+                json!({"spec": {"attacher": "csi", "nodeName": "n", "source": {"persistentVolumeName": "pv"}},
+                    "status": {"attached": true}}),
+                json!(["a", "csi", "pv", "n", true, "60s"]),
             ),
             (CRD_GROUP, "CustomResourceDefinition", json!({}), json!(["a", "2026-01-02T03:03:05Z"])),
             (

@@ -19,7 +19,7 @@ pub struct ControllerArgs {
     /// Reconcile only objects whose label cluster.x-k8s.io/watch-filter has this value; if empty, all objects
     ///
     /// It holds for Metal3Clusters, Metal3Machines, Metal3DataTemplates and Metal3Data. Hosts are shared by all managers;
-    /// the labels of their Nodes follow the Metal3Cluster.
+    /// the labels of their Nodes follow the Metal3Cluster, a Metal3Remediation follows its Metal3Machine.
     #[arg(long, default_value = "", value_name = "VALUE", hide_default_value = true)]
     watch_filter: String,
 
@@ -51,7 +51,7 @@ pub struct ControllerArgs {
     #[arg(long, value_name = "N", value_parser = numbers::positive::<NonZeroUsize>)]
     metal3labelsync_concurrency: Option<NonZeroUsize>,
 
-    /// Accepted, without effect: there is no such controller yet
+    /// Workers for Metal3Remediations
     #[arg(long, value_name = "N", value_parser = numbers::positive::<NonZeroUsize>)]
     metal3remediation_concurrency: Option<NonZeroUsize>,
 
@@ -84,6 +84,7 @@ impl ControllerArgs {
             ("metal3datatemplate", self.metal3datatemplate_concurrency),
             ("metal3data", self.metal3data_concurrency),
             ("metal3labelsync", self.metal3labelsync_concurrency),
+            ("metal3remediation", self.metal3remediation_concurrency),
             ("metal3machinetemplate", self.metal3machinetemplate_concurrency),
             ("metal3machinetemplate-capacity", self.metal3machinetemplate_concurrency),
         ];
@@ -92,10 +93,6 @@ impl ControllerArgs {
 
     /// Flags that were set and do nothing.
     pub fn without_effect(&self) -> Vec<WithoutEffect> {
-        let missing = "there is no such controller yet";
-        flags::without_effect([
-            (self.metal3remediation_concurrency.is_some(), "--metal3remediation-concurrency", missing),
-            (self.sync_period.is_some(), "--sync-period", "controllers react to changes"),
-        ])
+        flags::without_effect([(self.sync_period.is_some(), "--sync-period", "controllers react to changes")])
     }
 }

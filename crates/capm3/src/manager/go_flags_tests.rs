@@ -44,7 +44,7 @@ const FLAGS: &[(&str, &str, Ours, &str)] = &[
     ("metal3data-concurrency", "10", Of("workers"), "4"),
     ("metal3labelsync-concurrency", "10", Of("workers"), "5"),
     ("metal3machinetemplate-concurrency", "10", Of("workers"), "6"),
-    ("metal3remediation-concurrency", "10", NoEffect, "7"),
+    ("metal3remediation-concurrency", "10", Of("workers"), "7"),
     ("kube-api-qps", "20", Other("0", SERVER_LIMITS), "20.5"),
     ("kube-api-burst", "30", Same, "30"),
     ("enable-bmh-name-based-preallocation", "false", Same, "true"),
@@ -122,6 +122,7 @@ fn op141_the_flags_of_the_go_manager_do_what_they_say() {
         ("metal3data", 4),
         ("metal3machinetemplate", 6),
         ("metal3machinetemplate-capacity", 6),
+        ("metal3remediation", 7),
     ];
     for (controller, number) in workers {
         assert_eq!(options.workers_of[controller], number, "{controller}");

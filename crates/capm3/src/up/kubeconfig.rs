@@ -8,6 +8,7 @@ use std::{
 };
 
 use capm3_engine::{manifests::Document, rng::unguessable};
+use serde_json::Value;
 
 use crate::{exit, quote::quoted};
 
@@ -47,6 +48,38 @@ pub fn namespace(documents: &[Document]) -> String {
         documents.iter().map(|document| document.key().namespace).filter(|name| !name.is_empty());
     let first = namespaces.next();
     first.filter(|first| namespaces.all(|next| next == *first)).unwrap_or_else(|| "default".to_owned())
+}
+
+/// A context for a simulated workload cluster.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Context {
+    /// How kubectl is asked for it.
+    pub name: String,
+    /// `namespace/name` of the Cluster.
+    pub cluster: String,
+}
+
+/// Names of the contexts for the management API.
+const TAKEN: [&str; 2] = ["capm3", "capm3-token"];
+
+/// The context of each Cluster of the manifests: named as the Cluster, and after its namespace too if that name is taken.
+pub fn contexts(documents: &[Document]) -> Vec<Context> {
+    let mut contexts: Vec<Context> = Vec::new();
+    for key in documents.iter().filter(|it| is_cluster(it)).map(Document::key) {
+        let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
+        let is_taken = |name: &str| TAKEN.contains(&name) || contexts.iter().any(|it| it.name == name);
+        let full = format!("{namespace}-{}", key.name);
+        let name = if is_taken(&key.name) { full } else { key.name.clone() };
+        if !is_taken(&name) {
+            contexts.push(Context { name, cluster: format!("{namespace}/{}", key.name) });
+        }
+    }
+    contexts
+}
+
+fn is_cluster(document: &Document) -> bool {
+    let text = |member: &str| document.value.get(member).and_then(Value::as_str).unwrap_or_default();
+    text("kind") == "Cluster" && text("apiVersion").starts_with("cluster.x-k8s.io/")
 }
 
 fn folder_prefix(port: u16) -> String {
@@ -144,6 +177,28 @@ mod tests {
             let documents: Vec<Document> = documents.into_iter().cloned().collect();
             assert_eq!(namespace(&documents), expected, "{documents:?}");
         }
+    }
+
+    #[test]
+    fn each_cluster_has_a_context_of_its_name_or_of_its_namespace_and_name() {
+        let document = |api_version: &str, kind: &str, namespace: Option<&str>, name: &str| {
+            let metadata = serde_json::json!({"name": name, "namespace": namespace});
+            Document::made(
+                "f",
+                serde_json::json!({"apiVersion": api_version, "kind": kind, "metadata": metadata}),
+            )
+        };
+        let cluster = |namespace, name| document("cluster.x-k8s.io/v1beta2", "Cluster", namespace, name);
+        let documents = [
+            cluster(Some("a"), "c"),
+            document("v1", "Secret", Some("a"), "s"),
+            document("postgresql.cnpg.io/v1", "Cluster", Some("a"), "other"),
+            cluster(Some("b"), "c"),
+            cluster(None, "capm3"),
+        ];
+        let found: Vec<String> =
+            contexts(&documents).iter().map(|it| format!("{} {}", it.name, it.cluster)).collect();
+        assert_eq!(found, ["c a/c", "b-c b/c", "default-capm3 default/capm3"]);
     }
 
     #[test]

@@ -41,7 +41,10 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
     let listener = listen(args, &lab)?;
     put(&lab, manifests).await?;
     let port = listener.local_addr().port();
-    let text = listener.kubeconfig_in(&kubeconfig::namespace(&manifests.documents));
+    let contexts = kubeconfig::contexts(&manifests.documents);
+    let clusters: Vec<(&str, &str)> =
+        contexts.iter().map(|it| (it.name.as_str(), it.cluster.as_str())).collect();
+    let text = listener.kubeconfig_with(&kubeconfig::namespace(&manifests.documents), &clusters);
     let file = KubeconfigFile::write(&std::env::temp_dir(), port, &text);
     let file = file.map_err(|e| Failure::CouldNotRun(format!("cannot write the kubeconfig: {e}")))?;
     let export = file.export();

@@ -25,6 +25,8 @@ pub enum Stage {
     RollOut,
     /// Two more machines.
     Growth,
+    /// A machine is unhealthy, and its remediation is given up: another machine takes its place.
+    Remediation,
     /// Three machines less.
     Shrinking,
     /// All kinds are as if they were stored in an older version.
@@ -33,8 +35,8 @@ pub enum Stage {
     Deletion,
 }
 
-pub const STAGES: [Stage; 5] =
-    [Stage::RollOut, Stage::Growth, Stage::Shrinking, Stage::Migration, Stage::Deletion];
+pub const STAGES: [Stage; 6] =
+    [Stage::RollOut, Stage::Growth, Stage::Remediation, Stage::Shrinking, Stage::Migration, Stage::Deletion];
 
 impl Stage {
     /// What a user does.
@@ -49,6 +51,7 @@ impl Stage {
                 lab.client().create(&claims, "metal3", object).await.unwrap();
             }
             Self::Growth => scale(lab, 5).await,
+            Self::Remediation => remediate(lab).await,
             Self::Shrinking => scale(lab, 2).await,
             Self::Migration => store_in_older_version(lab).await,
             Self::Deletion => {
@@ -81,6 +84,15 @@ impl Stage {
                 left
             }
             Self::Growth => machines_left(lab, 8),
+            Self::Remediation => {
+                let mut left = machines_left(lab, 8);
+                left.extend(lab.objects("Metal3Remediation").iter().map(|it| name(it)));
+                let is_marked =
+                    |host: &Value| !host["metadata"]["annotations"]["capm3.metal3.io/unhealthy"].is_null();
+                let marked = lab.objects("BareMetalHost").iter().filter(|host| is_marked(host)).count();
+                left.extend((marked != 1).then(|| format!("{marked} hosts are marked as unhealthy")));
+                left
+            }
             Self::Shrinking => machines_left(lab, 5),
             Self::Migration => {
                 let own = own_definitions(lab);
@@ -186,6 +198,28 @@ async fn serve_other_pool(lab: &Lab) -> bool {
     let answer = json!({"status": {"addressRef": {"name": name}}});
     lab.patch_status(&kind(group, "IPAddressClaim"), &key(name), &answer).await.unwrap();
     true
+}
+
+/// What a MachineHealthCheck does with a worker that is unhealthy, and stays so.
+async fn remediate(lab: &Lab) {
+    let is_worker = |machine: &Value| {
+        machine["metadata"]["labels"].get("cluster.x-k8s.io/control-plane").is_none()
+            && machine["metadata"]["deletionTimestamp"].is_null()
+    };
+    let machines = lab.objects("Machine");
+    let machine = machines.iter().find(|machine| is_worker(machine)).unwrap();
+    let name = machine["metadata"]["name"].as_str().unwrap();
+    let mut conditions = machine["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    conditions.push(json!({"type": "HealthCheckSucceeded", "status": "False", "reason": "UnhealthyNode",
+        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}));
+    let status = json!({"status": {"conditions": conditions}});
+    lab.patch_status(&kind("cluster.x-k8s.io", "Machine"), &key(name), &status).await.unwrap();
+    let owner = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": name,
+        "uid": machine["metadata"]["uid"]});
+    let strategy = json!({"type": "Reboot", "retryLimit": 1, "timeoutSeconds": 100});
+    let remediation = json!({"metadata": {"name": name, "namespace": "metal3", "ownerReferences": [owner]},
+        "spec": {"strategy": strategy}});
+    lab.client().create(&kind(GROUP, "Metal3Remediation"), "metal3", remediation).await.unwrap();
 }
 
 async fn scale(lab: &Lab, replicas: u32) {

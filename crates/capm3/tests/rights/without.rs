@@ -65,6 +65,7 @@ fn covers(right: &Right, access: &Access) -> bool {
 /// The part of a life in which it shows that something does not happen.
 fn stage(fails: Fails) -> Option<Stage> {
     match fails {
+        Fails::ConditionOf(..) | Fails::Field("Metal3Remediation", _) => Some(Stage::Remediation),
         Fails::Controllers | Fails::Field(..) | Fails::Creation(_) | Fails::Nothing(_) => {
             Some(Stage::RollOut)
         }
@@ -113,6 +114,12 @@ fn has_failed(fails: Fails, right: &Right, lab: &Lab) -> bool {
             let objects = lab.objects(kind);
             assert!(!objects.is_empty(), "there are objects of kind {kind}");
             objects.iter().all(|object| !has(object, field))
+        }
+        Fails::ConditionOf(kind, type_) => {
+            let objects = lab.objects(kind);
+            assert!(!objects.is_empty(), "there are objects of kind {kind}");
+            let conditions = objects.iter().filter_map(|it| it.pointer("/status/conditions")?.as_array());
+            conditions.flatten().all(|it| it["type"] != type_)
         }
         Fails::FieldOf(kind, name, field) => !has(&lab.object(kind, name).unwrap(), field),
         Fails::Creation(_) => created(lab, right) == 0,

@@ -24,6 +24,7 @@ use crate::{
     label_sync::SettingsError,
     provider_id::{NodeConflict, NodeWait},
     release::HostWait,
+    remediation::RemediationWait,
 };
 
 /// What a controller waits for.
@@ -233,6 +234,8 @@ pub enum Wait {
         /// The Node, if the Machine names one.
         node: Option<String>,
     },
+    /// Metal3Remediation: the next step of an attempt, or an object that it needs.
+    Remediation(RemediationWait),
     /// Metal3Cluster, on its way out: Machines of the Cluster are still there.
     MachinesOfCluster(usize),
     /// IPPool: its Cluster is not there.
@@ -246,6 +249,12 @@ pub enum Wait {
 impl From<DataError> for Wait {
     fn from(error: DataError) -> Self {
         Self::DataError(Box::new(error))
+    }
+}
+
+impl From<RemediationWait> for Wait {
+    fn from(wait: RemediationWait) -> Self {
+        Self::Remediation(wait)
     }
 }
 

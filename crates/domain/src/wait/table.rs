@@ -9,6 +9,7 @@ use super::{Actor, Code, Message, Refusal, Text, Wait};
 use crate::{
     host::Blocker,
     provider_id::{NodeConflict, NodeWait},
+    remediation::RemediationWait,
 };
 
 /// What is known of a wait, whatever its object.
@@ -257,6 +258,7 @@ impl Wait {
                 ("CAPM3-W094", Some(shown), ClusterAuthor, &["Metal3Cluster"])
             }
             Self::NodeToLabel { .. } => ("CAPM3-W095", None, Nobody, &["Machine", "Node"]),
+            Self::Remediation(wait) => remediation(wait),
             Self::MachinesOfCluster(_) => {
                 let shown =
                     Shown { legacy: Some((condition::READY, reason::DELETING, Severity::Info)), ..READY };
@@ -267,6 +269,39 @@ impl Wait {
             Self::ClaimsOfTemplate => ("CAPM3-W110", None, Nobody, DATA),
         }
     }
+}
+
+/// The step of a remediation. What only its Machine's controllers can end is theirs.
+fn remediation(wait: &RemediationWait) -> (&'static str, Option<Shown>, Actor, &'static [&'static str]) {
+    use Actor::{ClusterApi, ClusterAuthor, HostOperator, Nobody, PlatformEngineer};
+    const HOST: &[&str] = &["BareMetalHost"];
+    const NODE: &[&str] = &["Node"];
+    let (code, reason, actor, woken_by): (_, _, _, &[&str]) = match wait {
+        RemediationWait::Machine(_) => {
+            ("CAPM3-W120", reason::WAITING_FOR_OBJECTS, ClusterApi, &["Metal3Remediation", "Machine"])
+        }
+        RemediationWait::Metal3Machine { .. } => {
+            ("CAPM3-W121", reason::WAITING_FOR_OBJECTS, ClusterApi, &["Machine", "Metal3Machine"])
+        }
+        RemediationWait::Host { .. } => {
+            ("CAPM3-W122", reason::WAITING_FOR_OBJECTS, PlatformEngineer, &["Metal3Machine", "BareMetalHost"])
+        }
+        RemediationWait::Strategy(_) => {
+            ("CAPM3-W123", reason::UNSUPPORTED_STRATEGY, ClusterAuthor, &["Metal3Remediation"])
+        }
+        RemediationWait::HostOffline(_) => ("CAPM3-W124", reason::HOST_OFFLINE, PlatformEngineer, HOST),
+        RemediationWait::PowerOff { .. } => ("CAPM3-W125", reason::WAITING_FOR_POWER_OFF, HostOperator, HOST),
+        RemediationWait::Drain(_) => {
+            ("CAPM3-W126", reason::WAITING_FOR_DRAIN, Nobody, &["Pod", "VolumeAttachment"])
+        }
+        RemediationWait::NodeDeletion(_) => ("CAPM3-W127", reason::WAITING_FOR_DRAIN, Nobody, NODE),
+        RemediationWait::PowerOn(_) => ("CAPM3-W128", reason::WAITING_FOR_POWER_ON, HostOperator, HOST),
+        RemediationWait::NodeReturn(_) => ("CAPM3-W129", reason::WAITING_FOR_NODE, Nobody, NODE),
+        RemediationWait::Health { .. } => {
+            ("CAPM3-W130", reason::POWER_CYCLED, ClusterApi, &["Metal3Remediation"])
+        }
+    };
+    (code, Some(Shown { condition: condition::REMEDIATED, reason, legacy: None }), actor, woken_by)
 }
 
 const READY: Shown = Shown { condition: condition::READY, reason: reason::NOT_READY, legacy: None };

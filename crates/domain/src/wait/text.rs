@@ -244,6 +244,7 @@ impl Wait {
             Self::NodeToLabel { machine, node: Some(node) } => {
                 write!(f, "waiting for Node {node} of Machine {machine}, which gets the labels of the host")
             }
+            Self::Remediation(wait) => wait.fmt(f),
             Self::MachinesOfCluster(count) => write!(f, "waiting for {count} Machines to be deleted"),
             Self::AddressesOfPool => f.write_str("waiting for the addresses of the pool to be released"),
             Self::ClaimsOfTemplate => {

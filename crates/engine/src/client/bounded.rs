@@ -52,6 +52,7 @@ impl ApiClient {
         if let Some(token) = token {
             path.push_str(&format!("&continue={}", token.replace('=', "%3D")));
         }
+        path.push_str(&self.selection);
         self.turn().await;
         let opening = self.exchange(Ask { accept: detail.accept(true), ..Ask::get(&path) });
         let timeout = limits.answer_time.min(ANSWER);

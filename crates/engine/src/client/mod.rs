@@ -24,6 +24,7 @@ use std::{sync::Arc, time::Duration};
 
 use http::{Method, Request, header};
 use kube::client::Body;
+use percent_encoding::utf8_percent_encode;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
@@ -51,6 +52,8 @@ pub struct ApiClient {
     inner: kube::Client,
     user_agent: String,
     prefix: String,
+    /// Ends the query of every list and watch; empty for all objects.
+    selection: String,
     guard: Arc<Guard>,
     rate: Option<RateLimit>,
     activity: Option<Activity>,
@@ -162,6 +165,7 @@ impl ApiClient {
             inner,
             user_agent: user_agent.into(),
             prefix: String::new(),
+            selection: String::new(),
             activity: None,
             guard: Arc::new(Guard::OWN),
             rate: None,
@@ -219,6 +223,15 @@ impl ApiClient {
         Self { prefix: prefix.into(), ..self.clone() }
     }
 
+    /// The same client, whose lists and watches see only the objects with this value in a field.
+    #[must_use]
+    pub fn selecting(self, field: &str, value: &str) -> Self {
+        let selector = format!("{field}={value}");
+        let selection =
+            format!("&fieldSelector={}", utf8_percent_encode(&selector, percent_encoding::NON_ALPHANUMERIC));
+        Self { selection, ..self }
+    }
+
     /// The namespace that its kubeconfig names, `default` if it names none.
     pub fn default_namespace(&self) -> &str {
         self.inner.default_namespace()
@@ -265,7 +278,7 @@ impl ApiClient {
         detail: Detail,
         continue_: Option<&str>,
     ) -> Result<Page<T>, ApiError> {
-        let path = page_path(kind, namespace, None, continue_);
+        let path = page_path(kind, namespace, None, continue_) + &self.selection;
         decode(&self.send(Ask { accept: detail.accept(true), ..Ask::get(&path) }).await?)
     }
 
@@ -290,8 +303,9 @@ impl ApiClient {
         resource_version: &str,
     ) -> Result<WatchStream, ApiError> {
         let path = format!(
-            "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={resource_version}",
-            kind.collection_path(namespace)
+            "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={resource_version}{}",
+            kind.collection_path(namespace),
+            self.selection
         );
         self.turn().await;
         let opening = self.exchange(Ask { accept: detail.accept(false), ..Ask::get(&path) });

@@ -1,7 +1,7 @@
 //! The rows.
 
 use super::{
-    Fails::{self, Controllers, Creation, Deletion, Field, FieldOf, Migration},
+    Fails::{self, ConditionOf, Controllers, Creation, Deletion, Field, FieldOf, Migration},
     Right,
     Says::{self, Condition, Log, Readyz},
     Scope, When, Without,
@@ -111,6 +111,23 @@ pub const TABLE: &[Right] = &[
         "conditions, references",
     )
     .without(Field("Metal3Machine", "status.conditions"), Log("patch Metal3Machine/status")),
+    reads(METAL3, "metal3remediations"),
+    may(
+        PATCH,
+        METAL3,
+        "metal3remediations",
+        "provider/src/metal3remediation/pass.rs",
+        "finalizer, record of what was done",
+    )
+    .without(Field("Metal3Remediation", "metadata.finalizers"), Log("patch Metal3Remediation")),
+    may(
+        PATCH,
+        METAL3,
+        "metal3remediations/status",
+        "provider/src/metal3remediation/pass.rs",
+        "phase, attempts, condition",
+    )
+    .without(Field("Metal3Remediation", "status.phase"), Log("patch Metal3Remediation/status")),
     reads(METAL3, "metal3machinetemplates"),
     may(
         PATCH,
@@ -194,6 +211,14 @@ pub const TABLE: &[Right] = &[
     ),
     reads(CAPI, "clusters"),
     reads(CAPI, "machines"),
+    may(
+        PATCH,
+        CAPI,
+        "machines/status",
+        "provider/src/metal3remediation/give_up.rs",
+        "condition that asks the owner to replace a Machine",
+    )
+    .without(ConditionOf("Machine", "OwnerRemediated"), Log("patch Machine/status")),
     reads(CAPI, "machinesets"),
     reads(CAPI, "machinedeployments"),
     reads("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes"),

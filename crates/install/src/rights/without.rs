@@ -21,6 +21,8 @@ pub enum Fails {
     Field(&'static str, &'static str),
     /// The object of a kind and of that name gets no field.
     FieldOf(&'static str, &'static str, &'static str),
+    /// No object of a kind gets a condition of a type.
+    ConditionOf(&'static str, &'static str),
     /// The manager creates no object of a kind.
     Creation(&'static str),
     /// Objects of a kind stay when they are not needed any more.
@@ -45,6 +47,7 @@ impl fmt::Display for Fails {
             Self::Controllers => f.write_str("no controller starts"),
             Self::Field(kind, field) => write!(f, "no {kind} gets `{field}`"),
             Self::FieldOf(kind, name, field) => write!(f, "{kind} `{name}` gets no `{field}`"),
+            Self::ConditionOf(kind, type_) => write!(f, "no {kind} gets condition `{type_}`"),
             Self::Creation(kind) => write!(f, "no {kind} is created"),
             Self::Deletion(kind) => write!(f, "{} {kind} that is not needed any more stays", article(kind)),
             Self::Migration(kind) => write!(f, "every {kind} stays in the version in which it is stored"),

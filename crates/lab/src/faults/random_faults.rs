@@ -48,6 +48,11 @@ impl RandomFaults {
         self.over.store(true, Ordering::SeqCst);
     }
 
+    /// From now on calls go wrong again.
+    pub fn resume(&self) {
+        self.over.store(false, Ordering::SeqCst);
+    }
+
     /// How many calls went wrong.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::SeqCst)

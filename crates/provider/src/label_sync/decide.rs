@@ -11,14 +11,13 @@ use capm3_api::{
 use capm3_domain::{
     host::domain_of,
     label_sync::{DesiredLabels, LabelPatch, NodeLabels, Settings},
-    provider_id::{ProviderId, SomeProviderId},
     wait::{Pause, Text, Wait},
 };
 use capm3_engine::{EventNote, Next, Object, ObjectKey, ResourceKind, Write};
 use serde_json::{Map, Value, json};
 
 use super::{LabelSnapshot, Nodes};
-use crate::plan::Plan;
+use crate::{node_of_host::is_on_another_host, plan::Plan};
 
 /// A Node as a decision left it: as long as neither it nor what is desired changes, it need not be read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,18 +110,8 @@ impl<'s> Chain<'s> {
         Pause::of(annotated.map_or("", |(kind, _)| kind), annotated.is_some(), is_paused)
     }
 
-    /// Whether the provider ID of a Node names another host. An older form, which has the uid that the host had before a
-    /// move, is the host's if it is the machine's own; a Node without an ID is, since the Machine names it.
     fn is_on_another_host(&self, node: &Node) -> bool {
-        let Some(found) = node.spec.provider_id.as_deref().filter(|id| !id.is_empty()) else { return false };
-        let (host, machine) = (&self.host.metadata, &self.metal3_machine);
-        let expected = ProviderId::new(host.namespace_str(), host.name_str(), machine.metadata.name_str());
-        !found.parse().is_ok_and(|id: SomeProviderId| match &id {
-            SomeProviderId::Current(id) => id.same_host(&expected),
-            _ => {
-                id.is_of_host(&expected, host.uid_str()) || machine.spec.provider_id.as_deref() == Some(found)
-            }
-        })
+        is_on_another_host(node.spec.provider_id.as_deref(), self.host, self.metal3_machine)
     }
 
     /// Where the host stands: by its own label, else where its Machine should be.

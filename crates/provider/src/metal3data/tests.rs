@@ -103,7 +103,7 @@ fn shown(plan: &Plan) -> Vec<String> {
             format!("patch {kind}{} {}", subresource.map(|s| format!("/{s}")).unwrap_or_default(), key.name)
         }
         Write::Delete { kind, key, .. } => format!("delete {kind} {}", key.name),
-        Write::Workload { .. } | Write::BestEffort(_) => write.aim(),
+        Write::Workload { .. } | Write::WorkloadDelete { .. } | Write::BestEffort(_) => write.aim(),
     };
     plan.writes.iter().map(short).collect()
 }

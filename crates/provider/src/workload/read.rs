@@ -1,10 +1,10 @@
-//! Objects of a workload cluster that are read for one decision and not kept.
+//! What is read of a workload cluster for one decision and not kept.
 
 use std::sync::Arc;
 
 use capm3_engine::{ApiError, Object, ObjectKey};
 
-use super::{Workload, Workloads, writer::TIMEOUT};
+use super::Workloads;
 
 impl Workloads {
     /// Reads an object. A cluster that does not answer in time counts as unreachable from then on.
@@ -13,15 +13,16 @@ impl Workloads {
         cluster: &ObjectKey,
         key: &ObjectKey,
     ) -> Result<Option<K>, ApiError> {
-        let Workload::Synced(_, client) = self.get(cluster) else {
-            let cause = format!("workload cluster {cluster} is not connected");
-            return Err(ApiError::NoAnswer { source: cause.into() });
-        };
-        let answer = tokio::time::timeout(TIMEOUT, client.get_object::<K>(key)).await;
-        let answer = answer.map_err(|late| ApiError::NoAnswer { source: late.into() }).flatten();
-        if let Err(error @ (ApiError::NoAnswer { .. } | ApiError::LimitExceeded(_))) = &answer {
-            self.suspect(cluster, &error.to_string());
-        }
-        answer
+        let (_, client) = self.connected(cluster)?;
+        self.in_time(cluster, client.get_object::<K>(key)).await
+    }
+
+    /// Reads the major and minor version of a cluster; none if they are no numbers.
+    pub(crate) async fn version(
+        self: &Arc<Self>,
+        cluster: &ObjectKey,
+    ) -> Result<Option<(u32, u32)>, ApiError> {
+        let (_, client) = self.connected(cluster)?;
+        Ok(self.in_time(cluster, client.server_version()).await?.numbers())
     }
 }

@@ -1,5 +1,5 @@
 //! Cluster API as far as the provider meets it: Cluster, kubeadm control plane, MachineDeployment, MachineSet,
-//! Machine and kubeadm bootstrap.
+//! Machine, MachineHealthCheck and kubeadm bootstrap.
 //!
 //! One module per controller. Each reads a snapshot from the caches and decides purely; what belongs together is
 //! written by one controller only.
@@ -9,6 +9,7 @@ mod cluster;
 mod control_plane;
 mod deployment;
 mod freshness;
+mod health_check;
 mod kubeconfig;
 mod machine;
 mod make;
@@ -51,6 +52,7 @@ pub(crate) fn controllers(context: &Arc<Context>) -> Vec<Controller> {
         deployment::controller(context),
         set::controller(context),
         machine::controller(context),
+        health_check::controller(context),
         bootstrap::controller(context),
     ]
 }

@@ -12,8 +12,8 @@ fn machine(name: &str, born: u32, kind: &str) -> Arc<Machine> {
         "marked" => value["metadata"]["annotations"] = json!({"cluster.x-k8s.io/delete-machine": ""}),
         "new" => value["status"] = Value::Null,
         "given up" => {
-            let condition = json!({"type": "OwnerRemediated", "status": "False"});
-            value["status"]["deprecated"] = json!({"v1beta1": {"conditions": [condition]}});
+            let said = |type_: &str| json!({"type": type_, "status": "False"});
+            value["status"]["conditions"] = json!([said("HealthCheckSucceeded"), said("OwnerRemediated")]);
         }
         _ => {}
     }

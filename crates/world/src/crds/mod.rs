@@ -24,7 +24,7 @@ struct Kind {
     schema: &'static str,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind {
         group: CAPI_GROUP,
         version: CAPI_VERSION,
@@ -60,6 +60,15 @@ const KINDS: [Kind; 10] = [
         has_status: true,
         has_scale: true,
         schema: include_str!("machinedeployment.schema"),
+    },
+    Kind {
+        group: CAPI_GROUP,
+        version: CAPI_VERSION,
+        kind: "MachineHealthCheck",
+        short_names: &["mhc", "mhcs"],
+        has_status: true,
+        has_scale: false,
+        schema: include_str!("machinehealthcheck.schema"),
     },
     Kind {
         group: CONTROL_PLANE_GROUP,
@@ -183,6 +192,7 @@ mod tests {
                 "machines.cluster.x-k8s.io",
                 "machinesets.cluster.x-k8s.io",
                 "machinedeployments.cluster.x-k8s.io",
+                "machinehealthchecks.cluster.x-k8s.io",
                 "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
                 "kubeadmconfigs.bootstrap.cluster.x-k8s.io",
                 "kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io",

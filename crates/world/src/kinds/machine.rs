@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capm3_api::{
-    conditions::{Condition, Deprecated},
+    conditions::{Condition, Deprecated, find},
     metadata::without_managed_fields,
     neighbours::{CAPI_GROUP, CAPI_VERSION, ContractRef, NodeRef},
     v1beta2::MachineAddress,
@@ -134,11 +134,16 @@ impl Machine {
         self.spec.bootstrap.config_ref.as_ref()?.name.as_deref().filter(|n| !n.is_empty())
     }
 
-    /// Whether remediation has failed and the owner has to replace the machine.
+    /// Whether the owner has to replace the machine: its health check fails, and nobody else brings it back. Only the Kubernetes
+    /// form counts; the older conditions are for people who still read them.
     pub(crate) fn is_given_up(&self) -> bool {
-        let deprecated = self.status.as_ref().and_then(|s| s.deprecated.as_ref()?.v1beta1.as_ref());
-        let conditions = deprecated.map(|d| d.conditions.as_slice()).unwrap_or_default();
-        conditions.iter().any(|c| c.type_ == "OwnerRemediated" && c.status == "False")
+        self.denies("HealthCheckSucceeded") && self.denies("OwnerRemediated")
+    }
+
+    /// Whether a condition of the Kubernetes form is `False`.
+    pub(crate) fn denies(&self, condition: &str) -> bool {
+        let conditions = self.status.as_ref().map(|s| s.conditions.as_slice()).unwrap_or_default();
+        find(conditions, condition).is_some_and(|c| c.status == "False")
     }
 
     /// Whether a condition of the Kubernetes form is `True`.

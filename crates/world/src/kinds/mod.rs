@@ -3,16 +3,20 @@
 
 mod cluster;
 mod deployment;
+mod health_check;
 mod host;
 mod kubeadm;
 mod machine;
+mod remediation;
 mod template;
 
 pub(crate) use cluster::*;
 pub(crate) use deployment::*;
+pub(crate) use health_check::*;
 pub(crate) use host::*;
 pub(crate) use kubeadm::*;
 pub(crate) use machine::*;
+pub(crate) use remediation::*;
 pub(crate) use template::*;
 
 /// Implements [`kube::Resource`] for a type with a `metadata` member.

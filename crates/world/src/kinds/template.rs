@@ -22,6 +22,17 @@ pub(crate) struct Metal3MachineTemplate {
 
 super::kind!(Metal3MachineTemplate, GROUP, VERSION, "metal3machinetemplates");
 
+/// From what Metal3Remediations are copied.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Metal3RemediationTemplate {
+    #[serde(deserialize_with = "without_managed_fields")]
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: TemplateSpec,
+}
+
+super::kind!(Metal3RemediationTemplate, GROUP, VERSION, "metal3remediationtemplates");
+
 /// From what KubeadmConfigs are copied.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -1,5 +1,5 @@
 //! A kubelet: when its host runs an image its node appears in the workload cluster of the host's consumer, ready while
-//! the host has power.
+//! the host has power and the kubelet does not fail.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,9 @@ use kube::core::ObjectMeta;
 use serde_json::json;
 
 use super::{
-    Running, mirror,
+    Running,
+    kubelet::{Kubelet, annotate, is_powered},
+    mirror,
     name::{Registration, registration},
     running,
 };
@@ -44,6 +46,7 @@ pub(super) fn controller(context: &Arc<Context>) -> Controller {
 async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     let Some(found) = running(&*context.caches, &key) else {
         context.join_watch.stop(&key);
+        context.kubelets.forget(&key);
         return Outcome::Settled;
     };
     let cluster = beside(&*found.cluster, found.cluster.metadata.name_str());
@@ -54,7 +57,6 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     let Some(data) = data(&context, &found, &key).await else {
         return Outcome::Settled;
     };
-    let total = context.pace.duration(Phase::Join, &key);
     let now = context.clock.now_text();
     let mut joined = None;
     let outcome = drive(&workload.executor, || {
@@ -67,9 +69,16 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         let name = registration.node_name(&data, &key.name);
         let node = workload.nodes.get(&ObjectKey::new("", name));
         joined.clone_from(&node);
-        let left = || context.join_watch.left(&key, Phase::Join, total);
-        let cast = context.cast;
-        decide(&Snapshot { cast, running, registration, version, data: &data, node, now: now.clone() }, left)
+        let kubelet = context.kubelets.state(&key, is_powered(&running.host), node.as_deref());
+        let (cast, now) = (context.cast, now.clone());
+        let s = Snapshot { cast, running, registration, version, data: &data, node, kubelet, now };
+        decide(&s, || match phase(&s) {
+            Some(phase) => context.join_watch.left(&key, phase, context.pace.duration(phase, &key)),
+            None => {
+                context.join_watch.stop(&key);
+                Duration::ZERO
+            }
+        })
     })
     .await;
     match joined {
@@ -118,18 +127,44 @@ struct Snapshot<'a> {
     version: String,
     data: &'a NodeData,
     node: Option<Arc<Node>>,
+    kubelet: Kubelet,
     now: String,
+}
+
+impl Snapshot<'_> {
+    /// Whether the kubelet runs and can be heard.
+    fn reports(&self) -> bool {
+        is_powered(&self.running.host) && self.kubelet == Kubelet::Runs
+    }
+}
+
+/// Which phase takes time now: a node that boots, or the time until nobody believes a silent one any more.
+fn phase(s: &Snapshot<'_>) -> Option<Phase> {
+    match (s.node.as_deref().map(readiness), s.reports()) {
+        (None, true) | (Some(Some("Unknown")), true) => Some(Phase::Join),
+        (Some(Some("True")), false) => Some(Phase::Silence),
+        _ => None,
+    }
+}
+
+/// The status of the condition `Ready`.
+pub(super) fn readiness(node: &Node) -> Option<&str> {
+    let mut conditions = node.status.iter().flat_map(|s| s.conditions.iter().flatten());
+    conditions.find(|c| c.type_ == "Ready").map(|c| c.status.as_str())
 }
 
 /// `left` starts the time that booting takes; it is asked only when the node may join.
 fn decide(s: &Snapshot<'_>, left: impl FnOnce() -> Duration) -> Plan {
-    let host = &s.running.host;
-    let powered = host.status.as_ref().is_some_and(|status| status.powered_on);
     let leads = leads(&s.running);
     let mut plan = Plan::done();
     let Some(old) = s.node.as_deref() else {
-        if !powered {
+        if !is_powered(&s.running.host) {
             return Plan::wait_for("the host's power");
+        }
+        match s.kubelet {
+            Kubelet::Runs => {}
+            Kubelet::Hangs => return Plan::wait_for("a power cycle of the host"),
+            Kubelet::Dead => return Plan::wait_for("another image on the host"),
         }
         if !leads && !s.running.cluster.control_plane_is_initialized() {
             return Plan::wait_for("the control plane");
@@ -143,9 +178,15 @@ fn decide(s: &Snapshot<'_>, left: impl FnOnce() -> Duration) -> Plan {
         return plan.ending(End::Again);
     };
     let mut new = old.clone();
-    report(s, &mut new, powered);
+    if s.reports() || s.kubelet == Kubelet::Hangs {
+        annotate(&mut new, s.kubelet);
+    }
+    let left = left();
+    if left.is_zero() {
+        report(s, &mut new, s.reports());
+    }
     plan.update(old, &new);
-    plan
+    plan.ending(if left.is_zero() { End::Done } else { End::After(left) })
 }
 
 fn fresh(s: &Snapshot<'_>, leads: bool) -> Node {
@@ -178,21 +219,20 @@ fn taint(leads: bool) -> Taint {
     Taint { key: key.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() }
 }
 
-/// What the kubelet says of itself. Its words on readiness change with the host's power only.
-fn report(s: &Snapshot<'_>, node: &mut Node, powered: bool) {
+/// What the kubelet reports of itself. Its readiness changes only when it falls silent or is heard again.
+fn report(s: &Snapshot<'_>, node: &mut Node, reports: bool) {
     let host = &s.running.host;
-    let (ready, reason) = if powered { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };
-    let known = node.status.iter().flat_map(|s| s.conditions.iter().flatten()).find(|c| c.type_ == "Ready");
-    if known.is_none_or(|c| c.status != ready) {
+    let (ready, reason) = if reports { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };
+    if readiness(node) != Some(ready) {
         let says = |type_: &str, status: &str, reason: &str| {
             json!({"type": type_, "status": status, "reason": reason, "message": "simulated kubelet",
                 "lastHeartbeatTime": s.now, "lastTransitionTime": s.now})
         };
         let mut conditions = vec![says("Ready", ready, reason)];
         if s.cast == Cast::HostsAndNodes {
-            let status = if powered { "False" } else { "Unknown" };
+            let status = if reports { "False" } else { "Unknown" };
             conditions.extend(
-                PRESSURES.map(|(type_, fine)| says(type_, status, if powered { fine } else { reason })),
+                PRESSURES.map(|(type_, fine)| says(type_, status, if reports { fine } else { reason })),
             );
         }
         node.status.get_or_insert_default().conditions = serde_json::from_value(json!(conditions)).ok();

@@ -25,6 +25,7 @@ fn snapshot<'a>(data: &'a NodeData, initialized: bool, leads: bool, powered: boo
         version: kubelet_version(Cast::Everybody, None),
         data,
         node: None,
+        kubelet: Kubelet::Runs,
         now: "2026-08-01T00:00:00Z".to_owned(),
     }
 }
@@ -82,6 +83,58 @@ fn a_node_is_quiet_once_it_has_said_everything_until_the_power_goes() {
     let mut dark = snapshot(&data, true, false, false);
     dark.node = Some(Arc::new(node));
     assert!(decide(&dark, || Duration::ZERO).to_string().contains("\"status\":\"Unknown\""));
+}
+
+/// A snapshot with the node that the kubelet of it would have registered, ready and with this annotation.
+fn registered<'a>(data: &'a NodeData, fail: Option<&str>) -> Snapshot<'a> {
+    let mut s = snapshot(data, true, false, true);
+    let mut node = fresh(&s, false);
+    report(&s, &mut node, true);
+    node.metadata.annotations =
+        fail.map(|value| [("capm3.example/fail".to_owned(), value.to_owned())].into());
+    s.node = Some(Arc::new(node));
+    s
+}
+
+#[test]
+fn a_kubelet_that_hangs_is_believed_for_a_while_and_then_unknown() {
+    let data = data();
+    let mut s = registered(&data, Some("hang"));
+    s.kubelet = Kubelet::Hangs;
+    assert_eq!(phase(&s), Some(Phase::Silence));
+    let plan = decide(&s, || Duration::from_secs(4));
+    let annotates = "patch Node node-1 {\"metadata\":{\"annotations\":{\"capm3.example/fail\":\"hanging\"}}}";
+    assert_eq!(plan.to_string(), format!("{annotates}\ncontinues after 4s"));
+    let text = decide(&s, || Duration::ZERO).to_string();
+    assert!(text.contains("\"status\":\"Unknown\"") && text.contains("NodeStatusUnknown"), "{text}");
+}
+
+#[test]
+fn a_kubelet_that_runs_again_boots_and_takes_the_annotation_away() {
+    let data = data();
+    let mut s = registered(&data, Some("hanging"));
+    let mut node = Node::clone(s.node.as_ref().unwrap());
+    report(&s, &mut node, false);
+    s.node = Some(Arc::new(node));
+    assert_eq!(phase(&s), Some(Phase::Join));
+    let text = decide(&s, || Duration::ZERO).to_string();
+    assert!(text.contains("\"annotations\":null") || text.contains("\"capm3.example/fail\":null"), "{text}");
+    assert!(text.contains("KubeletReady"), "{text}");
+}
+
+#[test]
+fn a_node_that_was_deleted_is_registered_again_only_by_a_kubelet_that_runs() {
+    let data = data();
+    let rows = [
+        (Kubelet::Runs, true, "create Node node-1\ncontinues at once"),
+        (Kubelet::Runs, false, "waits: the host's power"),
+        (Kubelet::Hangs, true, "waits: a power cycle of the host"),
+        (Kubelet::Dead, true, "waits: another image on the host"),
+    ];
+    for (kubelet, powered, expected) in rows {
+        let s = Snapshot { kubelet, ..snapshot(&data, true, false, powered) };
+        assert_eq!(decide(&s, || Duration::ZERO).to_string(), expected);
+    }
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! Nodes: kubelets that join when their host runs an image, and a cloud provider that gives them a provider ID.
 //!
-//! `join` is the kubelet's side, `name` what kubeadm's configuration and the metadata make of a node,
+//! `join` is the kubelet's side, `kubelet` how one fails, `outage` what becomes of what runs on a node that is out of service, `name` what kubeadm's configuration and the metadata make of a node,
 //! `cloud_provider` the external one, `workloads` the way to the clusters of a real Cluster API and `mirror` what its kubeadm
 //! control plane looks at. Nodes never leave by themselves: Cluster API deletes them.
 
 mod cloud_provider;
 mod join;
+mod kubelet;
 mod mirror;
 mod name;
+mod outage;
 mod workloads;
 
 use std::sync::Arc;
@@ -22,9 +24,11 @@ use crate::{
 };
 
 pub(crate) fn controllers(context: &Arc<Context>) -> Vec<Controller> {
-    vec![join::controller(context), cloud_provider::controller(context)]
+    vec![join::controller(context), cloud_provider::controller(context), outage::controller(context)]
 }
 
+pub(crate) use kubelet::{Kubelets, follow_power};
+pub(crate) use outage::{is_out_of_service, key as outage_key};
 pub(crate) use workloads::controller as workloads;
 
 /// A host that runs an image, who uses it, and for which cluster.

@@ -29,7 +29,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         context.workloads.forget(&key);
     }
     if context.workloads.get(&key).is_none() {
-        context.workloads.ensure(&key, uid, wake::on_node(&context.caches, &context.queues));
+        context.workloads.ensure(&key, uid, wake::on_node(&context.caches, &context.queues, &key));
         // Hosts that were looked at before had no cluster to join.
         for host in context.caches.by_index(&HOSTS_BY_CLUSTER, &path(&key.namespace, &key.name)) {
             context.queues.joins.add(ObjectKey::new(host.metadata.namespace_str(), host.metadata.name_str()));

@@ -175,7 +175,7 @@ fn kinds(decision: &Decision) -> Vec<String> {
             format!("patch {kind}{} {}", subresource.map(|s| format!("/{s}")).unwrap_or_default(), key.name)
         }
         Write::Delete { kind, key, .. } => format!("delete {kind} {}", key.name),
-        Write::Workload { .. } | Write::BestEffort(_) => write.aim(),
+        Write::Workload { .. } | Write::WorkloadDelete { .. } | Write::BestEffort(_) => write.aim(),
     };
     decision.plan.writes.iter().map(short).collect()
 }

@@ -35,7 +35,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
                 // Another Cluster of that name was here before.
                 bury(&context, &key).await;
             }
-            let on_node = wake::on_node(&context.caches, &context.queues);
+            let on_node = wake::on_node(&context.caches, &context.queues, &key);
             context.workloads.ensure(&key, uid, on_node);
         }
         None => return bury(&context, &key).await,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     FINALIZER,
     domains::{self, Placed},
-    status,
+    remediation, status,
 };
 use crate::{
     capi::{
@@ -100,8 +100,8 @@ fn operate(
     if s.machines.iter().any(|m| m.metadata.is_deleting()) {
         return plan.ending(End::WaitFor("a machine to go".into()));
     }
-    if let Some(machine) = s.machines.iter().find(|m| m.is_given_up()) {
-        plan.delete(&**machine);
+    if let Some(machine) = remediation::next(s) {
+        plan.delete(machine);
     } else if let Some(begun) = s.begun.first() {
         make_one(&mut plan, s, cluster, template, begun.clone());
     } else if machines < room {

@@ -114,10 +114,47 @@ fn scaling_down_takes_the_oldest_of_the_fullest_domain_unless_one_is_marked() {
 
 #[test]
 fn a_machine_that_remediation_gave_up_is_replaced() {
-    let condition = json!({"type": "OwnerRemediated", "status": "False"});
-    let given_up = json!({"status": {"deprecated": {"v1beta1": {"conditions": [condition]}}}});
-    let machines = vec![machine("m1", "a", json!({})), machine("m2", "b", given_up)];
+    let machines = vec![machine("m1", "a", json!({})), machine("m2", "b", given_up())];
     assert_eq!(deleted(&look(&snapshot(2, machines))), ["m2"]);
+}
+
+fn given_up() -> Value {
+    let said = |type_: &str| json!({"type": type_, "status": "False"});
+    json!({"status": {"conditions": [said("HealthCheckSucceeded"), said("OwnerRemediated")]}})
+}
+
+#[test]
+fn a_machine_is_replaced_only_while_the_others_keep_the_control_plane_alive() {
+    let failing = || json!({"status": {"conditions": [{"type": "HealthCheckSucceeded", "status": "False"}]}});
+    let joining = || json!({"status": {"nodeRef": null}});
+    let rows = [
+        // (what the other machines are, what goes)
+        (vec![json!({}), json!({})], "m0"),
+        (vec![json!({}), failing()], ""),
+        (vec![json!({}), given_up()], ""),
+        (vec![json!({}), json!({}), json!({}), given_up()], "m0"),
+        (vec![json!({}), json!({}), joining()], ""),
+        (vec![], ""),
+    ];
+    for (others, expected) in rows {
+        let mut machines = vec![machine("m0", "a", given_up())];
+        let other = |(number, more): (usize, &Value)| machine(&format!("m{}", number + 1), "b", more.clone());
+        machines.extend(others.iter().enumerate().map(other));
+        let wanted = i32::try_from(machines.len()).unwrap();
+        let mut s = snapshot(wanted, machines);
+        let mut control_plane = KubeadmControlPlane::clone(&s.control_plane);
+        control_plane.status =
+            serde_json::from_value(json!({"initialization": {"controlPlaneInitialized": true}})).unwrap();
+        s.control_plane = Arc::new(control_plane);
+        assert_eq!(deleted(&look(&s)).join(" "), expected, "{others:?}");
+    }
+}
+
+#[test]
+fn the_first_machine_may_be_replaced_before_there_is_a_control_plane() {
+    let mut first = given_up();
+    first["status"]["nodeRef"] = Value::Null;
+    assert_eq!(deleted(&look(&snapshot(1, vec![machine("m0", "a", first)]))), ["m0"]);
 }
 
 #[test]

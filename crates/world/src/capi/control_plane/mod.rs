@@ -4,6 +4,7 @@
 
 mod decide;
 mod domains;
+mod remediation;
 mod status;
 
 use std::sync::Arc;
