@@ -17,10 +17,15 @@ const CLUSTER: &str = "metal3/my-cluster";
 const FAIL: &str = "/metadata/annotations/capm3.example~1fail";
 const UNIT: &str = "test";
 
-/// The manifests of `examples/remediation` without its health checks.
-fn unchecked() -> Vec<Manifest> {
+/// The manifests of `examples/remediation`.
+fn example() -> Vec<Manifest> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/remediation");
-    let mut all = manifests::read(&folder).unwrap();
+    manifests::read(&folder).unwrap()
+}
+
+/// The same without its health checks.
+fn unchecked() -> Vec<Manifest> {
+    let mut all = example();
     all.retain(|m| m.kind() != "MachineHealthCheck");
     all
 }
@@ -78,6 +83,19 @@ async fn power_cycle<F: Future<Output = ()>>(lab: &Lab, host: &str, meanwhile: F
 async fn delete_node(lab: &Lab, node: &str) {
     workload(lab).delete(&resource("v1", "Node"), &ObjectKey::new("", node), None).await.unwrap();
     rest(lab).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_example_comes_up_and_its_health_checks_find_every_machine_healthy() {
+    let lab = settled(&example()).await;
+    for (check, expected) in [("workers", 2), ("control-plane", 3)] {
+        let status = get(&lab, "MachineHealthCheck", check)["status"].clone();
+        assert_eq!(
+            (&status["expectedMachines"], &status["currentHealthy"]),
+            (&json!(expected), &json!(expected))
+        );
+    }
+    assert!(lab.objects("Metal3Remediation").is_empty());
 }
 
 #[tokio::test(start_paused = true)]
