@@ -105,6 +105,14 @@ fn without_a_cloud_provider_every_machine_gets_its_provider_id_from_the_uuid_lab
 }
 
 #[test]
+fn health_checks_and_their_template_come_up_with_the_machines() {
+    let run = Run::of(&example("remediation"));
+    assert_eq!(run.code, 0, "{}", run.text());
+    assert_eq!(run.table.lines().skip(1).count(), 5, "{}", run.table);
+    assert_eq!(run.explanation.trim(), "5 of 5 machines are ready", "nothing is left out");
+}
+
+#[test]
 fn without_the_uuid_label_a_machine_says_which_label_it_waits_for() {
     let run = Run::of(changed("no-cloud-provider", "metal3.io/uuid=", "example.com/uuid=").path());
     assert_eq!(run.code, 1);

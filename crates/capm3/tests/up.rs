@@ -282,6 +282,17 @@ fn without_once_it_serves_the_api_until_it_is_told_to_stop() {
         client.list_page::<Value>(&kind, "metal3", Detail::Whole, None).await.unwrap().items.len()
     });
     assert_eq!(machines, 6);
+    let nodes = runtime.block_on(async {
+        let client = over_network(&text, Some("my-cluster"), "test").await.unwrap();
+        let kind = ResourceKind {
+            group: String::new(),
+            version: "v1".into(),
+            kind: "Node".into(),
+            plural: "nodes".into(),
+        };
+        client.list_page::<Value>(&kind, "", Detail::Whole, None).await.unwrap().items.len()
+    });
+    assert_eq!(nodes, 6, "the workload cluster has a context of its own");
     let told = Command::new("kill").arg(child.id().to_string()).status().unwrap();
     assert!(told.success());
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -112,6 +112,14 @@ impl<T: Ord + Clone> Queue<T> {
         self.wake.notify_one();
     }
 
+    /// Takes back that a key was added for later, for who sets the time anew with each pass.
+    pub fn drop_later(&self, key: &T) {
+        let mut state = self.state.lock();
+        if let Some(slot) = state.due.remove(key) {
+            state.later.remove(&slot);
+        }
+    }
+
     /// Adds a key that failed; it waits twice as long as the last time.
     pub fn add_failed(&self, key: T) {
         let delay = {
@@ -275,6 +283,19 @@ mod tests {
         assert_eq!(start.elapsed(), Duration::from_secs(2));
         assert_eq!(queue.next().await, "slow");
         assert_eq!(start.elapsed(), Duration::from_secs(9));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_is_taken_back_does_not_come_later() {
+        let queue = Queue::default();
+        queue.add_after("a", Duration::from_secs(1));
+        queue.add_after("b", Duration::from_secs(2));
+        queue.drop_later(&"a");
+        assert_eq!(queue.depth().later, 1);
+        assert_eq!(queue.next().await, "b");
+        queue.drop_later(&"b");
+        queue.add("b");
+        assert_eq!(queue.depth().ready, 0, "b is being worked on");
     }
 
     #[tokio::test(start_paused = true)]

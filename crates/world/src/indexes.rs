@@ -89,6 +89,14 @@ pub(crate) const MACHINES_BY_CONFIG: Index<Machine> =
     Index { name: "config", values: |m| named(&m.metadata, m.config_name()) };
 pub(crate) const MACHINES_BY_PROVIDER_ID: Index<Machine> =
     Index { name: "provider-id", values: |m| m.spec.provider_id.iter().cloned().collect() };
+/// Machines by the path of their Cluster and the name of their Node.
+pub(crate) const MACHINES_BY_NODE: Index<Machine> = Index {
+    name: "node",
+    values: |m| {
+        let cluster = path(m.metadata.namespace_str(), &m.spec.cluster_name);
+        m.node_name().map(|node| path(&cluster, node)).into_iter().collect()
+    },
+};
 /// Metal3Machines by uid of any owner.
 pub(crate) const INFRASTRUCTURE_BY_OWNER: Index<Metal3Machine> =
     Index { name: "owner", values: |m| owner_uids(&m.metadata) };
@@ -138,6 +146,7 @@ fn register_for_hosts_and_nodes(caches: &mut Caches) {
         MACHINES_BY_INFRASTRUCTURE,
         MACHINES_BY_CONFIG,
         MACHINES_BY_PROVIDER_ID,
+        MACHINES_BY_NODE,
     ]);
     caches.add(&[INFRASTRUCTURE_BY_OWNER]);
     caches.add(&[CONFIGS_BY_OWNER, CONFIGS_BY_CLUSTER]);

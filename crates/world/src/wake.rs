@@ -21,8 +21,9 @@ use crate::{
         CLUSTERS_BY_CONTROL_PLANE, CLUSTERS_BY_INFRASTRUCTURE, CONFIGS_BY_CLUSTER, CONTROL_PLANES_BY_CLUSTER,
         CONTROL_PLANES_BY_TEMPLATE, DEPLOYMENTS_BY_CLUSTER, HEALTH_CHECKS_BY_CLUSTER,
         HEALTH_CHECKS_BY_TEMPLATE, HOSTS_BY_CLUSTER, HOSTS_BY_CONSUMER, HOSTS_BY_SECRET, HOSTS_BY_UID,
-        MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG, MACHINES_BY_INFRASTRUCTURE, MACHINES_BY_OWNER,
-        MACHINES_BY_PROVIDER_ID, SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_OWNER, SETS_BY_TEMPLATE,
+        MACHINES_BY_CLUSTER, MACHINES_BY_CONFIG, MACHINES_BY_INFRASTRUCTURE, MACHINES_BY_NODE,
+        MACHINES_BY_OWNER, MACHINES_BY_PROVIDER_ID, SETS_BY_CLUSTER, SETS_BY_CONFIG_TEMPLATE, SETS_BY_OWNER,
+        SETS_BY_TEMPLATE,
     },
     kinds::{
         BareMetalHost, Cluster, KubeadmConfig, KubeadmConfigTemplate, KubeadmControlPlane, Machine,
@@ -99,6 +100,9 @@ pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues, cluster: &ObjectKey
         if let Some(id) = node.spec.as_ref().and_then(|s| s.provider_id.as_deref()) {
             wiring.wake(&wiring.queues.machines, &MACHINES_BY_PROVIDER_ID, id);
         }
+        // A Node that was registered anew may have no provider ID.
+        let named = path(&cluster.to_string(), node.metadata.name_str());
+        wiring.wake(&wiring.queues.machines, &MACHINES_BY_NODE, &named);
         if change.old.as_deref().map(health) != change.new.as_deref().map(health) {
             wiring.wake(&wiring.queues.health_checks, &HEALTH_CHECKS_BY_CLUSTER, &cluster.to_string());
         }

@@ -142,7 +142,7 @@ fn mark(
     let mut new = machine.clone();
     let (status, now) = (new.status.get_or_insert_default(), clock::text(s.now));
     let said = remediated.filter(|type_| {
-        !capm3_api::conditions::find(&status.conditions, type_).is_some_and(|c| c.status == "False")
+        capm3_api::conditions::find(&status.conditions, type_).is_none_or(|c| c.status != "False")
     });
     let waits = said.map(|type_| Saying { type_, status: "False", reason: WAITING, message: "" });
     let fails = Saying { type_: SUCCEEDED, status: "False", reason, message };
