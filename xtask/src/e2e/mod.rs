@@ -27,7 +27,7 @@ use anyhow::{Result, ensure};
 pub use self::{
     health::is_ready,
     judge::{hosts_are_free, racks},
-    manager::Manager,
+    manager::{Manager, USER_AGENT},
     scenario::three_racks,
     server::Server,
     stage::{NAMESPACE, Stage, text},
