@@ -33,7 +33,8 @@ pub async fn there_and_back(repository: &Repository, here: &Management, there: &
     one_way(repository, there, here).await
 }
 
-async fn one_way(repository: &Repository, from: &Management, to: &Management) -> Result<()> {
+/// Moves the racks to another management cluster, and nothing else changes.
+pub async fn one_way(repository: &Repository, from: &Management, to: &Management) -> Result<()> {
     let before = kept(from.stage()?).await?;
     ensure!(before.machines.len() >= 5 && before.rendered.len() >= 5, "too little to move: {before:?}");
     let watched = Watched::follow(to.client()?).await?;
