@@ -12,13 +12,21 @@ struct Server {
 impl Server {
     /// Whether the definition is being deleted, as a machine learns that sees these deletions; nothing if it has to wait.
     async fn learn(&self, check: &DefinitionCheck, uid: &str, seen: &[&str]) -> Option<bool> {
-        let seen = seen.iter().map(|uid| (*uid).to_owned()).collect();
+        self.learn_of(check, &deletion(uid, 0), seen.iter().map(|uid| deletion(uid, 0)).collect()).await
+    }
+
+    async fn learn_of(
+        &self,
+        check: &DefinitionCheck,
+        deletion: &Deletion,
+        seen: BTreeSet<Deletion>,
+    ) -> Option<bool> {
         let ask = || async {
             self.asked.set(self.asked.get() + 1);
             tokio::time::sleep(Duration::from_millis(5)).await;
             Ok(self.is_deleting.get())
         };
-        match check.answer("n", Some(uid), || seen, ask).await {
+        match check.answer("n", Some(deletion), || seen, ask).await {
             Ok(is_deleting) => Some(is_deleting),
             Err(Outcome::After(rest)) => {
                 assert!(rest <= PACE);
@@ -27,6 +35,11 @@ impl Server {
             Err(other) => panic!("{other:?}"),
         }
     }
+}
+
+/// The deletion of a machine at a second.
+fn deletion(uid: &str, second: i64) -> Deletion {
+    (uid.to_owned(), Timestamp::from_second(second).unwrap())
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,12 +75,22 @@ async fn a_machine_that_is_made_again_under_a_name_is_another_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_machine_that_a_backup_brings_back_is_asked_for_when_it_is_deleted_again() {
+    let (check, server) = (DefinitionCheck::default(), Server::default());
+    assert_eq!(server.learn(&check, "a", &["a"]).await, Some(false));
+    server.is_deleting.set(true);
+    tokio::time::advance(PACE).await;
+    let again = deletion("a", 60);
+    assert_eq!(server.learn_of(&check, &again, BTreeSet::from([again.clone()])).await, Some(true));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_failed_serves_nobody() {
     let check = DefinitionCheck::default();
-    let seen = || BTreeSet::from(["a".to_owned()]);
+    let seen = || BTreeSet::from([deletion("a", 0)]);
     let refused = || ApiError::Refused { code: 503, reason: "Down".into(), message: "down".into() };
     let down = || async { Err(refused()) };
-    let failed = check.answer("n", Some("a"), seen, down).await;
+    let failed = check.answer("n", Some(&deletion("a", 0)), seen, down).await;
     assert!(matches!(failed, Err(Outcome::Failed(_))), "{failed:?}");
     tokio::time::advance(PACE).await;
     let server = Server::default();
