@@ -71,7 +71,7 @@ pub(super) async fn measure(count_of_clusters: usize, binary: &Path) -> Result<F
     let stage = Stage::beside(&server, apis).await?;
     let manager = Manager::start(binary, &server)?;
     server.until_webhooks_are_asked().await?;
-    let started = count(&server, &paths)?;
+    let (started, empty) = (count(&server, &paths)?, manager.peak_rss_mb()?);
     let stopwatch = Stopwatch::start();
     stage.apply(&full_clusters(count_of_clusters)).await?;
     stage.until_ready(i64::try_from(count_of_clusters)?, 0).await?;
@@ -84,6 +84,11 @@ pub(super) async fn measure(count_of_clusters: usize, binary: &Path) -> Result<F
         processor: manager.processor_seconds()?,
         limit: None,
     };
+    let writes_at_rest = server.manager_writes_during(REST).await?;
+    let full = manager.peak_rss_mb()?;
+    let mut by_kind = told("to come up:", &coming);
+    let each = full.saturating_sub(empty) * 1024 / u64::try_from(count_of_clusters.max(1))?;
+    by_kind.push(format!("memory: {empty} MB without clusters, {full} MB with them, {each} KB for each"));
     Ok(Figures {
         bench: "real".to_owned(),
         size: 0,
@@ -91,12 +96,12 @@ pub(super) async fn measure(count_of_clusters: usize, binary: &Path) -> Result<F
         seconds,
         processor: None,
         up: server.manager_requests()?,
-        writes_at_rest: server.manager_writes_during(REST).await?,
+        writes_at_rest,
         deletion: None,
         growth: None,
         everything: Some(everything),
-        by_kind: told("to come up:", &coming),
-        peak_rss_mb: manager.peak_rss_mb()?,
+        by_kind,
+        peak_rss_mb: full,
         memory_of: "the manager alone".to_owned(),
     })
 }
