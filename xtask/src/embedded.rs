@@ -19,7 +19,7 @@ use tempfile::TempDir;
 /// A running server; dropping it stops it.
 pub struct Embedded {
     server: ApiServer,
-    _listener: Listener,
+    listener: Listener,
     folder: TempDir,
 }
 
@@ -31,7 +31,7 @@ impl Embedded {
         let listener = https::serve(server.clone(), ListenOptions::default())?;
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join("kubeconfig"), listener.kubeconfig())?;
-        Ok(Self { server, _listener: listener, folder })
+        Ok(Self { server, listener, folder })
     }
 
     /// One that fills in, judges and converts objects of the provider as its webhooks would.
@@ -49,6 +49,16 @@ impl Embedded {
 
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("kubeconfig")
+    }
+
+    /// Makes sure that there is a workload cluster of this name, below a path of its own.
+    pub fn add_cluster(&self, id: &str) {
+        self.server.add_cluster(id);
+    }
+
+    /// The text of a kubeconfig of that cluster.
+    pub fn kubeconfig_of_cluster(&self, id: &str) -> String {
+        self.listener.kubeconfig_of_cluster(id)
     }
 
     /// Requests so far, by who asked for what.

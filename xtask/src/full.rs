@@ -24,7 +24,7 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 22] = [
+const PARTS: [(&str, &str); 25] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("forecast equals fact", "test --release --locked --package capm3 --test forecast -- --nocapture"),
@@ -45,6 +45,18 @@ const PARTS: [(&str, &str); 22] = [
     ("two replicas, ten kills", "run --release --quiet --package xtask -- real replicas"),
     ("image, digest twice", "run --release --quiet --package xtask -- image --twice"),
     ("image, run as a pod", "run --release --quiet --package xtask -- real image"),
+    (
+        "200 machines on a real server",
+        "run --release --quiet --package xtask -- bench real --size 200 --by-kind --json",
+    ),
+    (
+        "500 machines on a real server",
+        "run --release --quiet --package xtask -- bench real --size 500 --json",
+    ),
+    (
+        "200 clusters on a real server",
+        "run --release --quiet --package xtask -- bench real --clusters 200 --by-kind --json",
+    ),
     ("caches of 10,000 machines", "run --release --quiet --package xtask -- bench memory --size 10000"),
     ("100 machines", "run --release --quiet --package xtask -- bench machines --size 100 --json"),
     (
@@ -97,8 +109,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 
 /// Why a part cannot run here: a real server needs Go.
 fn obstacle(arguments: &str) -> Option<String> {
-    let is_real = arguments.contains(" -- real ");
-    real::can_build().err().filter(|_| is_real).map(|cause| format!("{cause:#}"))
+    real::can_build().err().filter(|_| is_real(arguments)).map(|cause| format!("{cause:#}"))
+}
+
+/// Whether a part starts a real server.
+fn is_real(arguments: &str) -> bool {
+    [" -- real ", " -- bench real "].iter().any(|chore| arguments.contains(chore))
 }
 
 /// The parts whose name contains `only`; an error that lists all names if there is none.
@@ -113,6 +129,21 @@ fn chosen(only: Option<&str>) -> Result<Vec<(&'static str, &'static str)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_on_a_real_server_are_known_by_their_chore() {
+        let real: Vec<&str> =
+            PARTS.into_iter().filter(|(_, arguments)| is_real(arguments)).map(|(name, _)| name).collect();
+        let expected = [
+            "the real Cluster API",
+            "two replicas, ten kills",
+            "image, run as a pod",
+            "200 machines on a real server",
+            "500 machines on a real server",
+            "200 clusters on a real server",
+        ];
+        assert_eq!(real, expected);
+    }
 
     #[test]
     fn parts_are_chosen_by_a_piece_of_their_name() {

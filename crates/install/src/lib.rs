@@ -14,7 +14,7 @@ pub mod variables;
 
 use serde_json::Value;
 
-pub use names::{DEPLOYMENT, NAMESPACE, PROVIDER_LABEL, PROVIDER_NAME, SERVICE_ACCOUNT};
+pub use names::{DEPLOYMENT, METRICS_READER, NAMESPACE, PROVIDER_LABEL, PROVIDER_NAME, SERVICE_ACCOUNT};
 
 /// Who makes the certificate of the webhooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

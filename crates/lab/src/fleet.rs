@@ -1,4 +1,5 @@
-//! A cluster of any size, for benchmarks: one control-plane machine and `size` workers, one data template, one pool.
+//! Clusters for benchmarks: one of any size, with a control-plane machine and `size` workers, or any number of clusters of one
+//! machine. There is one data template and one pool.
 
 use serde_json::{Value, json};
 
@@ -10,22 +11,17 @@ const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 /// The manifests, in the order in which they are applied.
 pub fn fleet(size: usize) -> Vec<Manifest> {
     let mut objects = vec![
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}),
-        cluster(),
-        metal3(
-            "Metal3Cluster",
-            "fleet",
-            &json!({"cloudProviderEnabled": true,
-            "controlPlaneEndpoint": {"host": "10.255.0.1", "port": 6443}}),
-        ),
+        namespace(),
+        cluster("fleet", "control-plane"),
+        metal3_cluster("fleet"),
         data_template(),
-        pool(),
+        pool(Some("fleet")),
     ];
     objects.extend((0..=size).map(host));
     for (name, replicas) in [("control-plane", None), ("workers", Some(size))] {
         objects.push(machine_template(name));
         objects.push(match replicas {
-            None => control_plane(name),
+            None => control_plane(name, name),
             Some(replicas) => deployment(name, replicas),
         });
     }
@@ -35,13 +31,31 @@ pub fn fleet(size: usize) -> Vec<Manifest> {
         "workers",
         &json!({"template": {"spec": {}}}),
     ));
+    manifests(objects)
+}
+
+/// So many clusters of one machine, with everything that a machine may cost. They share data template, pool and machine template.
+pub fn full_clusters(count: usize) -> Vec<Manifest> {
+    let name = |number: usize| format!("cluster-{number:05}");
+    let shared = [namespace(), data_template(), pool(None), machine_template("control-plane")];
+    let hosts = (0..count).map(host);
+    let clusters = (0..count).map(name).flat_map(|name| {
+        [cluster(&name, &name), metal3_cluster(&name), control_plane(&name, "control-plane")]
+    });
+    full(manifests(shared.into_iter().chain(hosts).chain(clusters).collect()))
+}
+
+fn manifests(objects: Vec<Value>) -> Vec<Manifest> {
     objects.into_iter().map(|object| Manifest { file: "fleet".to_owned(), object }).collect()
 }
 
 /// The same with everything that a machine may cost: a Secret with credentials for each host, metadata beside network data, and
 /// Nodes that are found by the uid of their host, because no cloud provider gives them their IDs.
 pub fn full_fleet(size: usize) -> Vec<Manifest> {
-    let mut manifests = fleet(size);
+    full(fleet(size))
+}
+
+fn full(mut manifests: Vec<Manifest>) -> Vec<Manifest> {
     let registers = json!({"nodeRegistration": {"name": "{{ ds.meta_data.name }}", "kubeletExtraArgs": [
         {"name": "node-labels", "value": "metal3.io/uuid={{ ds.meta_data.uuid }}"}]}});
     let mut secrets = Vec::new();
@@ -101,14 +115,26 @@ fn metal3(kind: &str, name: &str, spec: &Value) -> Value {
     of(&format!("{INFRASTRUCTURE}/v1beta2"), kind, name, spec)
 }
 
-fn cluster() -> Value {
+fn namespace() -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+}
+
+fn cluster(name: &str, control_plane: &str) -> Value {
     of(
         "cluster.x-k8s.io/v1beta2",
         "Cluster",
-        "fleet",
+        name,
         &json!({
-        "infrastructureRef": {"apiGroup": INFRASTRUCTURE, "kind": "Metal3Cluster", "name": "fleet"},
-        "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "control-plane"}}),
+        "infrastructureRef": {"apiGroup": INFRASTRUCTURE, "kind": "Metal3Cluster", "name": name},
+        "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": control_plane}}),
+    )
+}
+
+fn metal3_cluster(name: &str) -> Value {
+    metal3(
+        "Metal3Cluster",
+        name,
+        &json!({"cloudProviderEnabled": true, "controlPlaneEndpoint": {"host": "10.255.0.1", "port": 6443}}),
     )
 }
 
@@ -122,14 +148,13 @@ fn data_template() -> Value {
     )
 }
 
-fn pool() -> Value {
-    of(
-        "ipam.metal3.io/v1alpha1",
-        "IPPool",
-        "fleet",
-        &json!({"namePrefix": "fleet", "clusterName": "fleet",
-        "pools": [{"start": "10.0.0.10", "end": "10.127.255.250", "prefix": 8, "gateway": "10.0.0.1"}]}),
-    )
+fn pool(cluster: Option<&str>) -> Value {
+    let mut spec = json!({"namePrefix": "fleet",
+        "pools": [{"start": "10.0.0.10", "end": "10.127.255.250", "prefix": 8, "gateway": "10.0.0.1"}]});
+    if let (Some(spec), Some(cluster)) = (spec.as_object_mut(), cluster) {
+        spec.insert("clusterName".to_owned(), json!(cluster));
+    }
+    of("ipam.metal3.io/v1alpha1", "IPPool", "fleet", &spec)
 }
 
 fn host(number: usize) -> Value {
@@ -166,13 +191,13 @@ fn template_ref(name: &str) -> Value {
     json!({"apiGroup": INFRASTRUCTURE, "kind": "Metal3MachineTemplate", "name": name})
 }
 
-fn control_plane(name: &str) -> Value {
+fn control_plane(name: &str, template: &str) -> Value {
     of(
         "controlplane.cluster.x-k8s.io/v1beta2",
         "KubeadmControlPlane",
         name,
         &json!({"replicas": 1, "version": "v1.36.0",
-        "machineTemplate": {"spec": {"infrastructureRef": template_ref(name)}}, "kubeadmConfigSpec": {}}),
+        "machineTemplate": {"spec": {"infrastructureRef": template_ref(template)}}, "kubeadmConfigSpec": {}}),
     )
 }
 

@@ -6,7 +6,12 @@ mod common;
 
 use std::time::Duration;
 
-use capm3_lab::{Lab, Options, report::report};
+use capm3_apiserver::RequestCount;
+use capm3_lab::{
+    Lab, Options,
+    fleet::{full_fleet, scaled},
+    report::report,
+};
 use capm3_world::Profile;
 use common::*;
 
@@ -14,6 +19,69 @@ fn writes(lab: &Lab) -> u64 {
     let requests = lab.server().requests();
     let writes = requests.iter().filter(|r| !matches!(r.verb.as_str(), "get" | "list" | "watch"));
     writes.map(|r| r.count).sum()
+}
+
+/// Requests of the provider for a kind that were carried out, by verb, plural and subresource: a lost race for a host is none.
+fn asked(requests: &[RequestCount], what: (&str, &str, &str)) -> u64 {
+    let (verb, plural, subresource) = what;
+    let is_it = |r: &&RequestCount| {
+        let of = r.resource.rsplit('/').next().unwrap_or_default();
+        r.user_agent == "capm3"
+            && r.code < 300
+            && (r.verb.as_str(), of, r.subresource.as_str()) == (verb, plural, subresource)
+    };
+    requests.iter().filter(is_it).map(|r| r.count).sum()
+}
+
+/// What a machine costs when it comes up and when it goes; `docs/performance.md` has the same table for a real server.
+#[tokio::test(start_paused = true)]
+async fn each_object_of_a_machine_is_written_once_or_twice_and_one_question_serves_machines_that_go_together()
+{
+    const MACHINES: u64 = 21;
+    const GO: u64 = 10;
+    let lab = settled(&full_fleet(20)).await;
+    let up = lab.server().requests();
+    for (verb, plural, subresource, times) in [
+        ("patch", "metal3machines", "", 3),
+        ("patch", "metal3machines", "status", 1),
+        ("patch", "baremetalhosts", "", 2),
+        ("patch", "secrets", "", 1),
+        ("create", "metal3dataclaims", "", 1),
+        ("patch", "metal3dataclaims", "status", 1),
+        ("create", "metal3datas", "", 1),
+        ("patch", "metal3datas", "status", 1),
+        ("create", "secrets", "", 2),
+        ("create", "ipclaims", "", 1),
+        ("patch", "ipclaims", "status", 1),
+        ("create", "ipaddresses", "", 1),
+        ("patch", "nodes", "", 1),
+        ("create", "events", "", 1),
+    ] {
+        let what = (verb, plural, subresource);
+        assert_eq!(asked(&up, what), times * MACHINES, "{what:?}");
+    }
+    lab.apply(&scaled(20, 10)).await.unwrap();
+    rest(&lab).await;
+    let gone = lab.server().requests();
+    let since = |what| asked(&gone, what) - asked(&up, what);
+    for (verb, plural, times) in [
+        ("patch", "metal3machines", 1),
+        ("patch", "baremetalhosts", 2),
+        ("patch", "secrets", 1),
+        ("patch", "metal3dataclaims", 1),
+        ("delete", "metal3dataclaims", 1),
+        ("delete", "metal3datas", 1),
+        ("patch", "metal3datas", 1),
+        ("delete", "ipclaims", 1),
+        ("patch", "ipclaims", 1),
+        ("delete", "ipaddresses", 1),
+        ("patch", "ipaddresses", 1),
+        ("create", "events", 1),
+    ] {
+        assert_eq!(since((verb, plural, "")), times * GO, "{verb} {plural}");
+    }
+    let questions = since(("get", "customresourcedefinitions", ""));
+    assert!((1..=3).contains(&questions), "{questions} questions whether the definition stays");
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,6 +12,8 @@ pub struct Figures {
     pub bench: String,
     /// How many workers; one control-plane machine comes with them.
     pub size: usize,
+    /// How many clusters of one machine there are instead, where that was asked for.
+    pub clusters: Option<usize>,
     pub seconds: f64,
     /// Seconds of processor time, where everything runs in this process.
     pub processor: Option<f64>,
@@ -79,28 +81,38 @@ struct Judged {
 }
 
 impl Figures {
+    fn machines(&self) -> usize {
+        self.clusters.unwrap_or(self.size + 1)
+    }
+
     fn per_machine(&self, count: u64) -> f64 {
-        count as f64 / (self.size + 1) as f64
+        count as f64 / self.machines() as f64
     }
 
     /// Milliseconds of processor time a machine, or of time on the wall.
     pub fn milliseconds_each(&self) -> f64 {
-        self.processor.unwrap_or(self.seconds) * 1000.0 / self.size.max(1) as f64
+        self.processor.unwrap_or(self.seconds) * 1000.0 / self.clusters.unwrap_or(self.size).max(1) as f64
     }
 
     fn judged(&self) -> Vec<Judged> {
         let judged = |name, member, value, budget, digits| Judged { name, member, value, budget, digits };
-        let mut all = vec![
-            judged("writes per machine", "writesPerMachine", self.per_machine(self.up.writes), 18.0, 1),
-            judged("reads per machine", "readsPerMachine", self.per_machine(self.up.reads), 4.0, 1),
-            judged("writes in 60 s at rest", "writesAtRest", self.writes_at_rest as f64, 0.0, 0),
-        ];
+        let mut all =
+            vec![judged("writes in 60 s at rest", "writesAtRest", self.writes_at_rest as f64, 0.0, 0)];
+        if self.clusters.is_some() {
+            all.push(judged("peak memory, MB", "peakRssMb", self.peak_rss_mb as f64, 80.0, 0));
+        } else {
+            let [writes, reads] = [self.up.writes, self.up.reads].map(|count| self.per_machine(count));
+            all.push(judged("writes per machine", "writesPerMachine", writes, 18.0, 1));
+            all.push(judged("reads per machine", "readsPerMachine", reads, 4.0, 1));
+        }
         if let Some(Deletion { requests, seconds }) = self.deletion {
             all.push(judged("requests to delete one", "requestsToDeleteOne", requests, 14.0, 1));
             all.push(judged("seconds until it is gone", "secondsToDelete", seconds, 1.0, 2));
         }
         if let Some(Everything { per_machine, to_delete_one, limit, .. }) = &self.everything {
-            all.push(judged("requests per machine", "requestsPerMachine", *per_machine, 19.0, 1));
+            // Each cluster is connected to, and reports that it is ready.
+            let budget = if self.clusters.is_some() { 24.0 } else { 19.0 };
+            all.push(judged("requests per machine", "requestsPerMachine", *per_machine, budget, 1));
             let deletion = to_delete_one
                 .map(|count| judged("requests to delete one", "requestsToDeleteOne", count, 14.0, 1));
             all.extend(deletion);
@@ -116,9 +128,14 @@ impl Figures {
 
     /// One JSON line with every figure and its budget.
     pub fn json(&self) -> String {
+        let of_manager = self.everything.as_ref();
+        let limit = of_manager.and_then(|everything| everything.limit);
         let mut line = json!({"bench": self.bench, "size": self.size, "seconds": round(self.seconds),
             "processorMsPerMachine": self.processor.map(|_| round(self.milliseconds_each())),
-            "peakRssMb": self.peak_rss_mb});
+            "managerProcessorSeconds": of_manager.map(|everything| round(everything.processor)),
+            "managerSecondsOfAllRounds": limit.map(|limit| round(limit.ours)),
+            "rawWriterSecondsOfAllRounds": limit.map(|limit| round(limit.raw)),
+            "clusters": self.clusters, "peakRssMb": self.peak_rss_mb});
         let judged = self.judged();
         let members = |number: fn(&Judged) -> f64| -> Map<String, Value> {
             judged.iter().map(|figure| (figure.member.to_owned(), json!(round(number(figure))))).collect()
@@ -134,7 +151,11 @@ impl Figures {
     pub fn text(&self) -> String {
         let (size, seconds, each) = (self.size, self.seconds, self.milliseconds_each());
         let whose = if self.processor.is_some() { " of processor time" } else { "" };
-        let mut text = format!("{size} machines in {seconds:.1} s ({each:.1} ms{whose} each)\n");
+        let of_what = match self.clusters {
+            Some(clusters) => format!("{clusters} clusters of one machine"),
+            None => format!("{size} machines"),
+        };
+        let mut text = format!("{of_what} in {seconds:.1} s ({each:.1} ms{whose} each)\n");
         for Judged { name, value, budget, digits, .. } in self.judged() {
             text += &format!("{name:<24} {value:>6.digits$}   budget {budget}\n");
         }
@@ -143,8 +164,12 @@ impl Figures {
                 "  (the smaller fleet has {against} machines, measured in the pauses of this one)\n"
             );
         }
-        if let Some(Everything { processor, .. }) = &self.everything {
+        if let Some(Everything { processor, limit, .. }) = &self.everything {
             text += &format!("{:<24} {processor:>6.1} s, the manager alone\n", "processor time");
+            if let Some(Limit { ours, raw }) = limit {
+                text +=
+                    &format!("{:<24} {ours:>6.1} s, the raw writer {raw:.1} s\n", "seconds of all rounds");
+            }
         }
         text + &format!("{:<24} {:>6} MB, {}", "peak memory", self.peak_rss_mb, self.memory_of)
     }
@@ -192,6 +217,7 @@ mod tests {
         Figures {
             bench: "machines".to_owned(),
             size: 1,
+            clusters: None,
             seconds: 1.234,
             processor: Some(0.5),
             up: Counts { writes: 35, reads: 2 },
@@ -236,6 +262,22 @@ mod tests {
             "{}",
             figures.text()
         );
+        let line: Value = serde_json::from_str(&figures.json()).unwrap();
+        assert_eq!(line["managerProcessorSeconds"], 3.0);
+        assert_eq!((&line["timesLimit"], &line["budget"]["timesLimit"]), (&json!(1.2), &json!(1.15)));
+        let seconds = [&line["managerSecondsOfAllRounds"], &line["rawWriterSecondsOfAllRounds"]];
+        assert_eq!(seconds, [&json!(24.0), &json!(20.0)]);
+    }
+
+    #[test]
+    fn clusters_of_one_machine_have_budgets_of_their_own() {
+        let everything = Everything { per_machine: 24.5, to_delete_one: None, processor: 3.0, limit: None };
+        let many = || Figures { clusters: Some(4), size: 0, deletion: None, peak_rss_mb: 81, ..figures() };
+        let figures = Figures { everything: Some(everything), ..many() };
+        let said = figures.judge().unwrap_err().to_string();
+        assert_eq!(said, "over budget: peak memory, MB 81.00 > 80, requests per machine 24.50 > 24");
+        assert!(figures.text().starts_with("4 clusters of one machine in 1.2 s"), "{}", figures.text());
+        assert!(Figures { peak_rss_mb: 80, ..many() }.judge().is_ok());
     }
 
     #[test]

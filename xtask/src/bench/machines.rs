@@ -77,6 +77,7 @@ async fn measure(size: usize) -> Result<Figures> {
     Ok(Figures {
         bench: "machines".to_owned(),
         size,
+        clusters: None,
         seconds,
         processor: Some(processor),
         up,

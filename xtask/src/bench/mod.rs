@@ -40,6 +40,9 @@ pub enum Bench {
         /// How often, each time followed by a program that sends only the writes that must happen; 0 leaves that out
         #[arg(long, default_value_t = 2)]
         rounds: usize,
+        /// So many clusters of one machine instead of one cluster; there is no raw writer for them
+        #[arg(long, value_name = "COUNT", conflicts_with_all = ["size", "rounds"])]
+        clusters: Option<usize>,
     },
     /// Documents of many machines on one core (with `--release`)
     Render(Many),
@@ -95,7 +98,8 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Machines { fleet, raw: true, .. } => return machines::run(fleet.size)?.print_raw(),
         Bench::Machines { fleet, against: Some(against), .. } => (growth::run(fleet.size, *against)?, fleet),
         Bench::Machines { fleet, .. } => (machines::run(fleet.size)?, fleet),
-        Bench::Real { fleet, rounds } => (real::run(fleet.size, *rounds)?, fleet),
+        Bench::Real { fleet, clusters: Some(count), .. } => (real::clusters(*count)?, fleet),
+        Bench::Real { fleet, rounds, .. } => (real::run(fleet.size, *rounds)?, fleet),
         Bench::Render(many) => return render::run(many.size, many.json),
         Bench::Allocate { many, trickle: true } => return trickle::run(many.size, many.json),
         Bench::Allocate { many, .. } => return allocate::run(many.size, many.json),

@@ -33,7 +33,8 @@ pub async fn there_and_back(repository: &Repository, here: &Management, there: &
     one_way(repository, there, here).await
 }
 
-async fn one_way(repository: &Repository, from: &Management, to: &Management) -> Result<()> {
+/// Moves the racks to another management cluster, and nothing else changes.
+pub async fn one_way(repository: &Repository, from: &Management, to: &Management) -> Result<()> {
     let before = kept(from.stage()?).await?;
     ensure!(before.machines.len() >= 5 && before.rendered.len() >= 5, "too little to move: {before:?}");
     let watched = Watched::follow(to.client()?).await?;
@@ -76,14 +77,73 @@ async fn kept(stage: &Stage) -> Result<Kept> {
     })
 }
 
+/// Kinds of which nothing may stay behind.
+const MOVED: [&str; 18] = [
+    "Cluster",
+    "KubeadmControlPlane",
+    "MachineDeployment",
+    "MachineSet",
+    "Machine",
+    "KubeadmConfig",
+    "KubeadmConfigTemplate",
+    "Metal3Cluster",
+    "Metal3Machine",
+    "Metal3MachineTemplate",
+    "Metal3RemediationTemplate",
+    "Metal3DataTemplate",
+    "Metal3DataClaim",
+    "Metal3Data",
+    "IPPool",
+    "IPClaim",
+    "IPAddress",
+    "BareMetalHost",
+];
+
+/// Kinds of which what belongs to nobody stays: Secrets of users, and a remediation without a Machine.
+const MOVED_WITH_OWNER: [&str; 2] = ["Secret", "Metal3Remediation"];
+
 /// What is still on a management cluster that everything was moved from.
 async fn left(stage: &Stage) -> Result<Vec<String>> {
     let mut left = Vec::new();
-    let kinds =
-        ["Cluster", "Machine", "Metal3Machine", "Metal3Data", "Metal3DataClaim", "IPClaim", "IPAddress"];
-    for kind in kinds.into_iter().chain(["Metal3Cluster", "Metal3DataTemplate", "IPPool", "BareMetalHost"]) {
+    for kind in MOVED.into_iter().chain(MOVED_WITH_OWNER) {
         let found = stage.list(kind).await?;
-        left.extend(found.iter().map(|it| format!("{kind} {}", text(it, "/metadata/name"))));
+        left.extend(found.iter().filter(|it| must_move(kind, it)).map(|it| title(kind, it)));
     }
     Ok(left)
+}
+
+fn title(kind: &str, object: &Value) -> String {
+    format!("{kind} {}", text(object, "/metadata/name"))
+}
+
+/// Whether an object of a kind must not stay on a management cluster that everything was moved from.
+fn must_move(kind: &str, object: &Value) -> bool {
+    let is_here = text(object, "/metadata/namespace") == NAMESPACE;
+    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let is_owned = owners.is_some_and(|owners| !owners.is_empty());
+    is_here && (is_owned || !MOVED_WITH_OWNER.contains(&kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_belongs_to_nobody_may_stay_behind() {
+        let object = |namespace: &str, owners: Value| json!({"metadata": {"name": "it", "namespace": namespace, "ownerReferences": owners}});
+        let owned = json!([{"kind": "Cluster", "name": "my-cluster"}]);
+        for (kind, owners, expected) in [
+            ("Secret", json!(null), false),
+            ("Secret", owned.clone(), true),
+            ("Metal3Remediation", json!([]), false),
+            ("Metal3Remediation", owned, true),
+            ("KubeadmControlPlane", json!(null), true),
+            ("Metal3MachineTemplate", json!(null), true),
+        ] {
+            assert_eq!(must_move(kind, &object(NAMESPACE, owners.clone())), expected, "{kind} {owners}");
+            assert!(!must_move(kind, &object("kube-system", owners)), "{kind}");
+        }
+    }
 }

@@ -20,8 +20,15 @@ pub struct Racks {
     workload: Workload,
 }
 
-/// Brings the racks up and rolls them out.
-pub async fn up(management: &mut Management, workloads: &workload::Workloads) -> Result<Racks> {
+impl Racks {
+    /// Ends the API server of the Cluster, on the management cluster where it was started.
+    pub fn end(self, management: &mut Management, workloads: &workload::Workloads) -> Result<()> {
+        workload::end(management, workloads, &self.workload)
+    }
+}
+
+/// Brings the racks up: a control plane of three, then two workers.
+pub async fn come_up(management: &mut Management, workloads: &workload::Workloads) -> Result<Racks> {
     let workload = workload::start(management, workloads, CLUSTER).await?;
     let stage = management.stage()?;
     let watched = Watched::follow(stage.client()).await?;
@@ -32,13 +39,21 @@ pub async fn up(management: &mut Management, workloads: &workload::Workloads) ->
     judge(stage, &watched, 5).await?;
     say("up: 5 machines are ready, each with the network of its rack");
     each_once(&watched, &BTreeMap::new(), 5)?;
+    Ok(Racks { workload })
+}
+
+/// Brings the racks up and rolls them out.
+pub async fn up(management: &mut Management, workloads: &workload::Workloads) -> Result<Racks> {
+    let racks = come_up(management, workloads).await?;
+    let stage = management.stage()?;
+    let watched = Watched::follow(stage.client()).await?;
     let before = watched.provisionings()?;
     Box::pin(e2e::upgrade(stage)).await?;
     judge(stage, &watched, 5).await?;
     each_once(&watched, &before, 5)?;
     say("rolled out with node reuse and no surge: 5 new machines, each on the host of the one before");
     to_no_worker_and_back(stage, &watched).await?;
-    Ok(Racks { workload })
+    Ok(racks)
 }
 
 /// Hosts of the workers are kept for the next ones, because their template says so.
@@ -65,8 +80,14 @@ async fn hosts_of_machines(stage: &Stage) -> Result<BTreeSet<Option<String>>> {
     Ok(stage.report().await?.machines.into_iter().map(|machine| machine.host).collect())
 }
 
-/// Deletes the Cluster, and nothing is left.
+/// Deletes the Cluster and ends its API server.
 pub async fn down(management: &mut Management, workloads: &workload::Workloads, racks: Racks) -> Result<()> {
+    delete(management).await?;
+    racks.end(management, workloads)
+}
+
+/// Deletes the Cluster, and nothing is left.
+pub async fn delete(management: &Management) -> Result<()> {
     let stage = management.stage()?;
     let watched = Watched::follow(stage.client()).await?;
     stage.delete("Cluster", CLUSTER).await?;
@@ -75,7 +96,7 @@ pub async fn down(management: &mut Management, workloads: &workload::Workloads, 
     watched.judge(NAMESPACE)?;
     each_once(&watched, &BTreeMap::new(), 0)?;
     say("deleted: nothing is left, every host is available");
-    workload::end(management, workloads, &racks.workload)
+    Ok(())
 }
 
 async fn judge(stage: &Stage, watched: &Watched, machines: usize) -> Result<()> {

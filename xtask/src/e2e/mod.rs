@@ -2,7 +2,7 @@
 //! manager and the world as two clients of each.
 //!
 //! The real server has what a release of `capm3 manifests` installs: it asks the webhooks of the manager, which has the rights
-//! of its Roles and no others. Up, rest, scale with the manager killed in the middle, scale down, a version that is not served,
+//! of its Roles and no others. Up, rest, a scrape of the manager's metrics, scale with the manager killed in the middle, scale down, a version that is not served,
 //! objects in v1beta1 only, an upgrade, a pause, delete. After each step the rows must be right, nothing may be used twice, and
 //! every object must be the same on both servers but for what [`mask`] lists.
 
@@ -15,6 +15,7 @@ mod manager;
 mod mask;
 mod pause;
 mod scenario;
+mod scrape;
 mod server;
 mod stage;
 mod stored_older;
@@ -27,7 +28,7 @@ use anyhow::{Result, ensure};
 pub use self::{
     health::is_ready,
     judge::{hosts_are_free, racks},
-    manager::Manager,
+    manager::{Manager, USER_AGENT},
     scenario::three_racks,
     server::Server,
     stage::{NAMESPACE, Stage, text},

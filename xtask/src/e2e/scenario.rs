@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use capm3_lab::manifests::Manifest;
 use serde_json::{Value, json};
 
-use super::{Manager, Server, Stage, absence, judge, mask, pause, stored_older, upgrade, versions};
+use super::{Manager, Server, Stage, absence, judge, mask, pause, scrape, stored_older, upgrade, versions};
 use crate::{compare::Objects, repo};
 
 /// How long the manager is watched at rest.
@@ -21,6 +21,9 @@ const WORKERS: [&str; 3] = ["rack1-host-2", "rack2-host-2", "rack3-host-2"];
 const MORE_WORKERS: [&str; 2] = ["rack1-host-3", "rack2-host-3"];
 /// Hosts whose machines go first when the workers are scaled down to two.
 pub const GOING: [&str; 3] = ["rack1-host-3", "rack2-host-3", "rack3-host-2"];
+
+/// More than there are hosts.
+const TOO_MANY_WORKERS: u32 = 12;
 
 /// What was there after a step.
 pub struct Checkpoint {
@@ -36,6 +39,7 @@ pub async fn run(server: &Server, binary: &Path) -> Result<Vec<Checkpoint>> {
 async fn steps(server: &Server, binary: &Path) -> Result<Vec<Checkpoint>> {
     let mut play = Play::start(server, binary).await?;
     play.up().await?;
+    play.scrape().await?;
     play.scale().await?;
     absence::run(&play.stage, &mut play.manager, binary, server).await?;
     play.judge(5).await?;
@@ -45,6 +49,7 @@ async fn steps(server: &Server, binary: &Path) -> Result<Vec<Checkpoint>> {
     play.read_in_both_versions().await?;
     play.delete().await?;
     play.start_from_v1beta1().await?;
+    play.scrape_while_machines_wait().await?;
     play.check_rights()?;
     Ok(play.checkpoints)
 }
@@ -92,6 +97,33 @@ impl<'a> Play<'a> {
         let written = self.server.manager_writes_during(REST).await?;
         ensure!(written == 0, "the manager wrote {written} times in {} s at rest", REST.as_secs());
         self.say(&format!("0 writes of the manager in {} s at rest", REST.as_secs()));
+        Ok(())
+    }
+
+    /// The embedded server does not know whose a token is.
+    async fn scrape(&self) -> Result<()> {
+        let Server::Real(real) = self.server else { return Ok(()) };
+        let scrapers = scrape::Scrapers::create(real).await?;
+        scrapers.are_told_apart().await?;
+        let count = scrapers.see_the_objects(&self.stage).await?;
+        self.say(&format!(
+            "scraped: refused without a token and without the right; {count} series are what the objects are"
+        ));
+        Ok(())
+    }
+
+    /// The same with more workers than hosts; the last step, because nobody knows which of them get a host.
+    async fn scrape_while_machines_wait(&self) -> Result<()> {
+        let Server::Real(real) = self.server else { return Ok(()) };
+        self.stage.scale_workers(TOO_MANY_WORKERS).await?;
+        self.stage.until_machines(3 + usize::try_from(TOO_MANY_WORKERS)?).await?;
+        self.stage
+            .until("machines wait for hosts", async || Ok(scrape::without_host(&self.stage).await? > 0))
+            .await?;
+        self.stage.until_still().await?;
+        let waiting = scrape::without_host(&self.stage).await?;
+        scrape::Scrapers::create(real).await?.see_the_objects(&self.stage).await?;
+        self.say(&format!("scraped: {waiting} machines wait for a host, by the metrics as by the objects"));
         Ok(())
     }
 

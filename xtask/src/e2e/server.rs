@@ -25,11 +25,17 @@ pub enum Server {
 pub struct Real {
     cluster: Cluster,
     webhooks: Loopback,
+    /// Port of the diagnostics of the manager, also after a restart.
+    diagnostics: u16,
 }
 
 impl Real {
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    pub fn diagnostics(&self) -> u16 {
+        self.diagnostics
     }
 
     /// Applies the release, also over what is there.
@@ -44,7 +50,7 @@ impl Server {
         let cluster = Cluster::start()?;
         let webhooks = Loopback::at(ports::for_restarts()?)?;
         webhooks.write_pair(&cluster.folder().join("webhooks"))?;
-        Ok(Self::Real(Real { cluster, webhooks }))
+        Ok(Self::Real(Real { cluster, webhooks, diagnostics: ports::for_restarts()? }))
     }
 
     /// Starts an embedded one; must be called on a runtime.
@@ -100,6 +106,14 @@ impl Server {
                 format!("--webhook-cert-dir={}", real.cluster.folder().join("webhooks").display()),
             ],
             Self::Embedded(_) => vec!["--webhook-port=0".to_owned()],
+        }
+    }
+
+    /// Port of the diagnostics of the manager; any on the embedded server, which does not know whose a token is.
+    pub fn diagnostics(&self) -> u16 {
+        match self {
+            Self::Real(real) => real.diagnostics,
+            Self::Embedded(_) => 0,
         }
     }
 

@@ -55,10 +55,22 @@ pub struct Stage {
 impl Stage {
     /// Installs the release and what it needs, and starts the world.
     pub async fn on(server: &Server) -> Result<Self> {
+        let (client, kubeconfig) = Self::installed(server).await?;
+        Self::start(client, &kubeconfig).await
+    }
+
+    /// The same, where the workload clusters are on other servers.
+    pub async fn beside(server: &Server, apis: Arc<dyn WorkloadApis>) -> Result<Self> {
+        let (client, kubeconfig) = Self::installed(server).await?;
+        let world = over_network(&kubeconfig, None, "capm3-world").await?;
+        Self::around(client, World::start(world, apis, Clock::system(), &Options::default())).await
+    }
+
+    async fn installed(server: &Server) -> Result<(ApiClient, String)> {
         let kubeconfig = fs::read_to_string(server.kubeconfig()).context("reading the kubeconfig")?;
         let client = over_network(&kubeconfig, None, "capm3-e2e").await?;
         server.install(&client).await?;
-        Self::start(client, &kubeconfig).await
+        Ok((client, kubeconfig))
     }
 
     /// Installs the CRDs alone and starts the world.

@@ -60,6 +60,9 @@ pub enum Real {
         /// Who plays Cluster API; with the real one, its managers and clusterctl run the stories on real servers only
         #[arg(long, value_enum, default_value_t = ClusterApi::Played)]
         capi: ClusterApi,
+        /// With the real one: a short story, at most 8 minutes once everything is built
+        #[arg(long)]
+        sample: bool,
     },
     /// Apply what `capm3 manifests` gives, and check the rights of the manager's account
     Install,
@@ -85,8 +88,9 @@ pub fn run(what: Real) -> Result<ExitCode> {
         Real::Up { dir } => up(&folder(dir)),
         Real::Run(args) => crate::conformance::run(&args),
         Real::Seeds(args) => crate::seeds::run(&args),
-        Real::E2e { capi: ClusterApi::Played } => crate::e2e::run(),
-        Real::E2e { capi: ClusterApi::Real } => crate::capi::run(),
+        Real::E2e { capi: ClusterApi::Played, sample: false } => crate::e2e::run(),
+        Real::E2e { capi: ClusterApi::Played, .. } => bail!("--sample needs --capi real"),
+        Real::E2e { capi: ClusterApi::Real, sample } => crate::capi::run(sample),
         Real::Install => crate::install::run(),
         Real::Webhooks => crate::e2e::webhooks(),
         Real::Image => crate::image::run_on_a_server(),

@@ -5,7 +5,11 @@
 #[allow(dead_code, reason = "a part is used here")]
 #[path = "../../../api/tests/schema_facts/facts.rs"]
 mod facts;
+#[allow(dead_code, reason = "a part is used here")]
+#[path = "../../../lab/tests/takeover/namespace.rs"]
+mod namespace;
 mod reference;
+mod taken_over;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
@@ -50,6 +54,11 @@ async fn written(example: &str) -> Vec<Value> {
     let lab = Lab::start(&Options::default()).await.unwrap();
     lab.apply(&objects).await.unwrap();
     lab.settle(Duration::from_secs(3600)).await;
+    of_the_reference(&lab)
+}
+
+/// The objects of the reference's kinds, as they are stored.
+fn of_the_reference(lab: &Lab) -> Vec<Value> {
     let groups = ["infrastructure.cluster.x-k8s.io/", "ipam.metal3.io/"];
     let is_theirs = |object: &Arc<Value>| {
         groups.iter().any(|group| object["apiVersion"].as_str().unwrap_or_default().starts_with(group))
@@ -145,52 +154,49 @@ fn pruned(path: &str, sent: &Value, stored: &Value, found: &mut BTreeSet<String>
     }
 }
 
-/// Every object that our controllers wrote is accepted strictly, but for those that the report names as an error; of their status
-/// the server drops exactly what the report says is dropped.
+/// Every object is accepted strictly, but for those that the report names as an error; of their status the server drops exactly
+/// what the report says is dropped, which is given.
+async fn assert_accepted(what: &str, objects: &[Value], refused: &[&str]) -> BTreeSet<String> {
+    let migration = portable(objects);
+    assert_eq!(migration.documents.len(), objects.len(), "{what}");
+    let reference = Reference::start().await;
+    let errors = migration.problems.iter().filter(|problem| problem.severity == Severity::Error);
+    let named: BTreeSet<&str> = errors.map(|problem| problem.place.object.as_str()).collect();
+    assert_eq!(named, refused.iter().copied().collect(), "{what}: {:?}", migration.problems);
+    let (mut lost, mut kinds) = (BTreeSet::new(), BTreeSet::new());
+    for (document, object) in migration.documents.iter().zip(objects) {
+        let (code, answer) = reference.create(document).await;
+        let title = title(document);
+        if named.contains(title.as_str()) {
+            assert_eq!(code, 400, "{what}: {title}: {answer}");
+            assert!(answer["message"].as_str().unwrap().contains("unknown field"), "{answer}");
+            continue;
+        }
+        assert_eq!(code, 201, "{what}: {title}: {answer}");
+        kinds.insert(document["kind"].as_str().unwrap().to_owned());
+        if object.get("status").is_some() {
+            let stored = reference.put_status(object).await;
+            let mut paths = BTreeSet::new();
+            let sent = json!({"status": object["status"]});
+            pruned("", &sent, &stored, &mut paths);
+            lost.extend(paths.into_iter().map(|path| format!("{title}: {}", path.trim_start_matches('.'))));
+        }
+    }
+    assert!(kinds.len() >= 8, "{what}: {kinds:?}");
+    let dropped = migration.changes.iter().filter(|change| change.to == "dropped");
+    let dropped = dropped.filter(|change| !named.contains(change.place.object.as_str()));
+    let said: BTreeSet<String> =
+        dropped.map(|change| format!("{}: {}", change.place.object, change.place.path)).collect();
+    assert_eq!(lost, said, "{what}");
+    said
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_was_written_here_is_accepted_there_but_for_what_the_report_names() {
-    for (example, refused) in [
-        ("no-cloud-provider", vec![]),
-        (
-            "three-racks",
-            vec!["Metal3MachineTemplate my-cluster-cp", "Metal3MachineTemplate my-cluster-workers"],
-        ),
-    ] {
-        let objects = written(example).await;
-        let migration = portable(&objects);
-        assert_eq!(migration.documents.len(), objects.len(), "{example}");
-        let reference = Reference::start().await;
-        let errors = migration.problems.iter().filter(|problem| problem.severity == Severity::Error);
-        let named: BTreeSet<&str> = errors.map(|problem| problem.place.object.as_str()).collect();
-        assert_eq!(named, refused.into_iter().collect(), "{example}: {:?}", migration.problems);
-        let (mut lost, mut kinds) = (BTreeSet::new(), BTreeSet::new());
-        for (document, object) in migration.documents.iter().zip(&objects) {
-            let (code, answer) = reference.create(document).await;
-            let title = title(document);
-            if named.contains(title.as_str()) {
-                assert_eq!(code, 400, "{title}: {answer}");
-                assert!(answer["message"].as_str().unwrap().contains("unknown field"), "{answer}");
-                continue;
-            }
-            assert_eq!(code, 201, "{title}: {answer}");
-            kinds.insert(document["kind"].as_str().unwrap().to_owned());
-            if object.get("status").is_some() {
-                let stored = reference.put_status(object).await;
-                let mut paths = BTreeSet::new();
-                let sent = json!({"status": object["status"]});
-                pruned("", &sent, &stored, &mut paths);
-                lost.extend(
-                    paths.into_iter().map(|path| format!("{title}: {}", path.trim_start_matches('.'))),
-                );
-            }
-        }
-        assert!(kinds.len() >= 8, "{kinds:?}");
-        let dropped = migration.changes.iter().filter(|change| change.to == "dropped");
-        let dropped = dropped.filter(|change| !named.contains(change.place.object.as_str()));
-        let said: BTreeSet<String> =
-            dropped.map(|change| format!("{}: {}", change.place.object, change.place.path)).collect();
-        assert!(said.iter().any(|it| it.ends_with("status.failureDomain")), "{said:?}");
-        assert_eq!(lost, said, "{example}");
+    let templates = ["Metal3MachineTemplate my-cluster-cp", "Metal3MachineTemplate my-cluster-workers"];
+    for (example, refused) in [("no-cloud-provider", &[][..]), ("three-racks", &templates[..])] {
+        let dropped = assert_accepted(example, &written(example).await, refused).await;
+        assert!(dropped.iter().any(|it| it.ends_with("status.failureDomain")), "{example}: {dropped:?}");
     }
 }
 

@@ -21,7 +21,8 @@ pub struct Namespace {
 
 /// The text of a file of this folder.
 pub fn file_text(file: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/takeover").join(file);
+    // Tests of another crate read the same files.
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../lab/tests/takeover").join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -150,7 +150,7 @@ pub(super) fn release<'a>(claim: &Metal3DataClaim, datas: impl Iterator<Item = &
 
 /// Whether the data's own controller, which gives its addresses back, can tell by the owner that this claim is gone. It then
 /// takes off the claim's finalizer together with its own, in one write.
-fn sees_the_end_of(claim: &Metal3DataClaim, data: &Metal3Data) -> bool {
+pub(crate) fn sees_the_end_of(claim: &Metal3DataClaim, data: &Metal3Data) -> bool {
     data.metadata.has_finalizer(finalizer::DATA) && data.metadata.is_owned_by_uid(claim.metadata.uid_str())
 }
 

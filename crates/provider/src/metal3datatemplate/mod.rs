@@ -23,6 +23,7 @@ use capm3_api::{
     vocabulary::finalizer,
 };
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
+pub(crate) use claim::sees_the_end_of;
 pub use decide::{allocated, decide, decide_in_parts};
 pub use observe::{DataTemplateSnapshot, observe};
 

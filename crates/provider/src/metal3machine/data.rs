@@ -105,7 +105,7 @@ fn wait_for_foreign_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> Wait 
     let name = claim.metadata.name_str().to_owned();
     if snapshot.claim_is_of_former_machine {
         if snapshot.surplus.is_empty() && snapshot.held.is_empty() {
-            super::orphaned_dependents::release_claim(&mut pass.others, claim);
+            super::claim_release::release(&mut pass.others, claim);
         }
         return Wait::FormerClaim(name);
     }

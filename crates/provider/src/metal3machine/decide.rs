@@ -153,6 +153,12 @@ impl<'a> Pass<'a> {
         self.others.event(note);
     }
 
+    /// Logs a step that the objects tell as well as an event would.
+    pub(super) fn log(&mut self, step: &'static str, message: String) {
+        let note = self.note(step, message);
+        self.others.event(note.only_logged());
+    }
+
     /// Records an event when the status is written.
     pub(super) fn event_with_status(&mut self, warning: bool, reason: &'static str, message: String) {
         let note = self.note(reason, message);

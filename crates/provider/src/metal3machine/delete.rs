@@ -24,10 +24,10 @@ use capm3_engine::Object;
 use serde_json::json;
 
 use super::{
-    MachineSnapshot, Stage,
+    MachineSnapshot, Stage, claim_release,
     decide::{Pass, Step},
     live_reads::Question,
-    orphaned_dependents, pause,
+    pause,
 };
 use crate::finalizers::remove_finalizer;
 
@@ -317,5 +317,8 @@ fn release_claim(pass: &mut Pass<'_>) {
     if !claim.metadata.is_owned_by_uid(pass.snapshot.metal3_machine.metadata.uid_str()) {
         return;
     }
-    orphaned_dependents::release_claim(&mut pass.others, claim.as_ref());
+    match pass.snapshot.data_to_delete.as_deref() {
+        Some(data) => claim_release::release_with_data(&mut pass.others, &claim, data),
+        None => claim_release::release(&mut pass.others, &claim),
+    }
 }

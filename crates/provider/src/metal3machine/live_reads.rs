@@ -7,14 +7,15 @@ use std::{collections::BTreeMap, fmt};
 
 use capm3_api::{
     neighbours::{BareMetalHost, Cluster, Machine, MachineSet, SecretMetadata},
-    v1beta2::{Metal3Machine, Metal3MachineTemplate},
+    v1beta2::Metal3MachineTemplate,
 };
 use capm3_engine::{
-    ActError, ApiError, ObjectKey, ResourceKind,
-    absence::{Doubt, Verdict, is_definition_deleting},
+    ActError, ApiError, ObjectKey, Outcome,
+    absence::{Doubt, Verdict},
 };
 use serde_json::Value;
 
+use super::definition_check::DefinitionCheck;
 use crate::{context::Context, indexes::HOSTS_BY_CONSUMER};
 
 /// What must be asked of the server itself.
@@ -100,7 +101,7 @@ impl fmt::Display for Question {
 
 impl Question {
     /// What is read, in words.
-    fn aim(&self, namespace: &str) -> String {
+    pub(super) fn aim(&self, namespace: &str) -> String {
         match self {
             Self::Host(name) | Self::WholeHost(name) => format!("read BareMetalHost {namespace}/{name}"),
             Self::Hosts => format!("list BareMetalHosts of namespace {namespace}"),
@@ -117,12 +118,13 @@ impl Question {
 /// Asks the server; what it says enters the cache.
 pub(super) async fn ask(
     context: &Context,
+    definition: &DefinitionCheck,
     key: &ObjectKey,
     question: Question,
     live: &mut Live,
-) -> Result<(), ActError> {
+) -> Result<(), Outcome> {
     let here = |name: &str| ObjectKey::new(&key.namespace, name);
-    let failed = |source: ApiError| ActError::reading(question.aim(&key.namespace), source);
+    let failed = |source: ApiError| Outcome::Failed(ActError::reading(question.aim(&key.namespace), source));
     let verdict = match &question {
         Question::WholeHost(name) => {
             let host = context.read_live::<BareMetalHost>(&here(name)).await.map_err(failed)?;
@@ -139,12 +141,9 @@ pub(super) async fn ask(
         }
         Question::Hosts => context.prove_none(&key.namespace, &HOSTS_BY_CONSUMER, &key.to_string()).await,
         Question::Definition => {
-            let kind = ResourceKind::of::<Metal3Machine>();
-            let is_deleting = is_definition_deleting(&context.client, &kind).await;
-            is_deleting.map(|is_deleting| match is_deleting {
-                true => Verdict::Unknown(Doubt::DefinitionDeleting),
-                false => Verdict::Present,
-            })
+            let doubt = definition.ask(context, key).await?;
+            live.answer(question, doubt);
+            return Ok(());
         }
     };
     let doubt = match verdict.map_err(failed)? {

@@ -7,8 +7,10 @@
 mod associate;
 mod candidates;
 mod choice;
+mod claim_release;
 mod data;
 mod decide;
+mod definition_check;
 mod delete;
 pub(crate) mod host_data;
 mod host_waiters;
@@ -36,6 +38,7 @@ use capm3_engine::{Controller, ObjectKey, Queue};
 pub use choice::{choose_host, host_to_take};
 pub use data::new_claim;
 pub use decide::{Awaits, Decision, decide, is_provisioned};
+use definition_check::DefinitionCheck;
 pub use host_data::HostData;
 use host_waiters::HostWaiters;
 pub use live_reads::{Live, Question};
@@ -51,15 +54,17 @@ pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
     let waiters = Arc::new(HostWaiters::default());
     watches::watch(context, &queue, &waiters);
-    let (context, told) = (context.clone(), Arc::clone(&queue));
+    let (context, told, definition) =
+        (context.clone(), Arc::clone(&queue), Arc::new(DefinitionCheck::default()));
     Controller::new(
         reconcile::CONTROLLER,
         queue,
         Arc::new(move |key: ObjectKey| {
             let (context, waiters, told) = (context.clone(), Arc::clone(&waiters), Arc::clone(&told));
+            let definition = Arc::clone(&definition);
             boxed(async move {
                 waiters.begin_reconcile(&key);
-                let (outcome, awaits) = reconcile::reconcile(&context, &key).await;
+                let (outcome, awaits) = reconcile::reconcile(&context, &definition, &key).await;
                 waiters.end_reconcile(&*context.caches, &key, &awaits).enqueue(&told);
                 outcome
             })

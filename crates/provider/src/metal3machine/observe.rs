@@ -26,6 +26,7 @@ use capm3_engine::{Object, ObjectKey, Reader};
 
 use super::{
     candidates::Candidates,
+    claim_release,
     host_data::{self, HostData},
     live_reads::Live,
     observe_nodes::{Nodes, observe_nodes},
@@ -81,6 +82,8 @@ pub struct MachineSnapshot<'r> {
     pub held_data_templates: BTreeSet<String>,
     /// The data that serves the claim.
     pub data: Option<Arc<Metal3Data>>,
+    /// The data that goes with the claim; looked at only when the machine goes.
+    pub data_to_delete: Option<Arc<Metal3Data>>,
     /// Secrets that the spec names and that are not there: member of the spec, and name.
     pub missing_secrets: Vec<(&'static str, String)>,
     /// Secrets that the spec names and that a move of the cluster leaves behind: member of the spec, and name.
@@ -187,6 +190,8 @@ pub fn observe<'r>(
     let claim = reader.get::<Metal3DataClaim>(key);
     let data = rendered_data(&metal3_machine, claim.as_deref())
         .and_then(|name| reader.get::<Metal3Data>(&here(&name)));
+    let data_to_delete = claim.as_deref().filter(|_| metal3_machine.metadata.is_deleting());
+    let data_to_delete = data_to_delete.and_then(|claim| claim_release::data_to_delete(reader, claim));
     let template = find_template(reader, &metal3_machine).or_else(|| {
         template_for_release(reader, &metal3_machine, machine.as_deref(), machine_set.as_deref())
     });
@@ -220,6 +225,7 @@ pub fn observe<'r>(
         candidates: Candidates::read(reader, &metal3_machine, key),
         missing_data_template: claim.as_deref().and_then(|claim| missing_data_template(reader, claim)),
         claim_is_of_former_machine: claim.as_deref().is_some_and(|claim| is_of_former_machine(reader, claim)),
+        data_to_delete,
         claim,
         held_data_templates,
         data,

@@ -10,10 +10,8 @@ use capm3_api::{
 };
 use capm3_engine::{ObjectKey, Outcome, Reader};
 
-use crate::{
-    context::Context, finalizers::remove_finalizer, indexes::HOSTS_BY_CONSUMER,
-    rightful_owner::of_another_than,
-};
+use super::claim_release;
+use crate::{context::Context, indexes::HOSTS_BY_CONSUMER, rightful_owner::of_another_than};
 
 /// Releases the claim of a machine that is gone, once no host names the machine any more. Both are proven: a host that
 /// still runs uses the addresses of the claim.
@@ -29,7 +27,7 @@ pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
     let plan = || {
         let mut plan = Plan::done();
         if let Some(claim) = abandoned_claim(context, key) {
-            release_claim(&mut plan, &claim);
+            claim_release::release(&mut plan, &claim);
         }
         plan
     };
@@ -43,14 +41,4 @@ fn abandoned_claim(context: &Context, key: &ObjectKey) -> Option<Metal3DataClaim
     let hosts_are_free = hosts.iter().all(|host| of_another_than(reader, key, host).is_some());
     let claim = reader.get::<Metal3DataClaim>(key).filter(|_| is_gone && hosts_are_free)?;
     claim.metadata.has_finalizer(finalizer::MACHINE).then(|| claim.as_ref().clone())
-}
-
-/// Takes our finalizer off a claim and deletes it.
-pub(super) fn release_claim(plan: &mut Plan, claim: &Metal3DataClaim) {
-    let mut released = claim.clone();
-    remove_finalizer(&mut released.metadata, finalizer::MACHINE);
-    plan.update_object(claim, &released);
-    if !claim.metadata.is_deleting() {
-        plan.delete(claim);
-    }
 }

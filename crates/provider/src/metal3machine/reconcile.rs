@@ -5,7 +5,10 @@ use capm3_domain::wait::{Refusal, Wait};
 use capm3_engine::{Next, ObjectKey, Outcome, Reader, Reconciler};
 use tracing::debug;
 
-use super::{Awaits, Inputs, Live, Question, decide, live_reads, observe, orphaned_dependents, refusal};
+use super::{
+    Awaits, DefinitionCheck, Inputs, Live, Question, decide, live_reads, observe, orphaned_dependents,
+    refusal,
+};
 use crate::{context::Context, host_crd, plan::Plan};
 
 /// Name in logs and counts.
@@ -14,6 +17,7 @@ pub(crate) const CONTROLLER: &str = "metal3machine";
 /// A machine, and what was learned of it from the server.
 pub(super) struct MachineReconciler<'a> {
     context: &'a Context,
+    definition: &'a DefinitionCheck,
     key: &'a ObjectKey,
     live: Live,
     host_lacks: Vec<&'static str>,
@@ -23,7 +27,11 @@ pub(super) struct MachineReconciler<'a> {
 }
 
 /// Gives the outcome, and the hosts that the machine waits for.
-pub(super) async fn reconcile(context: &Context, key: &ObjectKey) -> (Outcome, Awaits) {
+pub(super) async fn reconcile(
+    context: &Context,
+    definition: &DefinitionCheck,
+    key: &ObjectKey,
+) -> (Outcome, Awaits) {
     let Some(machine) = context.caches.get::<Metal3Machine>(key) else {
         context.waits.forget(CONTROLLER, key);
         return (orphaned_dependents::clean_up(context, key).await, Awaits::Nothing);
@@ -38,6 +46,7 @@ pub(super) async fn reconcile(context: &Context, key: &ObjectKey) -> (Outcome, A
     };
     let mut machine = MachineReconciler {
         context,
+        definition,
         key,
         live: Live::default(),
         host_lacks,
@@ -97,6 +106,6 @@ impl Reconciler for MachineReconciler<'_> {
     }
 
     async fn ask(&mut self, question: Question) -> Result<(), Outcome> {
-        live_reads::ask(self.context, self.key, question, &mut self.live).await.map_err(Outcome::Failed)
+        live_reads::ask(self.context, self.definition, self.key, question, &mut self.live).await
     }
 }

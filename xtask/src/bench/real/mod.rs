@@ -4,6 +4,7 @@
 //! A round of ours is followed by one of [`raw`], which sends only the writes that must happen, each on a server of its own
 //! with the webhooks of a manager. Seconds of both are compared, so what else the computer does matters less.
 
+mod clusters;
 mod raw;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,13 @@ pub fn run(size: usize, rounds: usize) -> Result<Figures> {
         }
         Ok(figures)
     })
+}
+
+/// Runs it for clusters of one machine.
+pub fn clusters(count: usize) -> Result<Figures> {
+    let binary = build_manager()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(Box::pin(clusters::measure(count, &binary)))
 }
 
 async fn ours(size: usize, binary: &std::path::Path, is_first: bool) -> Result<Figures> {
@@ -115,6 +123,7 @@ async fn measure(
     Ok(Figures {
         bench: "real".to_owned(),
         size,
+        clusters: None,
         seconds,
         processor: None,
         up,

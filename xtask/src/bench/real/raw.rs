@@ -189,15 +189,17 @@ impl Writer {
         let is_available = |host: &Arc<BareMetalHost>| host.state() == host_state::AVAILABLE;
         self.until(|| self.hosts.get(&key).filter(is_available)).await;
         let _worker = self.of_machines.acquire().await?;
-        let record = json!({"metadata": {"finalizers": [finalizer::MACHINE],
-            "annotations": {annotation::HOST: format!("{NAMESPACE}/{host}")}}});
-        self.patch::<Metal3Machine>(name, None, &record).await?;
+        // What is taken must not be forgotten: the finalizer comes before the claim, and the record after it.
+        let held = json!({"metadata": {"finalizers": [finalizer::MACHINE]}});
+        self.patch::<Metal3Machine>(name, None, &held).await?;
         let consumer =
             json!({"apiVersion": API_VERSION, "kind": "Metal3Machine", "namespace": NAMESPACE, "name": name});
         let taken = json!({"metadata": {"labels": {label::CLUSTER_NAME: "fleet"},
             "annotations": {annotation::BLOCK_MOVE: ""}}, "spec": {"consumerRef": consumer, "online": true}});
         self.patch::<BareMetalHost>(&host, None, &taken).await?;
         self.event(name, "HostClaimed").await?;
+        let record = json!({"metadata": {"annotations": {annotation::HOST: format!("{NAMESPACE}/{host}")}}});
+        self.patch::<Metal3Machine>(name, None, &record).await?;
         let labelled = json!({"metadata": {"labels": {label::CLUSTER_NAME: "fleet"}}});
         self.patch::<SecretMetadata>(&format!("{host}-bmc"), None, &labelled).await?;
         self.create::<Metal3DataClaim>(json!({
@@ -298,7 +300,6 @@ impl Writer {
         let identified = json!({"spec": {"providerID": id}});
         self.patch::<Node>(node.metadata.name_str(), None, &identified).await?;
         self.patch::<Metal3Machine>(name, None, &identified).await?;
-        self.event(name, "ProviderIDSet").await?;
         let types = [
             "Ready",
             "AssociateBareMetalHost",

@@ -119,6 +119,7 @@ fn ready_to_choose() -> MachineSnapshot {
         claim: None,
         held_data_templates: Default::default(),
         data: None,
+        data_to_delete: None,
         missing_secrets: Vec::new(),
         stranded_secrets: Vec::new(),
         nodes: Nodes::NotNeeded,

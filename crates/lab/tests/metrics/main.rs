@@ -1,21 +1,22 @@
 //! What a scrape tells is what the objects are, and dashboards and alerts ask only for what a scrape has.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod queries;
+mod troubles;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
     time::Duration,
 };
 
 use capm3_engine::{
     WriteGate,
-    metrics::{CertificateSource, Format, LeadershipSource, Metrics, ProcessSource, SERIES, Series},
+    metrics::{CertificateSource, Format, LeadershipSource, Metrics, ProcessSource},
 };
 use capm3_lab::Lab;
 use common::{data, *};
-use regex::Regex;
 use serde_json::{Value, json};
 
 /// Everything that a manager exports, of the provider of a lab.
@@ -154,18 +155,6 @@ async fn data_that_cannot_be_rendered_is_counted_by_code() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_orphaned_host_is_counted() {
-    let lab = settled(&three_racks()).await;
-    let machine = name(&lab.objects("Metal3Machine")[0]);
-    let key = key(&machine);
-    let kind = metal3("Metal3Machine");
-    lab.patch(&kind, &key, &json!({"metadata": {"finalizers": null}})).await.unwrap();
-    lab.client().delete(&kind, &key, None).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(scrape(&lab).one("capm3_orphaned_hosts"), lab.provider().unwrap().orphaned_hosts() as f64);
-}
-
-#[tokio::test(start_paused = true)]
 async fn controllers_and_requests_are_counted_as_controller_runtime_counts_them() {
     let lab = settled(&three_racks()).await;
     let scrape = scrape(&lab);
@@ -199,82 +188,4 @@ async fn a_run_counts_the_same_each_time() {
     let (first, second) = (text().await, text().await);
     assert!(first.len() > 10_000);
     assert_eq!(first, second);
-}
-
-/// Every series of the tables; the lab has all sources.
-fn series() -> impl Iterator<Item = &'static Series> {
-    capm3_provider::metrics::SERIES.iter().chain(SERIES)
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_series_is_announced_with_its_help_and_type() {
-    let lab = settled(&three_racks()).await;
-    let text = scrape(&lab).0;
-    for series in series() {
-        let name = &series.names()[0];
-        let name = name.trim_end_matches("_bucket");
-        assert!(text.contains(&format!("# HELP {name} {}\n", series.help)), "{name}");
-        assert!(text.contains(&format!("# TYPE {name} ")), "{name}");
-    }
-    let announced = text.lines().filter(|line| line.starts_with("# TYPE ")).count();
-    assert_eq!(announced, series().count());
-}
-
-/// Queries of the dashboard and of the alert rules, with where they stand.
-fn queries() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/monitoring");
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    let dashboard: Value = serde_json::from_str(&read("dashboard.json")).unwrap();
-    let mut queries = Vec::new();
-    for panel in dashboard["panels"].as_array().unwrap() {
-        for target in panel["targets"].as_array().into_iter().flatten() {
-            queries.push((text(panel, "/title"), text(target, "/expr")));
-        }
-    }
-    let panels = queries.len();
-    assert!(panels > 20, "{panels}");
-    let rules: Value = serde_saphyr::from_str(&read("alerts.yaml")).unwrap();
-    for rule in rules["groups"][0]["rules"].as_array().unwrap() {
-        queries.push((text(rule, "/alert"), text(rule, "/expr")));
-    }
-    assert!(queries.len() >= panels + 6);
-    queries
-}
-
-#[tokio::test(start_paused = true)]
-async fn dashboard_and_alerts_ask_only_for_series_and_labels_that_a_run_exports() {
-    let lab = settled(&three_racks()).await;
-    let scrape = scrape(&lab);
-    // A series that counts troubles has no values while there are none.
-    let without_troubles =
-        ["capm3_machines_waiting", "capm3_machine_longest_wait_seconds", "capm3_render_errors"];
-    let exported = scrape.names();
-    let name = Regex::new(
-        r"\b(?:capm3|controller_runtime|workqueue|rest_client|leader_election|process)_[a-z0-9_]+",
-    )
-    .unwrap();
-    let matcher = Regex::new(r"\{([^}]*)\}").unwrap();
-    let label = Regex::new(r#"([a-z_]+)\s*(?:=~|!~|!=|=)\s*""#).unwrap();
-    for (place, query) in queries() {
-        let asked: Vec<&str> = name.find_iter(&query).map(|it| it.as_str()).collect();
-        assert!(!asked.is_empty(), "{place}: {query}");
-        let mut labels: BTreeSet<&str> = BTreeSet::new();
-        for asked in asked {
-            let found = series().find(|it| it.names().iter().any(|name| name == asked));
-            let found = found.unwrap_or_else(|| panic!("{place}: there is no {asked}"));
-            let is_exported = exported.contains(asked) || without_troubles.contains(&asked);
-            let refused = "capm3_refused_writes_total";
-            assert!(is_exported || asked == refused, "{place}: {asked} is not exported");
-            labels.extend(found.labels);
-        }
-        for inside in matcher.captures_iter(&query) {
-            for used in label.captures_iter(&inside[1]) {
-                assert!(
-                    labels.contains(&used[1]),
-                    "{place}: no series of {query} has the label {}",
-                    &used[1]
-                );
-            }
-        }
-    }
 }
