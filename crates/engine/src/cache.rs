@@ -16,7 +16,7 @@ use tracing::warn;
 use crate::{
     Aggregate, Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks, Visit,
     client::{ApiClient, Detail},
-    informer::{Advice, KindHealth, KindState, watch_for_silence},
+    informer::{Advice, KindHealth, KindState, watch_for_stalled_server},
     read_json::read_json,
 };
 
@@ -182,7 +182,7 @@ impl Caches {
     pub fn start_informers_in(&self, namespace: &str, client: &ApiClient, tasks: &Tasks) {
         if let Some(activity) = client.activity() {
             let kinds = self.by_resource.values().map(|feed| Arc::clone(feed.health())).collect();
-            tasks.spawn(watch_for_silence(client.clone(), activity.clone(), kinds));
+            tasks.spawn(watch_for_stalled_server(client.clone(), activity.clone(), kinds));
         }
         for feed in self.by_resource.values() {
             feed.start(client.clone(), namespace, tasks);

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_and_a_watch_have_their_time_and_silence_has_its_own() {
+    fn a_line_a_watch_and_a_stall_have_their_own_timeouts() {
         let limits = Limits::WORKLOAD;
         let seconds = Duration::from_secs;
         let table = [

@@ -163,8 +163,8 @@ struct Inner {
 }
 
 impl Inner {
-    /// Whether nothing was heard for so long that it is an outage; `activity` is when the server last sent anything.
-    fn is_silent(&self, activity: Instant) -> bool {
+    /// Whether nothing was received for so long that it is an outage; `activity` is when the server last sent anything.
+    fn is_stalled(&self, activity: Instant) -> bool {
         let last = if self.is_followed { self.heard.max(activity) } else { self.heard };
         last.elapsed() >= OUTAGE
     }
@@ -279,17 +279,17 @@ impl KindHealth {
         }
     }
 
-    /// Looks whether the server has fallen silent, or sends again on a watch that is still open.
+    /// Checks whether the server has stalled, or sends again on a watch that is still open.
     pub(super) fn judge(&self, activity: Instant) {
         let mut inner = self.inner.lock();
-        let is_silent = inner.is_silent(activity);
+        let is_stalled = inner.is_stalled(activity);
         match inner.state {
-            KindState::Synced if is_silent => {
-                let silent = || format!("the API server has not answered for {} s", OUTAGE.as_secs());
-                let cause = inner.trouble.clone().unwrap_or_else(silent);
+            KindState::Synced if is_stalled => {
+                let stalled = || format!("the API server has not answered for {} s", OUTAGE.as_secs());
+                let cause = inner.trouble.clone().unwrap_or_else(stalled);
                 self.enter(&mut inner, KindState::Failing(cause));
             }
-            KindState::Failing(_) if inner.is_followed && !is_silent => {
+            KindState::Failing(_) if inner.is_followed && !is_stalled => {
                 self.enter(&mut inner, KindState::Synced);
             }
             _ => {}

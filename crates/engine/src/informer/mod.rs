@@ -30,7 +30,7 @@ use store::went_back;
 pub use store::{Change, Heard, Index, Store};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
-pub(crate) use watchdog::watch_for_silence;
+pub(crate) use watchdog::watch_for_stalled_server;
 
 use crate::{
     Object, ObjectKey, ResourceKind,
