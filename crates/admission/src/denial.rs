@@ -73,7 +73,7 @@ impl Denial {
 
     /// The refusal as a server tells it that was told so by the webhook of this name.
     #[must_use]
-    pub fn told_by(mut self, webhook: &str) -> Self {
+    pub fn with_webhook_prefix(mut self, webhook: &str) -> Self {
         self.message = format!("admission webhook {webhook:?} denied the request: {}", self.message);
         self
     }

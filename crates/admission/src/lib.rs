@@ -18,7 +18,7 @@ mod webhooks;
 pub use self::{
     conversion::convert,
     denial::{Denial, Finding},
-    judge::{Answer, fill_in, judge},
+    judge::{AdmissionAnswer, fill_in, judge},
     kinds::{defaulter_name, is_ours, validator_name},
     webhooks::Webhooks,
 };

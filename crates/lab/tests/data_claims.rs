@@ -8,7 +8,7 @@ use std::sync::Arc;
 use capm3_apiserver::ApiServer;
 use capm3_lab::{
     Lab, Options,
-    faults::{Answer, Call, Fault, Faults},
+    faults::{AnswerFuture, Call, Fault, Faults},
 };
 use common::{data::*, *};
 use http::Request;
@@ -237,7 +237,7 @@ impl Faults for Faster {
         Fault::None
     }
 
-    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
+    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> AnswerFuture {
         let mut server = server.clone();
         let is_create = call.method == "POST" && call.path.contains("/metal3datas");
         let mut number = usize::MAX;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Malformed, check_kind};
 use crate::{
-    Answer, Denial,
+    AdmissionAnswer, Denial,
     kinds::{group_version, text},
 };
 
@@ -97,7 +97,7 @@ pub(super) fn validate(kind: &ApiKind, request: &Request) -> Outcome {
     if let Err(denial) = checked {
         return (*denial).into();
     }
-    let Answer { denial, warnings } = crate::judge(old, &request.object);
+    let AdmissionAnswer { denial, warnings } = crate::judge(old, &request.object);
     Outcome { denial, warnings, patch: Vec::new() }
 }
 

@@ -29,7 +29,7 @@ struct State {
 
 enum Mode {
     /// Until it is known whether they are wanted: what happens to wrong manifests is of no interest.
-    Held(Vec<(Duration, capm3_lab::Step)>),
+    Held(Vec<(Duration, capm3_lab::ProgressStep)>),
     /// On a terminal.
     Drawn(Box<Live>),
     /// For logs, pipes and terminals that cannot show more.
@@ -64,7 +64,7 @@ impl Feed {
         }
     }
 
-    fn tell(&self, at: Duration, step: capm3_lab::Step) {
+    fn tell(&self, at: Duration, step: capm3_lab::ProgressStep) {
         let State { mode, naming } = &mut *self.state();
         naming.learn(&step.key.namespace);
         let line = format!("{} {} {}", step.kind, naming.name(&step.key), step.what);
@@ -84,7 +84,7 @@ impl Feed {
 }
 
 impl Progress for Feed {
-    fn step(&self, step: capm3_lab::Step) {
+    fn step(&self, step: capm3_lab::ProgressStep) {
         self.tell(self.started.elapsed(), step);
     }
 }

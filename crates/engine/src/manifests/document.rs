@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     node::Node,
     path,
-    place::{Inside, Place},
+    place::{FieldPlace, Inside},
     problem::Problem,
 };
 use crate::{ObjectKey, ResourceKind};
@@ -32,13 +32,13 @@ pub struct Document {
     pub index: usize,
     /// The object.
     pub value: Value,
-    place: Place,
+    place: FieldPlace,
 }
 
 impl Document {
     /// An object that no file holds; its lines are unknown, which is told as 0.
     pub fn made(file: impl Into<String>, value: Value) -> Self {
-        Self { file: file.into(), index: 1, value, place: Place::default() }
+        Self { file: file.into(), index: 1, value, place: FieldPlace::default() }
     }
 
     /// The line at which it begins, from 1.

@@ -31,7 +31,7 @@ use crate::{
 /// How long the provider is away where it does not come back at once.
 const AWAY: Duration = Duration::from_secs(30);
 /// Differences that are told of one run; the first ones say what is wrong.
-const TOLD: usize = 5;
+const MAX_REPORTED: usize = 5;
 
 /// Where the provider is cut off: points 1 and 2 are before and after the first write, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,9 +135,10 @@ impl Outcome {
     /// Adds how the end differs from that of the undisturbed run.
     fn compare(&mut self, undisturbed: &Self) {
         let differences = undisturbed.state.differences(&self.state);
-        let more = differences.len().saturating_sub(TOLD);
-        self.violations
-            .extend(differences.into_iter().take(TOLD).map(|line| format!("the end differs: {line}")));
+        let more = differences.len().saturating_sub(MAX_REPORTED);
+        self.violations.extend(
+            differences.into_iter().take(MAX_REPORTED).map(|line| format!("the end differs: {line}")),
+        );
         if more > 0 {
             self.violations.push(format!("and {more} more differences"));
         }

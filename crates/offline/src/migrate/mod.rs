@@ -31,7 +31,7 @@ mod walk;
 mod yaml;
 
 use capm3_engine::manifests::Document;
-pub use report::{Change, Migration, Place, Problem, Severity};
+pub use report::{Change, Migration, Problem, Severity, SourcePlace};
 pub use texts::migrate_texts;
 pub use yaml::to_yaml;
 
