@@ -130,7 +130,7 @@ fn too_few_hosts_are_told_with_each_host_and_its_consumer() {
 fn a_pool_that_is_too_small_is_named_with_the_cause() {
     is_explained(
         "pool-too-small",
-        &["machine my-cluster-cp-j8dc5 (CAPM3-D001):", "my-pool", "Exhausted IP Pools"],
+        &["machine my-cluster-cp-j8dc5 (CAPM3-D001):", "IPPool my-pool has no free address"],
     );
     is_cured("pool-too-small", "end: 10.0.0.11", "end: 10.0.0.12");
 }
