@@ -39,7 +39,7 @@ use serde::Serialize;
 pub use self::{
     advice::Advice,
     events::{HostEvent, event_kind, events_about},
-    host::{HostExplanation, HostStanding, explain_host, is_orphaned},
+    host::{HostExplanation, HostState, explain_host, is_orphaned},
     host_facts::HostFacts,
     host_verdicts::{HostLine, Taken},
     objects::{Site, has_a_say, wanted, wanted_for_host},

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     Actor,
     advice::Advice,
-    host::{HostStanding, HostSummary},
+    host::{HostState, HostSummary},
     paused,
     release::{stand_in, unpause},
 };
@@ -105,7 +105,7 @@ pub(super) fn while_deprovisioned(host: &BareMetalHost, is_hindered: bool) -> (A
 impl ReleaseLine {
     /// The summary of a release that stands.
     pub(super) fn summary(&self, host: &BareMetalHost, orphan: &Orphan) -> HostSummary {
-        let summary = HostSummary::new(HostStanding::Releasing, "is being released");
+        let summary = HostSummary::new(HostState::Releasing, "is being released");
         let summary = summary.because(format!("{orphan}; the release is requested: {}", self.message));
         let (who, advice) = match self.step {
             Progress::Wait => while_deprovisioned(host, self.blocker.is_some()),
