@@ -114,13 +114,13 @@ fn answer(
     if args.target.is_host() {
         let explanation = explain_host(site, key).ok_or_else(|| gone("BareMetalHost"))?;
         return match args.output {
-            Output::Text => Ok(host_text::story(&explanation, now, paint::colours_stdout())),
+            Output::Text => Ok(host_text::render_text(&explanation, now, paint::colours_stdout())),
             Output::Json => json(serde_json::to_string_pretty(&explanation)),
         };
     }
     let explanation = explain(site, key).ok_or_else(|| gone("Metal3Machine"))?;
     match args.output {
-        Output::Text => Ok(text::story(&explanation, now, paint::colours_stdout())),
+        Output::Text => Ok(text::render_text(&explanation, now, paint::colours_stdout())),
         Output::Json => json(serde_json::to_string_pretty(&explanation)),
     }
 }

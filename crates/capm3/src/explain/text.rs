@@ -9,8 +9,8 @@ use crate::{
     paint::{Line, Paint},
 };
 
-/// The story, the steps and the tables. `now` is given where the objects are those of this moment.
-pub fn story(explanation: &Explanation, now: Option<Timestamp>, colour: bool) -> String {
+/// The summary, the steps and the tables. `now` is given where the objects are those of this moment.
+pub fn render_text(explanation: &Explanation, now: Option<Timestamp>, colour: bool) -> String {
     let mut lines = head(explanation, now);
     lines.push(Line::default());
     lines.extend(facts(&Facts {

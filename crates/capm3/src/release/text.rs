@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The host and what will happen. `now` is given where ages are to be told.
-pub fn story(host: &ObjectKey, release: &Release, now: Option<Timestamp>) -> String {
+pub fn render_text(host: &ObjectKey, release: &Release, now: Option<Timestamp>) -> String {
     let since = since(release.since.as_deref(), now);
     let mut facts = vec![("Why:", release.why.clone())];
     facts.extend(rows(&release.facts));
