@@ -14,6 +14,7 @@ use super::{
     ANSWER, ApiClient, ApiError, Ask, Budget, Detail, Guard, PageMeta,
     items::Items,
     limits::{LimitExceeded, bytes_within},
+    page_path,
 };
 use crate::ResourceKind;
 
@@ -48,10 +49,7 @@ impl ApiClient {
         take: &mut (dyn FnMut(&[u8]) -> Result<(), ApiError> + Send),
     ) -> Result<ReadPage, ApiError> {
         let limits = self.guard.limits;
-        let mut path = format!("{}?limit={}", kind.collection_path(""), limits.page_objects);
-        if let Some(token) = token {
-            path.push_str(&format!("&continue={}", token.replace('=', "%3D")));
-        }
+        let path = page_path(kind, "", limits.page_objects, None, token);
         self.turn().await;
         let opening = self.exchange(Ask { accept: detail.accept(true), ..Ask::get(&path) });
         let timeout = limits.answer_time.min(ANSWER);
