@@ -211,7 +211,7 @@ async fn what_admission_warns_of_reaches_the_caller_refused_or_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_caller_of_a_deprecated_version_is_told_what_to_use() {
+async fn every_caller_of_a_deprecated_version_is_warned_what_to_use() {
     let server = server();
     let mut crd = widget_crd();
     let versions = crd["spec"]["versions"].as_array_mut().unwrap();

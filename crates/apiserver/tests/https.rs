@@ -149,7 +149,7 @@ async fn the_certificate_of_another_listener_does_not_open() {
 }
 
 #[tokio::test]
-async fn a_taken_port_and_a_public_address_are_told_apart() {
+async fn a_taken_port_and_a_public_address_are_different_errors() {
     let listener = listen(4);
     let taken = ListenOptions { address: listener.local_addr(), ..ListenOptions::default() };
     assert!(matches!(https::serve(server(), taken), Err(ListenError::AddressInUse(_))));
@@ -158,7 +158,7 @@ async fn a_taken_port_and_a_public_address_are_told_apart() {
 }
 
 #[tokio::test]
-async fn silent_connections_do_not_keep_others_out() {
+async fn connections_that_send_nothing_do_not_keep_others_out() {
     let listener = listen(32);
     let config = Config::of(&listener);
     let mut silent = Vec::new();

@@ -36,7 +36,7 @@ fn every_code_has_one_entry_in_the_book() {
 
 /// Every command that judges manifests prints the code of the rule behind what it says.
 #[test]
-fn a_refused_manifest_is_told_with_the_code_of_the_rule() {
+fn a_refused_manifest_is_reported_with_the_code_of_the_rule() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t}\n\
                     spec: {metaData: {fromHostInterfaces: [{key: mac}]}}\n";
     let commands: [&[&str]; 4] = [

@@ -63,7 +63,7 @@ fn machines_can_be_made_up_from_a_template() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_file_line_field_and_the_way_out() {
+fn what_is_wrong_is_reported_with_file_line_field_and_the_way_out() {
     for name in ["nic-missing", "data-template-missing", "paused-host", "pool-too-small"] {
         let run = is_expected(name, render(&["-f", &format!("examples/troubles/{name}")]));
         assert_eq!(run.code, 1);
@@ -112,7 +112,7 @@ spec: {bootMacAddress: 00:00:00:00:00:01}
 ";
 
 #[test]
-fn what_an_api_server_refuses_is_refused_and_nothing_is_lost_in_silence() {
+fn what_an_api_server_refuses_is_refused_and_nothing_is_dropped_without_a_report() {
     let run = is_expected("refused", capm3(&["render", "-f", "-", "--machines", "1"], REFUSED));
     assert_eq!((run.code, run.stdout.as_str()), (1, ""));
     // What a server has given out was judged there: foreign kinds may have more fields, and rules may be younger.

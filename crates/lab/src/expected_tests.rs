@@ -98,7 +98,7 @@ fn what_goes_is_not_asked_for_any_more() {
 }
 
 #[test]
-fn a_topology_is_told_as_far_as_no_object_asks_for_its_machines() {
+fn a_topology_is_reported_as_far_as_no_object_asks_for_its_machines() {
     let deployment = || object("MachineDeployment", "md", "", json!({"clusterName": "c"}));
     let workers = json!({"machineDeployments": [{"class": "x"}]});
     let pools = json!({"machinePools": [{"class": "x"}]});

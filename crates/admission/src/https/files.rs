@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_pair_is_taken_and_a_broken_one_is_told_once() {
+    fn a_new_pair_is_taken_and_a_broken_one_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (pair("a"), pair("b"));
         write(folder.path(), (&first.0, &first.1));

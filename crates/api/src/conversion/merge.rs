@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_a_list_are_told_apart_by_their_key() {
+    fn the_key_distinguishes_items_of_a_list() {
         let merged = merge(
             json!({"list": [{"name": "a"}, {"name": "b"}]}),
             json!({"list": [{"name": "a", "hidden": 1}, {"name": "b", "hidden": 2}]}),

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_its_largest_unit() {
+    fn an_age_is_printed_in_its_largest_unit() {
         let now: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
         for (since, expected) in [
             ("2026-01-02T00:00:00Z", Some("0 seconds")),

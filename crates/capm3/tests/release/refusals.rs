@@ -72,7 +72,7 @@ fn a_host_that_changes_meanwhile_is_read_and_shown_again() {
 }
 
 #[test]
-fn a_refusal_of_the_manager_is_told_in_its_words() {
+fn a_refusal_of_the_manager_is_printed_with_its_text() {
     let mut is_written = false;
     let kubeconfig = serve(move |asked| match asked {
         Asked { method, .. } if method == "patch" => {

@@ -231,7 +231,7 @@ fn chosen() -> Vec<&'static Right> {
 }
 
 #[test]
-fn without_a_right_only_what_the_table_names_fails_and_it_is_said_and_done_once_it_is_granted() {
+fn without_a_right_only_what_the_table_names_fails_and_it_is_reported_and_done_once_it_is_granted() {
     let rights = chosen();
     assert!(!rights.is_empty());
     let next = Mutex::new(rights.iter());

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_in_another_rack_is_told_in_the_event() {
+    fn a_host_in_another_rack_is_reported_in_the_event() {
         let host: BareMetalHost =
             serde_json::from_value(json!({"metadata": {"labels": {label::FAILURE_DOMAIN: "rack1"}}}))
                 .unwrap();
@@ -171,7 +171,7 @@ mod tests {
 
     /// It would get an index and addresses that its node never hears of.
     #[test]
-    fn a_machine_whose_host_was_told_what_to_run_stays_as_it_is() {
+    fn a_machine_whose_host_has_an_image_stays_as_it_is() {
         for payload in
             [json!({"image": {"url": "http://image"}}), json!({"customDeploy": {"method": "install"}})]
         {

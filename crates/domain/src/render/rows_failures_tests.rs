@@ -173,7 +173,7 @@ fn s192_a_template_that_cannot_be_rendered_is_reported_with_the_remedy() {
 
 /// Whatever gives the gateway of a route, it is of the route's family; the network and the address are too.
 #[test]
-fn an_address_of_the_wrong_family_is_told_with_path_network_and_both_families() {
+fn an_address_of_the_wrong_family_is_reported_with_path_network_and_both_families() {
     let setting = Setting::new(json!({
         "v4": {"address": "10.0.0.5", "prefix": 24, "gateway": "10.0.0.1", "dnsServers": ["2001:db8::53"]},
         "v6": {"address": "2001:db8::5", "prefix": 64, "gateway": "2001:db8::1"},

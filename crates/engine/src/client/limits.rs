@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exceeded_is_told_with_its_limit() {
+    fn what_is_exceeded_is_reported_with_its_limit() {
         let table: [(Result<(), LimitExceeded>, &str); 4] = [
             (bytes_within("a line of the watch", 11, 10), "a line of the watch has more than 10 bytes"),
             (count_within("pages of the list", 11, 10), "there are more than 10 pages of the list"),

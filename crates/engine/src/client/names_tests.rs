@@ -176,7 +176,7 @@ async fn a_changed_file_counts_for_the_next_name() {
 }
 
 #[tokio::test]
-async fn a_name_without_address_is_told_with_the_files_that_were_read() {
+async fn a_name_without_address_is_reported_with_the_files_that_were_read() {
     let (_server, names, _folder) = served(&[]).await;
     let files = format!(
         "{}, and the DNS servers of {} give no address",

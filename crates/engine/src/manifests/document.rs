@@ -59,12 +59,12 @@ impl Document {
 
     /// A problem of this document, at a field.
     pub fn problem(&self, field: &str, message: impl fmt::Display) -> Problem {
-        let said = if field.is_empty() {
+        let message = if field.is_empty() {
             format!("{self}: {message}")
         } else {
             format!("{self}: {field}: {message}")
         };
-        Problem { file: self.file.clone(), line: self.line_of(field), message: said, code: None }
+        Problem { file: self.file.clone(), line: self.line_of(field), message, code: None }
     }
 
     fn text(&self, pointer: &str) -> &str {

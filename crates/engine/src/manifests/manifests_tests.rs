@@ -86,7 +86,7 @@ fn values_are_found_by_the_same_paths() {
 }
 
 #[test]
-fn a_problem_is_told_with_file_line_object_and_field() {
+fn a_problem_is_reported_with_file_line_object_and_field() {
     let document = parse("f.yaml", TWO).documents.remove(1);
     let problem = document.problem("spec.networkData.links.vlans[1].vlanID", "too large");
     assert_eq!(
@@ -96,7 +96,7 @@ fn a_problem_is_told_with_file_line_object_and_field() {
 }
 
 #[test]
-fn every_document_with_a_mistake_is_told_and_the_others_are_still_read() {
+fn every_document_with_a_mistake_is_reported_and_the_others_are_still_read() {
     let text = "a: [1\nb: 2\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: good}\n---\nkind: A\nkind: B\n---\nx:\n\ty: 1\n";
     let reading = parse("f.yaml", text);
     assert_eq!(reading.documents.iter().map(ToString::to_string).collect::<Vec<_>>(), ["Namespace good"]);
@@ -153,7 +153,7 @@ fn json_directives_document_ends_and_block_text_are_understood() {
 }
 
 #[test]
-fn aliases_and_merges_are_told_where_they_are_used() {
+fn aliases_and_merges_are_reported_where_they_are_used() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: &m\n  name: a\nother: *m\nthird:\n  <<: *m\n";
     let document = parse("f.yaml", text).documents.remove(0);
     assert_eq!(document.value["third"]["name"], "a");
@@ -168,7 +168,7 @@ fn a_text_that_is_nested_too_deeply_is_refused_and_does_not_end_the_program() {
 }
 
 #[test]
-fn folders_are_read_in_order_of_names_and_paths_that_cannot_be_used_are_told_apart() {
+fn folders_are_read_in_order_of_names_and_paths_that_cannot_be_used_differ_in_their_errors() {
     let folder = std::env::temp_dir().join(format!("capm3-manifests-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("inner.yaml")).unwrap();
     let namespace = |name: &str| format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n");

@@ -120,8 +120,8 @@ impl Sweep {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| SweepError::Set(error.into()))?;
-        let told = runtime.block_on(self.tell(trouble));
-        told.map_err(|source| SweepError::Scenario { scenario: self.scenario, source })
+        let result = runtime.block_on(self.run_scenario(trouble));
+        result.map_err(|source| SweepError::Scenario { scenario: self.scenario, source })
     }
 
     /// The next provider starts at once, or only after everybody else has done what they could without it.

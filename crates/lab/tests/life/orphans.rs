@@ -111,7 +111,7 @@ async fn a_request_is_refused_while_a_machine_of_the_name_is_there_or_for_anothe
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_manager_releases_orphaned_hosts_by_itself_only_if_it_is_told_to() {
+async fn the_manager_releases_orphaned_hosts_by_itself_only_with_its_flag() {
     let options =
         Options { release_orphaned_hosts_after: Some(Duration::from_secs(1800)), ..Options::default() };
     let mut lab = Lab::start(&options).await.unwrap();

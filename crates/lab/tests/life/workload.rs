@@ -39,7 +39,8 @@ async fn unreachable() -> (capm3_lab::Lab, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_cannot_be_reached_is_said_with_its_cause_and_reached_when_the_kubeconfig_is_mended() {
+async fn a_cluster_that_cannot_be_reached_is_reported_with_its_cause_and_reached_when_the_kubeconfig_is_mended()
+ {
     let (lab, machine) = unreachable().await;
     let said = get(&lab, "Metal3Machine", &machine).pointer("/status/conditions").unwrap().to_string();
     assert!(said.contains("waiting for workload cluster my-cluster to be reachable"), "{said}");
@@ -185,7 +186,7 @@ async fn nodes_that_cannot_be_written_hold_up_no_other_cluster_and_are_not_tried
 /// One Node that is larger than an API server would store: the machines say which limit is exceeded, and go on once it is
 /// gone.
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_exceeds_a_limit_is_said_with_the_limit_and_tried_again() {
+async fn a_cluster_that_exceeds_a_limit_is_reported_with_the_limit_and_tried_again() {
     let lab = settled(&control_plane(1)).await;
     let machine = name(&machines(&lab, "my-cluster-cp")[0]);
     let workload = lab.client().below("/clusters/metal3/my-cluster");

@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(7200);
 
 /// O1, O2, O3, O5, O8, O9 and the owners of older releases, all in one namespace.
 #[tokio::test(start_paused = true)]
-async fn leftovers_are_cleaned_as_far_as_they_can_be_known_and_the_rest_is_said() {
+async fn leftovers_are_cleaned_as_far_as_they_can_be_known_and_the_rest_is_reported() {
     for stored_as in VERSIONS {
         let taken = take_over(&Namespace::running(stored_as).after(&["leftovers"])).await;
         let lab = &taken.lab;

@@ -177,14 +177,14 @@ fn occupied(verdicts: &[&HostVerdict]) -> String {
         };
         hosts.push(verdict);
     }
-    let said = parts.iter().filter(|(.., hosts)| !hosts.is_empty()).map(|(one, many, hosts)| {
+    let text = parts.iter().filter(|(.., hosts)| !hosts.is_empty()).map(|(one, many, hosts)| {
         match (hosts.len(), names(hosts)) {
             (1, name) => format!("{name} {one}"),
             (..=NAMED, names) => format!("{names} {many}"),
             (count, names) => format!("{count} hosts {many} ({names})"),
         }
     });
-    said.collect::<Vec<_>>().join("; ")
+    text.collect::<Vec<_>>().join("; ")
 }
 
 /// One host is enough for one machine.
@@ -293,11 +293,11 @@ mod tests {
     #[test]
     fn a_sentence_names_a_few_hosts_and_counts_the_others() {
         let many: Vec<HostVerdict> = ["a", "b", "c", "d", "e"].map(consumed).into();
-        let said = |hosts: &[HostVerdict]| {
+        let text = |hosts: &[HostVerdict]| {
             no_host(hosts, "n", |_| None, |_| Relabelled::Unknown).advice.first().unwrap().text.clone()
         };
-        assert!(said(&many).ends_with(": 5 hosts are in use (a, b, c and 2 more)"));
-        assert!(said(&many[..2]).ends_with(": a and b are in use"));
+        assert!(text(&many).ends_with(": 5 hosts are in use (a, b, c and 2 more)"));
+        assert!(text(&many[..2]).ends_with(": a and b are in use"));
     }
 
     #[test]
@@ -311,9 +311,9 @@ mod tests {
         assert_eq!(counts.to_string(), "12 hosts: 9 consumed, 3 label mismatch");
         let taken = |_: &str| Relabelled::Blocked(consumed("x").rejection);
         let ways = no_host(&hosts, "n", |_| None, taken);
-        let said: Vec<&str> = ways.advice.iter().map(|advice| advice.text.as_str()).collect();
+        let text: Vec<&str> = ways.advice.iter().map(|advice| advice.text.as_str()).collect();
         assert_eq!(
-            said,
+            text,
             [
                 "add hosts, or ask for fewer machines: 9 hosts are in use (a, b, c and 6 more); x, y and z do not match \
               spec.hostSelector and are in use too"
@@ -326,9 +326,9 @@ mod tests {
         let comes_back = |host: &str| (host == "b").then(|| "deprovisioning for m".to_owned());
         let Ways { actor, advice, .. } =
             no_host(&[consumed("a"), consumed("b")], "n", comes_back, |_| Relabelled::Unknown);
-        let said: Vec<&str> = advice.iter().map(|advice| advice.text.as_str()).collect();
+        let text: Vec<&str> = advice.iter().map(|advice| advice.text.as_str()).collect();
         assert_eq!(
-            said,
+            text,
             [
                 "wait until b (deprovisioning for m) is available again",
                 "add hosts, or ask for fewer machines: a is in use"

@@ -71,13 +71,13 @@ pub(super) fn infrastructure(known: &Known<'_>) -> Summary {
         return by_author(format!("create Metal3Cluster {name}, which the Cluster names"));
     };
     let ready = find(&metal3_cluster.status.conditions, condition::READY);
-    let said = ready.filter(|ready| ready.status != "True" && !ready.message.is_empty());
-    let said = said.map(|ready| format!(", which reports: {}", ready.message)).unwrap_or_default();
+    let report = ready.filter(|ready| ready.status != "True" && !ready.message.is_empty());
+    let report = report.map(|ready| format!(", which reports: {}", ready.message)).unwrap_or_default();
     let look = known.kubectl("describe", &format!("metal3cluster {name}"));
     Summary::new(
         stands,
         Actor::ClusterApi,
-        [Advice::run(format!("inspect Metal3Cluster {name}{said}"), look)],
+        [Advice::run(format!("inspect Metal3Cluster {name}{report}"), look)],
     )
 }
 

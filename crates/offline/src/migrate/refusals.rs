@@ -26,8 +26,8 @@ fn one(draft: &mut Draft<'_>, error: &FieldError) {
         return;
     }
     // The name of data, which does not fit its template.
-    let said = if error.path == "name" { "spec.template.name" } else { &error.path };
-    let at = place(&draft.value, said);
+    let field = if error.path == "name" { "spec.template.name" } else { &error.path };
+    let at = place(&draft.value, field);
     if !draft.is_disputed(&at) {
         say(draft, &at, error.rule, &error.to_string());
     }
@@ -50,9 +50,9 @@ fn is_left_open(draft: &Draft<'_>) -> bool {
 
 /// The deepest part of a path that the document has. Refusals write paths in the case of Go's names in places, and
 /// positions after dots.
-fn place(document: &Value, said: &str) -> Path {
+fn place(document: &Value, field: &str) -> Path {
     let mut path = Path::default();
-    for step in said.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
+    for step in field.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
         let next = match path.find(document) {
             Some(Value::Object(map)) => {
                 let exact = map.keys().find(|key| *key == step);
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn the_place_of_a_refusal_is_found_in_each_way_of_writing_it() {
         let document = json!({"spec": {"image": {"url": "x"}, "list": [{"a": 1}]}});
-        for (said, found) in [
+        for (field, found) in [
             ("spec.image.url", "spec.image.url"),
             ("Spec.Image.URL", "spec.image.url"),
             ("Spec.Image.Checksum", "spec.image"),
@@ -89,7 +89,7 @@ mod tests {
             ("spec.list[7].a", "spec.list"),
             ("", ""),
         ] {
-            assert_eq!(place(&document, said).to_string(), found, "{said}");
+            assert_eq!(place(&document, field).to_string(), found, "{field}");
         }
     }
 }

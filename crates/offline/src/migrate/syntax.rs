@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_told_with_both_lines_and_not_moved_elsewhere() {
+    fn a_key_that_stands_twice_is_reported_with_both_lines_and_not_moved_elsewhere() {
         let problem = explained("---\nkind: A\n---\nspec:\n  a: 1\n  b: {c: 1}\n  a: 2\n");
         assert_eq!(problem.place.line, 7);
         assert!(

@@ -319,7 +319,7 @@ fn no_two_machines_that_are_made_up_have_one_name() {
 }
 
 #[test]
-fn the_namespace_is_told_where_there_are_several() {
+fn the_namespace_is_reported_where_there_are_several() {
     let there = |text: &str| text.replace("namespace: ns", "namespace: other");
     let (a, one) = (machine("a", ""), run(&[&machine("a", ""), TEMPLATE, POOL]));
     assert_eq!((one.machines[0].whose().as_str(), &one.machines[0].namespace), ("a", &None));

@@ -150,7 +150,7 @@ fn cl3_without_owner_only_the_failure_domains_are_copied() {
 /// An owner Cluster that is named and not there is told in both generations of conditions and as a failure; a cluster that
 /// is new waits in silence first, and all of it goes when the Cluster comes.
 #[test]
-fn an_owner_that_is_named_and_not_there_is_told_until_it_comes() {
+fn an_owner_that_is_named_and_not_there_is_reported_until_it_comes() {
     let mut object = good();
     object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
     let early = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:00:02Z");

@@ -36,8 +36,8 @@ pub(super) fn judge(new: &mut Metal3Cluster, stamp: Stamp<'_>) {
 /// What is wrong with the annotations, if it was not said before.
 pub(super) fn new_problem(old: &Metal3Cluster, new: &Metal3Cluster) -> Option<String> {
     let problem = |cluster: &Metal3Cluster| {
-        let said = find(&cluster.status.conditions).filter(|c| c.reason == reason::LABEL_SYNC_INVALID);
-        said.map(|condition| condition.message.clone())
+        let condition = find(&cluster.status.conditions).filter(|c| c.reason == reason::LABEL_SYNC_INVALID);
+        condition.map(|condition| condition.message.clone())
     };
     problem(new).filter(|text| problem(old).as_ref() != Some(text))
 }

@@ -110,7 +110,7 @@ async fn define_configurations(cluster: &Cluster) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_webhook_configurations_of_the_product_are_told_the_authority() {
+async fn only_the_webhook_configurations_of_the_product_get_the_authority() {
     let cluster = Cluster::start().await;
     define_configurations(&cluster).await;
     cluster.replica().check().await.unwrap();

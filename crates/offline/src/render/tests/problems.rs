@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn missing_objects_are_told_at_the_line_that_names_them() {
+fn missing_objects_are_reported_at_the_line_that_names_them() {
     let a = machine("a", "");
     assert_eq!(
         said(&run(&[&a])),
@@ -42,7 +42,7 @@ spec:
 ";
 
 #[test]
-fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
+fn what_a_network_lacks_is_reported_at_its_line_with_the_whole_path_and_its_id() {
     let (a, b) = (machine("a", ""), machine("b", ""));
     assert_eq!(
         said(&run(&[&a, &b, NETWORKS])),
@@ -72,7 +72,7 @@ fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
 }
 
 #[test]
-fn an_object_that_cannot_be_read_is_told_by_its_field_and_nothing_else_is_said_or_rendered() {
+fn an_object_that_cannot_be_read_is_reported_by_its_field_and_nothing_else_is_reported_or_rendered() {
     let template =
         format!("{TEMPLATE}    strings:\n    - {{key: a, value: b}}\n    - {{key: c, value: 5}}\n");
     let options = Options { machines: Some(1), ..Options::default() };
