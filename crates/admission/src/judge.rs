@@ -9,12 +9,12 @@ use crate::{
     kinds::{group_version, is_ours, text},
 };
 
-/// What is said to a request.
+/// The answer to a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AdmissionAnswer {
     /// Why it is refused; none if it is let pass.
     pub denial: Option<Denial>,
-    /// What the author should be told, refused or not.
+    /// Warnings for the author, refused or not.
     pub warnings: Vec<String>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Takes what an API server hands to a webhook and gives what the webhook answers, in the words of a `Status`. The
 //! rules themselves are in `capm3_domain::validation`, the versions in `capm3_api`; here is only what stands between
-//! them and a server: which objects are ours, in which version they come, how a refusal is told. Whoever serves it,
+//! them and a server: which objects are ours, in which version they come, how a refusal is reported. Whoever serves it,
 //! in process or over HTTPS, adds nothing to the answer. [`review`] is the form of a webhook, [`Webhooks`] answers
 //! it, [`https`] serves it.
 

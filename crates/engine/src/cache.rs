@@ -265,7 +265,7 @@ impl Caches {
         self.feed_of(kind).map_or(0, |feed| feed.version(key))
     }
 
-    /// Takes out what the server said is gone, unless a newer one than that of `version` came meanwhile.
+    /// Removes what the server reports as gone, unless a newer one than that of `version` came meanwhile.
     pub fn forget(&self, kind: &ResourceKind, key: &ObjectKey, version: u64) {
         if let Some(feed) = self.feed_of(kind) {
             feed.remove(key, version);

@@ -61,7 +61,7 @@ impl Batch<'_> {
     }
 }
 
-/// The plan of each claim by the name under which a refusal is told, made when it is its turn: what ten thousand claims write
+/// The plan of each claim by the name under which a refusal is reported, made when it is its turn: what ten thousand claims write
 /// does not have to fit into memory at once.
 #[derive(Default)]
 pub(crate) struct Claims<'a>(Option<Box<dyn Iterator<Item = (String, Plan)> + Send + 'a>>);
@@ -203,7 +203,7 @@ mod tests {
         plan
     }
 
-    /// Each claim makes an object of its name; a refused one makes `told-<name>` instead.
+    /// Each claim makes an object of its name; a refused one makes `refused-<name>-<reason>` instead.
     #[derive(Default)]
     struct Three {
         refused: Refusals,

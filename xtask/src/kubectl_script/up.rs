@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 /// The last line before it only serves.
 const READY: &str = "Ctrl-C ends everything.";
 
-/// A running `capm3 up` whose machines are ready; told to stop when dropped.
+/// A running `capm3 up` whose machines are ready; stopped when dropped.
 pub struct Up {
     child: Child,
     kubeconfig: PathBuf,

@@ -44,9 +44,9 @@ pub struct Replica {
     pub port: u16,
     /// Id of its token.
     pub token: String,
-    /// Its name in the Lease, once it has said it.
+    /// Its name in the Lease, once it has logged it.
     identity: Option<String>,
-    /// Whether it has said that it waits.
+    /// Whether it has logged that it waits.
     waits: bool,
 }
 

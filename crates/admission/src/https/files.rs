@@ -54,7 +54,7 @@ pub struct CertificateFiles {
     folder: PathBuf,
     /// Both files as they were last seen.
     seen: Option<(Vec<u8>, Vec<u8>)>,
-    /// What was last wrong with them, told once.
+    /// The last problem with them, logged once.
     problem: String,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Request {
     old_object: Value,
 }
 
-/// What is said to a request.
+/// The answer to a request.
 #[derive(Default)]
 pub(super) struct Outcome {
     denial: Option<Denial>,

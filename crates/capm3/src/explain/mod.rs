@@ -154,7 +154,7 @@ fn files(args: &ExplainArgs, remarks: &mut Vec<String>) -> Result<Site, Failure>
 }
 
 /// What no server would take is no ground for an explanation. What a server has given out is there whatever we think of
-/// it: that it looks wrong is only told.
+/// it: a value that looks wrong is only reported.
 fn judge(documents: &[Document], remarks: &mut Vec<String>) -> Result<(), Failure> {
     let judged = documents.iter().filter(|document| has_a_say(document));
     let (given_out, written): (Vec<&Document>, Vec<&Document>) =

@@ -12,7 +12,7 @@ use crate::{
     stop::StopSignal,
 };
 
-/// The host and what will happen. `now` is given where ages are to be told.
+/// The host and what will happen. `now` is given where ages are printed.
 pub fn render_text(host: &ObjectKey, release: &Release, now: Option<Timestamp>) -> String {
     let since = since(release.since.as_deref(), now);
     let mut facts = vec![("Why:", release.why.clone())];

@@ -162,7 +162,7 @@ fn options(args: &RenderArgs) -> Options {
     }
 }
 
-/// Nothing to show is told, unless a problem tells more.
+/// That there is nothing to show is printed, unless a problem says more.
 fn check(args: &RenderArgs, rendering: &Rendering) -> Result<(), Failure> {
     if !rendering.machines.is_empty() || !rendering.problems.is_empty() {
         return Ok(());

@@ -120,7 +120,7 @@ impl RenderError {
         text
     }
 
-    /// Ranges are told as their design prints it.
+    /// Ranges are printed as in their design.
     fn whereabouts_of_range(&self) -> String {
         let path = self.path.strip_prefix("spec.").unwrap_or(&self.path);
         let name = self.more.item.as_ref().map(|item| format!(" ({})", item.name)).unwrap_or_default();

@@ -131,7 +131,7 @@ async fn read(mut body: Body, guard: &Guard, limit: usize) -> Result<Option<Vec<
     Ok(Some(text))
 }
 
-/// An answer that cannot be read, told in few words.
+/// An answer that cannot be read, in few words.
 pub(crate) fn unreadable(source: serde_json::Error) -> ApiError {
     ApiError::Unreadable { source: in_few_words(source) }
 }

@@ -214,7 +214,7 @@ struct NamedMeta {
     resource_version: String,
 }
 
-/// One object that cannot be read costs itself only: it is told by its key.
+/// One object that cannot be read costs itself only: it is reported by its key.
 fn read_object<K: DeserializeOwned>(
     text: &[u8],
     event: impl FnOnce(K) -> WatchEvent<K>,

@@ -321,7 +321,7 @@ impl KindHealth {
         inner.since = Instant::now();
     }
 
-    /// One warning when an outage begins and one line when it ends; what is as expected at the start is not told.
+    /// One warning when an outage begins and one line when it ends; what is as expected at the start is not logged.
     fn log(&self, inner: &Inner, state: &KindState) {
         let line = self.line(state);
         let was_bad = !inner.state.is_healthy() && inner.state != KindState::Starting;

@@ -103,7 +103,7 @@ impl<K: Object> Informer<K> {
         self
     }
 
-    /// Runs until it is dropped. Errors, and panics of those who are told, are waited out with growing pauses; they
+    /// Runs until it is dropped. Errors, and panics of subscribers, are waited out with growing pauses; they
     /// never end the task.
     pub async fn run(self) {
         let mut pause = FIRST_PAUSE;

@@ -52,7 +52,7 @@ async fn pages_are_followed_to_their_end_and_counted() {
     assert_eq!(budget.used(), (0, 0));
 }
 
-/// What a server makes up in a list, and what is said of it.
+/// What a server makes up in a list, and the error for it.
 #[tokio::test(start_paused = true)]
 async fn a_list_is_cut_at_its_limits() {
     let many = |number: u64| (0..number).map(|i| object(&format!("n{i}"), 1)).collect::<Vec<_>>();

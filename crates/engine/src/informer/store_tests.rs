@@ -163,7 +163,7 @@ fn a_list_knows_better_than_anything_older() {
     assert_eq!(version("own-write"), 90, "written while the list was under way");
 }
 
-/// The server said "gone" without a version while the list was under way.
+/// The server answered "gone" without a version while the list was under way.
 #[test]
 fn a_list_does_not_bring_back_what_was_deleted_since_it_was_asked_for() {
     let store = Store::new(&[BY_APP]);

@@ -36,7 +36,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// An object that no file holds; its lines are unknown, which is told as 0.
+    /// An object that no file holds; its lines are unknown, which is 0.
     pub fn made(file: impl Into<String>, value: Value) -> Self {
         Self { file: file.into(), index: 1, value, place: FieldPlace::default() }
     }

@@ -76,7 +76,7 @@ pub enum Fault {
     NeverAnswered,
     /// The server is asked after a while: for a watch this means an outdated view for so long.
     Late(Duration),
-    /// A watch that ends at once without having told anything.
+    /// A watch that ends at once without an event.
     Closed,
 }
 

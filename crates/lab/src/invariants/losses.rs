@@ -212,7 +212,7 @@ mod tests {
         ]
     }
 
-    /// What may not be done to a live machine, and what is told of it.
+    /// What may not be done to a live machine, and how it is reported.
     fn steps() -> Vec<(Value, &'static str)> {
         vec![
             (gone(host()), "host n/h of live machine n/m is deleted"),

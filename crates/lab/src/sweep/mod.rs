@@ -30,7 +30,7 @@ use crate::{
 
 /// How long the provider is away where it does not come back at once.
 const AWAY: Duration = Duration::from_secs(30);
-/// Differences that are told of one run; the first ones say what is wrong.
+/// Differences that are reported of one run; the first ones show what is wrong.
 const MAX_REPORTED: usize = 5;
 
 /// Where the provider is cut off: points 1 and 2 are before and after the first write, and so on.
@@ -80,7 +80,7 @@ pub struct Sweep {
 /// Why a run could not be made at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// The story could not be told.
+    /// The scenario could not be run.
     #[error("{scenario}: {source}")]
     Scenario {
         /// The story.

@@ -158,7 +158,7 @@ fn tell(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> 
     }
 }
 
-/// Nothing is said about a machine whose kind cannot be read.
+/// Nothing is reported about a machine whose kind cannot be read.
 fn of_unread(orphan: &Orphan) -> HostSummary {
     let advice = Advice::run(
         "check that the CRD of Metal3Machine serves v1beta2 and that you may read Metal3Machines",
@@ -207,7 +207,7 @@ fn remarks(site: &Site, snapshot: &HostSnapshot, why: &str) -> Vec<String> {
         remarks.push(format!("the host reports: {error}"));
     }
     let unread = |(kind, state): (&String, &String)| format!("{kind} {state}; its objects are unknown");
-    // Why Metal3Machines cannot be read is told where it matters.
+    // Why Metal3Machines cannot be read is reported where it matters.
     remarks.extend(site.unread.iter().filter(|(kind, _)| *kind != Metal3Machine::API.kind).map(unread));
     remarks
 }

@@ -86,7 +86,7 @@ impl Site {
     }
 }
 
-/// Whether explanations look at a document, so that a mistake in it must be told.
+/// Whether explanations look at a document, so that a mistake in it must be reported.
 pub fn has_a_say(document: &Document) -> bool {
     let mut put = Put { document, objects: None, taken: None };
     kinds::visit(&mut put);

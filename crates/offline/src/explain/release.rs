@@ -47,7 +47,7 @@ pub enum Releasable {
 pub struct Release {
     /// The machine that the host names and that is not found: the value of the request.
     pub machine: ObjectKey,
-    /// What is said about the host.
+    /// What is reported about the host.
     pub facts: HostFacts,
     /// Why the host is orphaned.
     pub why: String,

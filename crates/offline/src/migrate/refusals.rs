@@ -20,7 +20,7 @@ pub(super) fn report(draft: &mut Draft<'_>) {
 }
 
 fn one(draft: &mut Draft<'_>, error: &FieldError) {
-    // Which namespace a document without one goes to is said when it is applied.
+    // The namespace of a document without one is chosen when it is applied.
     let is_of_namespaces = error.path.ends_with(".namespace");
     if is_of_namespaces && draft.text("metadata.namespace").is_empty() {
         return;

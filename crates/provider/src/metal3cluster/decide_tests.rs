@@ -147,8 +147,8 @@ fn cl3_without_owner_only_the_failure_domains_are_copied() {
     assert!(matches!(plan.end, End::WaitFor(_)));
 }
 
-/// An owner Cluster that is named and not there is told in both generations of conditions and as a failure; a cluster that
-/// is new waits in silence first, and all of it goes when the Cluster comes.
+/// An owner Cluster that is named and not there is reported in both generations of conditions and as a failure; a cluster that
+/// is new waits without a status write first, and all of it goes when the Cluster comes.
 #[test]
 fn an_owner_that_is_named_and_not_there_is_reported_until_it_comes() {
     let mut object = good();

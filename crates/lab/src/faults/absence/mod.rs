@@ -1,6 +1,6 @@
 //! The server seems to lack objects of one kind that are there: a layer that rewrites what it answers to the provider.
 //!
-//! [`AnswerFault`] says how, [`Absence`] from when to when: before a write that is counted, or when it is told to, until
+//! [`AnswerFault`] says how, [`Absence`] from when to when: before a write that is counted, or when it is switched on, until
 //! it is over. Requests about other kinds pass. The short forms of discovery (`/apis` and `/apis/GROUP`) name no kinds
 //! and stay as they are; watches of definitions too.
 

@@ -1,4 +1,4 @@
-//! What is said when something is missing or wrong, and where.
+//! What is reported when something is missing or wrong, and where.
 
 use super::*;
 
