@@ -236,7 +236,7 @@ async fn a_head_that_is_too_large_gets_a_status() {
 }
 
 #[tokio::test]
-async fn head_gets_headers_only_on_both_protocols_even_from_a_stranger() {
+async fn head_gets_headers_only_on_both_protocols_even_without_credentials() {
     let listener = listen(4);
     let config = Config::of(&listener);
     for protocol in ["http/1.1", "h2"] {

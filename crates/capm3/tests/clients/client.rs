@@ -1,4 +1,4 @@
-//! How the clients of the tests get in: with the client certificate or without, reading or not.
+//! Clients of the tests: with the client certificate or without, reading answers or not.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

@@ -83,15 +83,15 @@ async fn crowd(
 }
 
 #[test]
-fn strangers_that_do_not_read_their_refusals_keep_nobody_out() {
-    survives("strangers", "127.0.0.2:0", |client| async move {
+fn unauthenticated_clients_that_do_not_read_their_refusals_keep_nobody_out() {
+    survives("unauthenticated clients", "127.0.0.2:0", |client| async move {
         let mut held = Vec::new();
         for _ in 0..2 {
             held.extend(crowd(&client, Caller::Unauthenticated, Protocol::UnreadHttp2, MAPS, 8).await);
         }
         assert!(held.len() >= 600, "only {} connections", held.len());
         client.hold_on().await;
-        format!("{} connections of strangers with a window of 0", held.len())
+        format!("{} unauthenticated connections with a window of 0", held.len())
     });
 }
 

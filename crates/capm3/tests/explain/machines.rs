@@ -1,4 +1,4 @@
-//! What is told of machines in files.
+//! Machines in files, explained.
 
 use std::fs;
 
@@ -84,9 +84,9 @@ fn a_machine_that_goes_waits_for_its_host_to_be_wiped() {
     assert!(text.contains("waiting for host host-3 to be deprovisioned, now deprovisioning\n"), "{text}");
 }
 
-/// One row a situation: what is changed, and what the story then says.
+/// One row per situation: what is changed, and what the explanation then contains.
 #[test]
-fn the_story_follows_the_order_of_waiting() {
+fn the_explanation_follows_the_order_of_waiting() {
     let site = Objects::of_site;
     let paused = || site().with("Cluster", "my-cluster", "/spec/paused", json!(true));
     let starting = || {

@@ -1,4 +1,4 @@
-//! Waiting for a host without a stampede.
+//! Machines that wait for a host: one at a time is woken.
 
 use std::{collections::BTreeSet, time::Duration};
 

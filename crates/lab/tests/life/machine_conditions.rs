@@ -1,4 +1,4 @@
-//! What a machine says of itself, in both generations of conditions.
+//! Conditions of a machine, in both generations.
 
 use capm3_lab::Lab;
 use serde_json::{Value, json};

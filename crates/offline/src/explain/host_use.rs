@@ -47,7 +47,7 @@ pub(super) fn of_unused(host: &BareMetalHost) -> HostSummary {
 /// The summary of a host that names a consumer and is neither orphaned nor reserved.
 pub(super) fn of_consumer(site: &Site, snapshot: &HostSnapshot) -> HostSummary {
     let host = snapshot.host.as_ref();
-    let Some(machine) = consumer_machine(host) else { return of_stranger(snapshot) };
+    let Some(machine) = consumer_machine(host) else { return of_other_consumer(snapshot) };
     let other = known_to_another(&site.objects, host);
     match (site.objects.get::<Metal3Machine>(&machine), other) {
         (_, Some(other)) => {
@@ -86,7 +86,7 @@ fn returning(host: &BareMetalHost, key: &ObjectKey, machine: &Metal3Machine) -> 
 }
 
 /// The consumer is no machine of this namespace.
-fn of_stranger(snapshot: &HostSnapshot) -> HostSummary {
+fn of_other_consumer(snapshot: &HostSnapshot) -> HostSummary {
     let host = snapshot.host.as_ref();
     let consumer = HostFacts::of(host).consumer.unwrap_or_default();
     let summary = HostSummary::new(HostState::Foreign, format!("is in use by {consumer}"));
