@@ -195,7 +195,12 @@ impl Watch {
                 }
             }
             if wanted.is_empty() {
-                state.store.sleep(&self.resource, self.id, self.filter.namespace.as_ref(), context.waker());
+                state.store.register_waker(
+                    &self.resource,
+                    self.id,
+                    self.filter.namespace.as_ref(),
+                    context.waker(),
+                );
             }
             Ok((Ok(wanted), revision))
         });

@@ -108,7 +108,7 @@ pub fn serve(server: ApiServer, options: ListenOptions) -> Result<Listener, List
     let address =
         socket.local_addr().map_err(|cause| ListenError::Bind { address: options.address, cause })?;
     let (identity, tls) = Identity::generate(address.ip()).map_err(ListenError::Identity)?;
-    server.know_token(&identity.token);
+    server.accept_token(&identity.token);
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let listener = ListenerState {
         server,

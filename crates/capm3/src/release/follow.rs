@@ -72,7 +72,7 @@ impl Steps<'_> {
                         last = Some(now);
                     }
                 }
-                Err(error) => self.complain(&error, &mut trouble)?,
+                Err(error) => self.report_error(&error, &mut trouble)?,
             }
             if !is_suspected && first == last && started.elapsed() >= REACTION {
                 is_suspected = true;
@@ -137,7 +137,7 @@ impl Steps<'_> {
     }
 
     /// Prints once that the host cannot be read; an error that a retry cannot solve ends everything.
-    fn complain(&self, error: &ApiError, trouble: &mut String) -> Result<(), Failure> {
+    fn report_error(&self, error: &ApiError, trouble: &mut String) -> Result<(), Failure> {
         let text = error.with_causes();
         if let ApiError::Refused { code: 401 | 403, .. } | ApiError::NotServed { .. } = error {
             let text = format!("cannot read BareMetalHost {}: {text}; {}", self.host, withdraw(self.host));

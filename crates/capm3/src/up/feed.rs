@@ -49,7 +49,7 @@ impl Feed {
         let next = live.map_or(Mode::Printed, |live| Mode::Drawn(Box::new(live)));
         let before = std::mem::replace(&mut self.state().mode, next);
         if let Mode::Held(steps) = before {
-            steps.into_iter().for_each(|(at, step)| self.tell(at, step));
+            steps.into_iter().for_each(|(at, step)| self.record(at, step));
         }
         Showing(self)
     }
@@ -64,7 +64,7 @@ impl Feed {
         }
     }
 
-    fn tell(&self, at: Duration, step: capm3_lab::ProgressStep) {
+    fn record(&self, at: Duration, step: capm3_lab::ProgressStep) {
         let State { mode, naming } = &mut *self.state();
         naming.learn(&step.key.namespace);
         let line = format!("{} {} {}", step.kind, naming.name(&step.key), step.what);
@@ -85,7 +85,7 @@ impl Feed {
 
 impl Progress for Feed {
     fn step(&self, step: capm3_lab::ProgressStep) {
-        self.tell(self.started.elapsed(), step);
+        self.record(self.started.elapsed(), step);
     }
 }
 

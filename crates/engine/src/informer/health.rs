@@ -1,4 +1,4 @@
-//! Whether the copy of a kind can be relied on: what its informer last heard from the server, and when.
+//! Whether the copy of a kind can be relied on: what its informer last received from the server, and when.
 //!
 //! Takes the outcomes of lists and watches, and when the server last sent anything; gives a state for readiness, for
 //! proofs of absence and for the log. The start and the end of each outage is logged once.
@@ -149,7 +149,7 @@ struct Inner {
     state: KindState,
     since: Instant,
     /// When a list of the kind last arrived or a watch of it was last known to be alive.
-    heard: Instant,
+    received: Instant,
     /// A watch is open: what arrives on its connection shows that it is alive.
     is_followed: bool,
     /// What went wrong since then.
@@ -165,7 +165,7 @@ struct Inner {
 impl Inner {
     /// Whether nothing was received for so long that it is an outage; `activity` is when the server last sent anything.
     fn is_stalled(&self, activity: Instant) -> bool {
-        let last = if self.is_followed { self.heard.max(activity) } else { self.heard };
+        let last = if self.is_followed { self.received.max(activity) } else { self.received };
         last.elapsed() >= OUTAGE
     }
 }
@@ -176,7 +176,7 @@ impl KindHealth {
         let inner = Inner {
             state: KindState::Starting,
             since: Instant::now(),
-            heard: Instant::now(),
+            received: Instant::now(),
             is_followed: false,
             trouble: None,
             was_served: false,
@@ -228,7 +228,7 @@ impl KindHealth {
     /// A list has arrived. It ends no outage: a kind that can be listed but not watched would come and go.
     pub(super) fn listed(&self) {
         let mut inner = self.inner.lock();
-        inner.heard = Instant::now();
+        inner.received = Instant::now();
         if matches!(inner.state, KindState::Starting | KindState::NotInstalled) {
             self.enter(&mut inner, KindState::Synced);
         }
@@ -238,7 +238,7 @@ impl KindHealth {
     /// A watch is open.
     pub(super) fn followed(&self) {
         let mut inner = self.inner.lock();
-        inner.heard = Instant::now();
+        inner.received = Instant::now();
         inner.is_followed = true;
         inner.trouble = None;
         self.enter(&mut inner, KindState::Synced);
@@ -250,7 +250,7 @@ impl KindHealth {
         let mut inner = self.inner.lock();
         if inner.is_followed {
             inner.is_followed = false;
-            inner.heard = inner.heard.max(activity.unwrap_or_else(Instant::now));
+            inner.received = inner.received.max(activity.unwrap_or_else(Instant::now));
         }
     }
 
@@ -267,7 +267,7 @@ impl KindHealth {
             KindState::Failing(cause) => {
                 inner.trouble = Some(cause.clone());
                 let is_brief = match inner.state {
-                    KindState::Synced => inner.heard.elapsed() < OUTAGE,
+                    KindState::Synced => inner.received.elapsed() < OUTAGE,
                     KindState::NotInstalled => true,
                     _ => false,
                 };

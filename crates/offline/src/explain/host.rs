@@ -111,7 +111,7 @@ pub fn explain_host(site: &Site, key: &ObjectKey) -> Option<HostExplanation> {
     let snapshot = snapshot(site, key)?;
     let (host, orphan) = (snapshot.host.as_ref(), snapshot.orphan.as_ref());
     let release = releasing(&snapshot);
-    let summary = tell(site, &snapshot, release.as_ref());
+    let summary = summarize(site, &snapshot, release.as_ref());
     let remarks = remarks(site, &snapshot, summary.why.as_deref().unwrap_or_default());
     // No object holds the time at which a release was requested.
     let is_orphaned = summary.state == HostState::Orphaned;
@@ -143,10 +143,10 @@ fn is_unread(orphan: &Orphan) -> bool {
     matches!(orphan, Orphan::Unreadable { .. })
 }
 
-fn tell(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> HostSummary {
+fn summarize(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> HostSummary {
     let host = snapshot.host.as_ref();
     if host.metadata.is_deleting() {
-        let advice = Advice::say("nothing: the Baremetal Operator deprovisions the host and lets it go");
+        let advice = Advice::text("nothing: the Baremetal Operator deprovisions the host and lets it go");
         return HostSummary::new(HostState::Deleting, "is being deleted").by(Actor::HostOperator, [advice]);
     }
     match (&snapshot.orphan, judge_release(snapshot), release) {
@@ -183,7 +183,7 @@ fn of_orphan(site: &Site, snapshot: &HostSnapshot, orphan: &Orphan) -> HostSumma
                 "to release the host, request it: the data on its disk is then lost",
                 format!("capm3 release host/{name} -n {namespace}"),
             ),
-            Advice::say(format!(
+            Advice::text(format!(
                 "to keep what runs on the host, restore Metal3Machine {machine} with annotation {}={namespace}/{name}",
                 annotation::HOST
             )),

@@ -31,7 +31,7 @@ pub(super) fn no_host(
         let add = format!(
             "add BareMetalHosts to namespace {namespace}: machines take hosts of their own namespace only"
         );
-        return Ways { actor: Actor::PlatformEngineer, or_actor: None, advice: vec![Advice::say(add)] };
+        return Ways { actor: Actor::PlatformEngineer, or_actor: None, advice: vec![Advice::text(add)] };
     }
     let mut ways: Vec<(Way, Vec<&HostVerdict>)> = Vec::new();
     let returning: Vec<(&str, String)> =
@@ -64,7 +64,7 @@ fn wait_for(returning: &[(&str, String)]) -> Option<Advice> {
     };
     let is = if returning.len() == 1 { "is" } else { "are" };
     let text = format!("wait until {}{more} {is} available again", named.join(", "));
-    (!returning.is_empty()).then(|| Advice::say(text))
+    (!returning.is_empty()).then(|| Advice::text(text))
 }
 
 /// What would make a host usable, the quickest first.
@@ -126,7 +126,7 @@ impl Way {
         let named = named.join(" ");
         let unset = |key: &str| format!("kubectl annotate baremetalhost {named} -n {namespace} {key}-");
         match self {
-            Self::Wait => Advice::say(format!(
+            Self::Wait => Advice::text(format!(
                 "wait for {hosts}, which the Baremetal Operator works on: a host that becomes available is taken"
             )),
             Self::Unpause => Advice::run(format!("unpause {hosts}"), unset(annotation::HOST_PAUSED)),
@@ -138,17 +138,17 @@ impl Way {
                 format!("kubectl describe baremetalhost {named} -n {namespace}"),
             ),
             Self::Attach => Advice::run(format!("attach {hosts} again"), unset(annotation::HOST_DETACHED)),
-            Self::Manage => Advice::say(format!("give {hosts} an address and credentials in spec.bmc")),
+            Self::Manage => Advice::text(format!("give {hosts} an address and credentials in spec.bmc")),
             Self::Relabel(labels) => relabel(verdicts, &hosts, labels, namespace),
-            Self::Match => Advice::say(format!(
+            Self::Match => Advice::text(format!(
                 "make {hosts} match spec.hostSelector of the Metal3Machine: a label alone does not do it"
             )),
-            Self::Clear => Advice::say(format!(
+            Self::Clear => Advice::text(format!(
                 "remove spec.image and spec.customDeploy of {hosts}, if nobody needs the data on the disk"
             )),
-            Self::Replace => Advice::say(format!("add other hosts: {hosts} cannot be used")),
+            Self::Replace => Advice::text(format!("add other hosts: {hosts} cannot be used")),
             Self::Free => {
-                Advice::say(format!("add hosts, or ask for fewer machines: {}", occupied(verdicts)))
+                Advice::text(format!("add hosts, or ask for fewer machines: {}", occupied(verdicts)))
             }
         }
     }

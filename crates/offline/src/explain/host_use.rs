@@ -92,6 +92,6 @@ fn of_other_consumer(snapshot: &HostSnapshot) -> HostSummary {
     let summary = HostSummary::new(HostState::Foreign, format!("is in use by {consumer}"));
     let summary = summary
         .because("the consumer is no Metal3Machine of the host's namespace: no machine touches the host");
-    let advice = Advice::say("if that consumer is gone, remove spec.consumerRef of the host");
+    let advice = Advice::text("if that consumer is gone, remove spec.consumerRef of the host");
     summary.by(Actor::PlatformEngineer, [advice])
 }

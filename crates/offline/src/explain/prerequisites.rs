@@ -52,7 +52,7 @@ pub(super) fn pause(known: &Known<'_>) -> Summary {
         return Summary::new(
             "has a host, but it is not known which one",
             Actor::PlatformEngineer,
-            [Advice::say(text)],
+            [Advice::text(text)],
         );
     }
     let stands = if machine.is_deleting() { "is to be deleted, but is paused" } else { "is paused" };
@@ -61,7 +61,7 @@ pub(super) fn pause(known: &Known<'_>) -> Summary {
 
 pub(super) fn infrastructure(known: &Known<'_>) -> Summary {
     let stands = "waits for the infrastructure of its Cluster";
-    let by_author = |text: String| Summary::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
+    let by_author = |text: String| Summary::new(stands, Actor::ClusterAuthor, [Advice::text(text)]);
     let cluster = known.snapshot().cluster.as_ref();
     let Some(name) = cluster.and_then(|cluster| cluster.spec.infrastructure_ref.as_ref()?.name.clone())
     else {
@@ -89,7 +89,7 @@ pub(super) fn bootstrap(known: &Known<'_>) -> Summary {
              spec.userData of Metal3Machine {}",
             known.machine().metadata.name_str()
         );
-        return Summary::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
+        return Summary::new(stands, Actor::ClusterAuthor, [Advice::text(text)]);
     };
     let is_of_control_plane = known.machine().metadata.label(label::CONTROL_PLANE).is_some()
         || known

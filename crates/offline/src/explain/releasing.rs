@@ -112,7 +112,7 @@ impl ReleaseLine {
             Progress::Paused => (Actor::PlatformEngineer, unpause(host)),
             _ => {
                 let text = "nothing; if it lasts for two minutes, check whether `capm3 manager` runs";
-                (Actor::Nobody, Advice::say(text))
+                (Actor::Nobody, Advice::text(text))
             }
         };
         summary.by(who, [advice])

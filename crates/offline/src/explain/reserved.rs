@@ -40,7 +40,7 @@ pub(super) fn of_reserved(site: &Site, snapshot: &HostSnapshot) -> Option<HostSu
         && group_of(consumer.api_version.as_deref().unwrap_or_default()) == CAPI_GROUP;
     let owner = reservation(host).filter(|_| is_cluster)?;
     let summary = HostSummary::new(HostState::Booked, format!("is reserved for the next machine of {owner}"));
-    let nothing = |text: &str| [Advice::say(text)];
+    let nothing = |text: &str| [Advice::text(text)];
     Some(match &snapshot.absent {
         Some(absent) => match not_known(site, absent) {
             Some(why) => summary

@@ -14,7 +14,7 @@ pub(super) fn report(draft: &mut Draft<'_>) {
     validation::fill_in(&kind, &mut object);
     match validation::review(&kind, None, &object).refusal {
         None => {}
-        Some(Refusal::Denied(rule, message)) => say(draft, &Path::default(), rule, &message),
+        Some(Refusal::Denied(rule, message)) => report_one(draft, &Path::default(), rule, &message),
         Some(Refusal::Invalid(errors)) => errors.iter().for_each(|error| one(draft, error)),
     }
 }
@@ -29,11 +29,11 @@ fn one(draft: &mut Draft<'_>, error: &FieldError) {
     let field = if error.path == "name" { "spec.template.name" } else { &error.path };
     let at = place(&draft.value, field);
     if !draft.is_disputed(&at) {
-        say(draft, &at, error.rule, &error.to_string());
+        report_one(draft, &at, error.rule, &error.to_string());
     }
 }
 
-fn say(draft: &mut Draft<'_>, at: &Path, rule: Rule, refusal: &str) {
+fn report_one(draft: &mut Draft<'_>, at: &Path, rule: Rule, refusal: &str) {
     let message = format!("an API server refuses it: {refusal} ({})", rule.code());
     if is_left_open(draft) { draft.warn(at, message, None) } else { draft.error(at, message, None) }
 }

@@ -104,7 +104,7 @@ impl Rendered {
 }
 
 /// Whether a document may have a say in rendering, so that a mistake in it must be reported.
-pub fn has_a_say(document: &Document) -> bool {
+pub fn is_relevant(document: &Document) -> bool {
     site::reads(document)
 }
 

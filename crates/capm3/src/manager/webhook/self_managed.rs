@@ -70,7 +70,7 @@ impl SelfManaged {
                     POLL_INTERVAL
                 }
                 Err(error) => {
-                    self.tell(&error);
+                    self.log_problem(&error);
                     RETRY
                 }
             };
@@ -78,7 +78,7 @@ impl SelfManaged {
         }
     }
 
-    fn tell(&mut self, error: &CheckError) {
+    fn log_problem(&mut self, error: &CheckError) {
         let text = error.to_string();
         if self.problem != text {
             warn!(
