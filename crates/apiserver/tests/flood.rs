@@ -224,7 +224,7 @@ async fn a_flood_gets_statuses_costs_bounded_memory_and_does_not_end_the_service
     assert_eq!(client.ask(&format!("GET {MAPS}"), "", "").await, (200, "ConfigMapList".to_owned()));
     let before = memory_kb("VmRSS");
     let (crowd, input, output) = Crowd::start(&path);
-    let told = tokio::task::spawn_blocking(move || {
+    let reported = tokio::task::spawn_blocking(move || {
         let (mut answers, mut wrong) = (0, Vec::new());
         for line in output.lines().map(Result::unwrap) {
             match line.split_once(' ') {
@@ -237,7 +237,7 @@ async fn a_flood_gets_statuses_costs_bounded_memory_and_does_not_end_the_service
         }
         (answers, wrong, None)
     });
-    let (answers, wrong, idle) = told.await.unwrap();
+    let (answers, wrong, idle) = reported.await.unwrap();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(answers, ROUNDS * (malformed().len() + 1));
     let idle = idle.expect("the crowd came");

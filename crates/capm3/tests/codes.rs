@@ -47,9 +47,9 @@ fn a_refused_manifest_is_reported_with_the_code_of_the_rule() {
     ];
     for command in commands {
         let run = common::capm3(command, template);
-        let told: Vec<&str> = run.stderr.lines().filter(|line| line.contains("fromBootMAC")).collect();
+        let reported: Vec<&str> = run.stderr.lines().filter(|line| line.contains("fromBootMAC")).collect();
         assert_eq!(run.code, 1, "{}", run.text());
-        assert_eq!(told.len(), 1, "{}", run.text());
-        assert!(told.iter().all(|line| line.ends_with(" (CAPM3-A030)")), "{}", run.text());
+        assert_eq!(reported.len(), 1, "{}", run.text());
+        assert!(reported.iter().all(|line| line.ends_with(" (CAPM3-A030)")), "{}", run.text());
     }
 }

@@ -282,8 +282,8 @@ fn without_once_it_serves_the_api_until_it_is_stopped() {
         client.list_page::<Value>(&kind, "metal3", Detail::Whole, None).await.unwrap().items.len()
     });
     assert_eq!(machines, 6);
-    let told = Command::new("kill").arg(child.id().to_string()).status().unwrap();
-    assert!(told.success());
+    let reported = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(reported.success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(!Path::new(&export).exists(), "the kubeconfig goes with it");
 }

@@ -29,14 +29,14 @@ fn says(lab: &Lab, reason: &str, words: &[&str]) {
     assert_eq!(condition(&claim, "Ready"), ("False".into(), reason.into()), "{claim}");
     let events = warnings(lab, "Metal3Data", &name(&data)).join("\n");
     let of_machine = get(lab, "Metal3Machine", &machine).to_string();
-    for (where_, said) in [
+    for (where_, printed) in [
         ("data", text(&data, "/status/errorMessage")),
         ("claim", text(&claim, "/status/errorMessage")),
         ("event", events),
         ("machine", of_machine.replace("\\\"", "\"")),
     ] {
         for word in words {
-            assert!(said.contains(word), "{where_} does not say {word:?}: {said}");
+            assert!(printed.contains(word), "{where_} does not say {word:?}: {printed}");
         }
     }
     assert!(!all_ready(lab));

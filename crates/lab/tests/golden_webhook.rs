@@ -121,8 +121,8 @@ fn judge(case: &Case, definitions: &[Value], rules: &Rules) -> Result<(), String
     let listed =
         |error: &Value| format!("{}: {}", error["field"].as_str().unwrap(), error["type"].as_str().unwrap());
     same("errors", &sorted(&details["causes"], cause), &sorted(&verdict["errors"], listed))?;
-    let told = |expected: &&Value| !warnings.iter().any(|ours| expected.as_str() == Some(ours));
-    if let Some(missing) = verdict["warnings"].as_array().into_iter().flatten().find(told) {
+    let reported = |expected: &&Value| !warnings.iter().any(|ours| expected.as_str() == Some(ours));
+    if let Some(missing) = verdict["warnings"].as_array().into_iter().flatten().find(reported) {
         return Err(format!("nobody warns: {missing}"));
     }
     same("allowed", &json!(code.is_none() && schema_errors.is_empty()), &expected["allowed"])?;

@@ -402,8 +402,8 @@ fn a_template_with_more_than_a_hundred_failure_domains_is_refused() {
         );
         let run = objects.explain("cp-0");
         assert_eq!(run.code, code, "{count}: {}", run.text());
-        let told = run.stderr.contains("spec.failureDomainDataTemplates");
-        assert_eq!(told, code == 1, "{count}: {}", run.text());
+        let reported = run.stderr.contains("spec.failureDomainDataTemplates");
+        assert_eq!(reported, code == 1, "{count}: {}", run.text());
     }
 }
 

@@ -131,8 +131,8 @@ fn has_failed(fails: Fails, right: &Right, lab: &Lab) -> bool {
     }
 }
 
-/// Whether it was said.
-fn is_said(says: Says, right: &Right, lab: &Lab, log: &str) -> bool {
+/// Whether it was reported.
+fn is_reported(says: Says, right: &Right, lab: &Lab, log: &str) -> bool {
     match says {
         Says::Readyz => {
             let line = format!("): grant list on {} in ", right.resource);
@@ -176,8 +176,8 @@ async fn live_without(right: &'static Right) -> Vec<String> {
             if !has_failed(fails, right, &lab) {
                 wrong.push(format!("it happens all the same: {fails}"));
             }
-            if !is_said(says, right, &lab, &logged) {
-                wrong.push(format!("it is not said: {says}\n{}", told(&lab, &logged)));
+            if !is_reported(says, right, &lab, &logged) {
+                wrong.push(format!("it is not reported: {says}\n{}", reported(&lab, &logged)));
             }
         }
         is_granted.store(true, Ordering::SeqCst);
@@ -199,8 +199,8 @@ async fn live_without(right: &'static Right) -> Vec<String> {
     wrong
 }
 
-/// What was said instead.
-fn told(lab: &Lab, log: &str) -> String {
+/// What was reported instead.
+fn reported(lab: &Lab, log: &str) -> String {
     let mut lines: Vec<String> = log
         .lines()
         .filter(|line| !line.contains(" INFO ") || line.contains("cannot"))

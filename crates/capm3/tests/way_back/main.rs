@@ -187,10 +187,10 @@ async fn what_was_written_here_is_accepted_there_but_for_what_the_report_names()
         assert!(kinds.len() >= 8, "{kinds:?}");
         let dropped = migration.changes.iter().filter(|change| change.to == "dropped");
         let dropped = dropped.filter(|change| !named.contains(change.place.object.as_str()));
-        let said: BTreeSet<String> =
+        let printed: BTreeSet<String> =
             dropped.map(|change| format!("{}: {}", change.place.object, change.place.path)).collect();
-        assert!(said.iter().any(|it| it.ends_with("status.failureDomain")), "{said:?}");
-        assert_eq!(lost, said, "{example}");
+        assert!(printed.iter().any(|it| it.ends_with("status.failureDomain")), "{printed:?}");
+        assert_eq!(lost, printed, "{example}");
     }
 }
 

@@ -32,8 +32,8 @@ async fn claim_and_provider_id_have_one_event_per_machine_and_what_conditions_sh
     assert_eq!(lab.objects("Metal3Machine").len(), 6);
     for machine in lab.objects("Metal3Machine") {
         for reason in ["HostClaimed", "ProviderIDSet"] {
-            let told = counts.get(&(name(&machine), reason.to_owned()));
-            assert_eq!(told, Some(&1), "{} {reason}", name(&machine));
+            let reported = counts.get(&(name(&machine), reason.to_owned()));
+            assert_eq!(reported, Some(&1), "{} {reason}", name(&machine));
         }
     }
     for reason in ["DataReady", "Rendered"] {

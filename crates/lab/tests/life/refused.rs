@@ -59,8 +59,8 @@ fn says(lab: &Lab, type_: &str, reason: &str) {
     let machine = the_machine(lab);
     assert_eq!(condition(&machine, type_), ("False".into(), reason.into()), "{machine}");
     assert_eq!(condition(&machine, "Ready").0, "False", "{machine}");
-    let said = machine.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("the API server refuses to patch BareMetalHost metal3/rack"), "{said}");
+    let printed = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("the API server refuses to patch BareMetalHost metal3/rack"), "{printed}");
 }
 
 #[tokio::test(start_paused = true)]
