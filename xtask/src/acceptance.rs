@@ -167,8 +167,8 @@ mod tests {
     fn a_row_that_lost_its_test_is_named_whether_it_is_wanted_or_on_the_page() {
         let (rows, on_page) = ([Row::numbered(1), Row::numbered(3)], BTreeSet::from([3, 7]));
         lost(&rows, "S", &[1..=1, 3..=3], &BTreeSet::from([3])).unwrap();
-        let told = lost(&rows, "S", &[1..=3], &on_page).unwrap_err().to_string();
-        assert!(told.contains("row S2, S7 "), "{told}");
+        let message = lost(&rows, "S", &[1..=3], &on_page).unwrap_err().to_string();
+        assert!(message.contains("row S2, S7 "), "{message}");
     }
 
     #[test]

@@ -80,9 +80,9 @@ fn tests_that_need_go() -> Result<()> {
     let line = "cargo test --workspace --locked -- --ignored";
     let output =
         Command::new("cargo").args(line.split_whitespace().skip(1)).current_dir(repo::root()).output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("{said}");
-    let ran = said.lines().filter(|line| line.starts_with("test ") && line.ends_with(" ... ok")).count();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    println!("{stdout}");
+    let ran = stdout.lines().filter(|line| line.starts_with("test ") && line.ends_with(" ... ok")).count();
     if !output.status.success() || ran < expected {
         let cause = String::from_utf8_lossy(&output.stderr);
         bail!("`{line}` ran {ran} of {expected} tests that need Go ({}):\n{cause}", output.status);

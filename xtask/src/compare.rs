@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_difference_is_told_with_object_and_path() {
+    fn every_difference_is_reported_with_object_and_path() {
         let objects = |entries: &[(&str, Value)]| {
             entries.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<Objects>()
         };

@@ -118,9 +118,9 @@ mod tests {
         let section = section_of(&table, &[Row::numbered(7)]).unwrap();
         let line = "| 7 | it does more | [0001](decisions/0001-own-informers-queue-and-workers.md) |\n";
         assert!(section.ends_with(line), "{section}");
-        let told = |table: &[Difference]| section_of(table, &[Row::numbered(7)]).unwrap_err().to_string();
-        assert_eq!(told(&[differs(8, "it does more", "0001")]), "row 8 differs, and no test shows it");
-        assert!(told(&[differs(7, "it does more", "0999")]).starts_with("there is no decision 0999 in "));
+        let error = |table: &[Difference]| section_of(table, &[Row::numbered(7)]).unwrap_err().to_string();
+        assert_eq!(error(&[differs(8, "it does more", "0001")]), "row 8 differs, and no test shows it");
+        assert!(error(&[differs(7, "it does more", "0999")]).starts_with("there is no decision 0999 in "));
     }
 
     #[test]

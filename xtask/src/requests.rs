@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn denials_of_a_user_are_told_with_verb_and_path_also_of_watches() {
+    fn denials_of_a_user_are_reported_with_verb_and_path_also_of_watches() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("audit.log");
         fs::write(

@@ -71,9 +71,9 @@ impl Denial {
         }
     }
 
-    /// The refusal as a server tells it that was told so by the webhook of this name.
+    /// The refusal as an API server reports it for the webhook of this name.
     #[must_use]
-    pub fn told_by(mut self, webhook: &str) -> Self {
+    pub fn with_webhook_prefix(mut self, webhook: &str) -> Self {
         self.message = format!("admission webhook {webhook:?} denied the request: {}", self.message);
         self
     }

@@ -9,12 +9,12 @@ use crate::{
     kinds::{group_version, is_ours, text},
 };
 
-/// What is said to a request.
+/// The answer to a request.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct AdmissionAnswer {
     /// Why it is refused; none if it is let pass.
     pub denial: Option<Denial>,
-    /// What the author should be told, refused or not.
+    /// Warnings for the author, refused or not.
     pub warnings: Vec<String>,
 }
 
@@ -42,13 +42,13 @@ pub fn fill_in(object: &mut Value) -> Result<(), Box<Denial>> {
 }
 
 /// Judges a new object, or what an update makes of `old`, in any served version.
-pub fn judge(old: Option<&Value>, new: &Value) -> Answer {
-    answer(old, new).unwrap_or_else(|denial| Answer { denial: Some(*denial), warnings: Vec::new() })
+pub fn judge(old: Option<&Value>, new: &Value) -> AdmissionAnswer {
+    answer(old, new).unwrap_or_else(|denial| AdmissionAnswer { denial: Some(*denial), warnings: Vec::new() })
 }
 
-fn answer(old: Option<&Value>, new: &Value) -> Result<Answer, Box<Denial>> {
+fn answer(old: Option<&Value>, new: &Value) -> Result<AdmissionAnswer, Box<Denial>> {
     if !is_ours(group(new)?) {
-        return Ok(Answer::default());
+        return Ok(AdmissionAnswer::default());
     }
     let kind = text(new, "/kind");
     let written =
@@ -57,7 +57,7 @@ fn answer(old: Option<&Value>, new: &Value) -> Result<Answer, Box<Denial>> {
     let meant = validation::review(kind, old.as_ref(), &as_read(new)?);
     let verdict = written.and(meant);
     let denial = verdict.refusal.map(|refusal| Denial::of(new, &refusal));
-    Ok(Answer { denial, warnings: verdict.warnings })
+    Ok(AdmissionAnswer { denial, warnings: verdict.warnings })
 }
 
 /// The group of something that is at least an object.

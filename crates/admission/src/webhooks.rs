@@ -5,7 +5,7 @@ use http::{HeaderValue, Method, Request, StatusCode, header, request::Parts};
 use tracing::error;
 
 use crate::{
-    https::{Handler, Reply, method_not_allowed, reply, say},
+    https::{Handler, Reply, method_not_allowed, reply, text_reply},
     review::{self, Route},
 };
 
@@ -17,14 +17,14 @@ impl Handler for Webhooks {
     fn body_limit(&self, head: &Parts) -> Result<usize, Reply> {
         let path = head.uri.path();
         let Some(route) = Route::of(path) else {
-            return Err(say(StatusCode::NOT_FOUND, format!("there is no webhook at {path}")));
+            return Err(text_reply(StatusCode::NOT_FOUND, format!("there is no webhook at {path}")));
         };
         if head.method != Method::POST {
             return Err(method_not_allowed("POST", "a webhook takes POST only"));
         }
         let content_type = head.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
         if content_type.is_some_and(|it| !it.starts_with(b"application/json")) {
-            return Err(say(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a review is application/json"));
+            return Err(text_reply(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a review is application/json"));
         }
         Ok(route.body_limit())
     }
@@ -32,7 +32,7 @@ impl Handler for Webhooks {
     /// Beside the runtime's workers: a conversion of many objects takes time, and a panic must not end more than itself.
     async fn answer(&self, request: Request<Bytes>) -> Reply {
         let Some(route) = Route::of(request.uri().path()) else {
-            return say(StatusCode::NOT_FOUND, "there is no such webhook");
+            return text_reply(StatusCode::NOT_FOUND, "there is no such webhook");
         };
         let judged = tokio::task::spawn_blocking(move || review::answer(route, request.body())).await;
         match judged {
@@ -44,7 +44,7 @@ impl Handler for Webhooks {
             Err(problem) => {
                 error!(?route, %problem, "a review could not be answered");
                 let sentence = "the review could not be answered; see the logs of the manager";
-                say(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+                text_reply(StatusCode::INTERNAL_SERVER_ERROR, sentence)
             }
         }
     }

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 use serde_json::Value;
 
 /// What kubectl prints of an answer.
-fn told(documents: &[Value]) -> String {
+fn report_on(documents: &[Value]) -> String {
     let mut objects = documents.to_vec();
     for object in &mut objects {
         capm3_admission::fill_in(object).unwrap();
@@ -44,8 +44,8 @@ fn every_bad_manifest_is_answered_with_the_field_and_the_way_out() {
     for path in paths {
         let text = fs::read_to_string(&path).unwrap();
         let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
-        let (ours, expected) = (told(&documents), path.with_extension("txt"));
-        assert!(!ours.is_empty(), "{}: nothing is said about it", path.display());
+        let (ours, expected) = (report_on(&documents), path.with_extension("txt"));
+        assert!(!ours.is_empty(), "{}: nothing is reported about it", path.display());
         if std::env::var_os("CAPM3_BLESS").is_some() {
             fs::write(&expected, &ours).unwrap();
         }
@@ -113,9 +113,9 @@ fn s192_a_refused_manifest_is_reported_with_object_field_value_and_remedy() {
             fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/bad/{file}.yaml")));
         let documents: Vec<Value> = serde_saphyr::from_multiple(&text.unwrap()).unwrap();
         let name = documents.last().unwrap()["metadata"]["name"].as_str().unwrap();
-        let said = told(&documents);
+        let report = report_on(&documents);
         for word in [&format!("The {kind}"), name, field, way_out] {
-            assert!(said.contains(word), "{file}: {word:?} is not said: {said}");
+            assert!(report.contains(word), "{file}: {word:?} is not reported: {report}");
         }
     }
 }
@@ -142,6 +142,6 @@ fn s145_a_range_that_contains_its_own_gateway_is_warned_of() {
             "Warning: {path}.ipAddress: the range contains gateway {gateway} ({path}.routes[0].gateway.string): a machine \
              will get its address\n"
         );
-        assert_eq!(told(&[template]), if warned { expected } else { String::new() });
+        assert_eq!(report_on(&[template]), if warned { expected } else { String::new() });
     }
 }

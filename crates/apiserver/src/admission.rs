@@ -13,7 +13,7 @@ pub enum Operation {
     Delete,
 }
 
-/// What an admission rule is told about a write.
+/// What an admission rule gets of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct AdmissionRequest<'a> {
     /// What is done.

@@ -135,7 +135,7 @@ impl Call<'_> {
         negotiate::body_format(self.content_type).ok_or(ApiError::UnsupportedMediaType(BODY_TYPES))
     }
 
-    /// The body, and what its caller should be told about it.
+    /// The body, and the warnings for its caller.
     pub(crate) fn decode(&self) -> ApiResult<(Value, Vec<String>)> {
         let format = self.body_format()?;
         if format == Format::Protobuf && self.place.resource.is_custom() {

@@ -1,4 +1,4 @@
-//! What callers of a deprecated version of a custom resource are told.
+//! Warnings for callers of a deprecated version of a custom resource.
 
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 //!
 //! Takes HTTP requests (a `tower::Service`), gives what a kube-apiserver would answer, and keeps every object in
 //! memory. Time comes from [`Options::now`], uids and name suffixes from [`Options::seed`], so the same requests in
-//! the same order give the same bytes. Only [`https`], the door for clients outside the process, opens a socket,
+//! the same order give the same bytes. Only [`https`], the HTTPS listener for clients outside the process, opens a socket,
 //! spawns tasks and uses randomness.
 //!
 //! The way of a request, which is also the way to read the code: `server` (body, counters) -> `request` and

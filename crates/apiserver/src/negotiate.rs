@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_are_told_apart_by_content_type() {
+    fn the_content_type_decides_the_kind_of_a_patch() {
         assert_eq!(patch_type(Some("application/merge-patch+json; charset=utf-8")), Some(PatchType::Merge));
         assert_eq!(patch_type(Some("application/json")), None);
         assert_eq!(patch_type(None), None);

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::record::WriteRecord;
 
-/// Events kept for each resource before a slow watcher is told to list again: some seconds of the busiest fleet, and
+/// Events kept for each resource before a slow watcher must list again: some seconds of the busiest fleet, and
 /// some ten megabytes for each kind that is busy.
 const DEFAULT_LOG_CAPACITY: usize = 5_000;
 /// Bytes of events kept for each resource, so that large objects that change often do not fill the memory.

@@ -34,7 +34,7 @@ pub(crate) enum Patch {
 }
 
 impl Patch {
-    /// Reads a patch body of the given type for a resource. Gives also what its caller should be told of it.
+    /// Reads a patch body of the given type for a resource. Returns also the warnings for its caller.
     pub(crate) fn parse(
         kind: Option<PatchType>,
         resource: &Resource,

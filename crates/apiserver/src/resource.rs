@@ -70,7 +70,7 @@ pub(crate) struct Version {
     /// `group/version`, or `v1` for core.
     pub(crate) api_version: String,
     pub(crate) served: bool,
-    /// What every caller of a deprecated version is told.
+    /// The warning for every caller of a deprecated version.
     pub(crate) deprecation: Option<String>,
     pub(crate) has_status: bool,
     pub(crate) selectable: Vec<SelectableField>,

@@ -153,7 +153,7 @@ pub(crate) fn error(error: &ApiError) -> Response<ResponseBody> {
     warning(value(error.code(), &error.to_status()), error.warnings())
 }
 
-/// Adds what is to be said before all other warnings.
+/// Adds warnings before all others.
 pub(crate) fn warning_first(mut response: Response<ResponseBody>, text: &str) -> Response<ResponseBody> {
     let others: Vec<_> = response.headers().get_all(header::WARNING).iter().cloned().collect();
     response.headers_mut().remove(header::WARNING);

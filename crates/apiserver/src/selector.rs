@@ -1,5 +1,5 @@
 //! Label and field selectors: takes the text of a query, gives a predicate on objects. Knows no resources; which
-//! fields may be selected is told by the caller.
+//! fields may be selected is given by the caller.
 
 use serde_json::Value;
 use thiserror::Error;

@@ -91,7 +91,7 @@ impl ApiServer {
     }
 
     /// Says of a token that it is the user's, whoever asks.
-    pub(crate) fn know_token(&self, token: &str) {
+    pub(crate) fn accept_token(&self, token: &str) {
         self.shared.env.tokens.add(token);
     }
 

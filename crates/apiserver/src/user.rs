@@ -34,5 +34,5 @@ pub(crate) fn is_same(given: &[u8], secret: &[u8]) -> bool {
 pub(crate) const NAME: &str = "capm3-admin";
 /// The group that may do everything.
 pub(crate) const MASTERS: &str = "system:masters";
-/// The group of everybody who said who they are.
+/// The group of all authenticated users.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";

@@ -27,7 +27,7 @@ use crate::{
     view::{View, bytes},
 };
 
-/// How often a quiet watch is told how far it has come.
+/// How often a quiet watch gets a bookmark.
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
 /// Events put into one chunk, so that a watcher that starts far back does not hold the lock for long.
 const EVENTS_PER_CHUNK: usize = 200;
@@ -195,7 +195,12 @@ impl Watch {
                 }
             }
             if wanted.is_empty() {
-                state.store.sleep(&self.resource, self.id, self.filter.namespace.as_ref(), context.waker());
+                state.store.register_waker(
+                    &self.resource,
+                    self.id,
+                    self.filter.namespace.as_ref(),
+                    context.waker(),
+                );
             }
             Ok((Ok(wanted), revision))
         });

@@ -211,7 +211,7 @@ async fn what_admission_warns_of_reaches_the_caller_refused_or_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_caller_of_a_deprecated_version_is_told_what_to_use() {
+async fn every_caller_of_a_deprecated_version_is_warned_what_to_use() {
     let server = server();
     let mut crd = widget_crd();
     let versions = crd["spec"]["versions"].as_array_mut().unwrap();
@@ -225,9 +225,9 @@ async fn every_caller_of_a_deprecated_version_is_told_what_to_use() {
         }
     };
     let old = WIDGETS.replace("/v1/", "/v1beta1/");
-    let told = Some("299 - \"test.io/v1beta1 Widget is deprecated; use test.io/v1 Widget\"".to_owned());
-    assert_eq!(first_warning(old.clone()).await, told);
-    assert_eq!(first_warning(format!("{old}/missing")).await, told);
+    let reported = Some("299 - \"test.io/v1beta1 Widget is deprecated; use test.io/v1 Widget\"".to_owned());
+    assert_eq!(first_warning(old.clone()).await, reported);
+    assert_eq!(first_warning(format!("{old}/missing")).await, reported);
     assert_eq!(first_warning(WIDGETS.to_owned()).await, None);
 }
 

@@ -69,13 +69,13 @@ fn malformed() -> Vec<(String, &'static str, String, u16)> {
 }
 
 /// What the crowd takes from the kubeconfig.
-struct Door {
+struct TestClient {
     address: SocketAddr,
     token: String,
     tls: TlsConnector,
 }
 
-impl Door {
+impl TestClient {
     fn read(kubeconfig: &str) -> Self {
         let config: Value = serde_saphyr::from_str(kubeconfig).unwrap();
         let cluster = &config["clusters"][0]["cluster"];
@@ -160,24 +160,24 @@ fn descriptors() -> usize {
 #[ignore = "the second process of the test below"]
 async fn crowd() {
     let Ok(path) = std::env::var(CROWD) else { return };
-    let door = Door::read(&std::fs::read_to_string(path).unwrap());
+    let client = TestClient::read(&std::fs::read_to_string(path).unwrap());
     for _ in 0..ROUNDS {
         for (line, headers, body, code) in malformed() {
-            let (found, kind) = door.ask(&line, headers, &body).await;
+            let (found, kind) = client.ask(&line, headers, &body).await;
             let short: String = line.chars().take(60).collect();
             println!(
                 "malformed {} {found} {kind} {short} (due {code})",
                 u8::from(found == code && kind == "Status")
             );
         }
-        let poured = door.pour().await;
+        let poured = client.pour().await;
         let fine = poured.as_ref().is_none_or(|(code, kind)| *code == 413 && kind == "Status");
         println!("malformed {} a body of {HUGE_BODY} bytes: {poured:?}", u8::from(fine));
     }
     let count = IDLE_CONNECTIONS.min(descriptors() - 200);
     let mut idle = Vec::new();
     for _ in 0..count {
-        idle.push(TcpStream::connect(door.address).await.unwrap());
+        idle.push(TcpStream::connect(client.address).await.unwrap());
     }
     println!("crowd {}", idle.len());
     std::io::stdin().lines().for_each(drop);
@@ -220,11 +220,11 @@ async fn a_flood_gets_statuses_costs_bounded_memory_and_does_not_end_the_service
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
     std::fs::write(&path, listener.kubeconfig()).unwrap();
-    let door = Door::read(&listener.kubeconfig());
-    assert_eq!(door.ask(&format!("GET {MAPS}"), "", "").await, (200, "ConfigMapList".to_owned()));
+    let client = TestClient::read(&listener.kubeconfig());
+    assert_eq!(client.ask(&format!("GET {MAPS}"), "", "").await, (200, "ConfigMapList".to_owned()));
     let before = memory_kb("VmRSS");
     let (crowd, input, output) = Crowd::start(&path);
-    let told = tokio::task::spawn_blocking(move || {
+    let reported = tokio::task::spawn_blocking(move || {
         let (mut answers, mut wrong) = (0, Vec::new());
         for line in output.lines().map(Result::unwrap) {
             match line.split_once(' ') {
@@ -237,15 +237,15 @@ async fn a_flood_gets_statuses_costs_bounded_memory_and_does_not_end_the_service
         }
         (answers, wrong, None)
     });
-    let (answers, wrong, idle) = told.await.unwrap();
+    let (answers, wrong, idle) = reported.await.unwrap();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(answers, ROUNDS * (malformed().len() + 1));
     let idle = idle.expect("the crowd came");
     assert!(idle >= IDLE_CONNECTIONS.min(3_000), "only {idle} connections");
     // The crowd is still there.
-    assert_eq!(door.ask(&format!("GET {MAPS}"), "", "").await, (200, "ConfigMapList".to_owned()));
+    assert_eq!(client.ask(&format!("GET {MAPS}"), "", "").await, (200, "ConfigMapList".to_owned()));
     let body = r#"{"metadata": {"name": "after-the-flood"}}"#;
-    let made = door.ask(&format!("POST {MAPS}"), "content-type: application/json\r\n", body).await;
+    let made = client.ask(&format!("POST {MAPS}"), "content-type: application/json\r\n", body).await;
     assert_eq!(made, (201, "ConfigMap".to_owned()));
     let (now, peak) = (memory_kb("VmRSS"), memory_kb("VmHWM"));
     println!(

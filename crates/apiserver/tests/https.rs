@@ -149,7 +149,7 @@ async fn the_certificate_of_another_listener_does_not_open() {
 }
 
 #[tokio::test]
-async fn a_taken_port_and_a_public_address_are_told_apart() {
+async fn a_taken_port_and_a_public_address_are_different_errors() {
     let listener = listen(4);
     let taken = ListenOptions { address: listener.local_addr(), ..ListenOptions::default() };
     assert!(matches!(https::serve(server(), taken), Err(ListenError::AddressInUse(_))));
@@ -158,7 +158,7 @@ async fn a_taken_port_and_a_public_address_are_told_apart() {
 }
 
 #[tokio::test]
-async fn silent_connections_do_not_keep_others_out() {
+async fn connections_that_send_nothing_do_not_keep_others_out() {
     let listener = listen(32);
     let config = Config::of(&listener);
     let mut silent = Vec::new();
@@ -236,7 +236,7 @@ async fn a_head_that_is_too_large_gets_a_status() {
 }
 
 #[tokio::test]
-async fn head_gets_headers_only_on_both_protocols_even_from_a_stranger() {
+async fn head_gets_headers_only_on_both_protocols_even_without_credentials() {
     let listener = listen(4);
     let config = Config::of(&listener);
     for protocol in ["http/1.1", "h2"] {

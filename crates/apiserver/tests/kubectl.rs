@@ -224,7 +224,7 @@ async fn a_subresource_that_a_kind_lacks_is_not_found_by_name_if_the_kind_is_cus
 }
 
 #[tokio::test(start_paused = true)]
-async fn verbs_are_told_in_the_order_of_kubernetes() {
+async fn verbs_are_listed_in_the_order_of_kubernetes() {
     let server = set_server().await;
     let verbs = |list: Value| list["resources"][0]["verbs"].as_array().unwrap()[0].clone();
     assert_eq!(verbs(ok(&server, "GET", "/apis/test.io/v1", None).await), "delete");

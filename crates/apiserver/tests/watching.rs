@@ -232,9 +232,9 @@ async fn the_history_tells_every_revision_until_it_forgets() {
     let path = format!("{WIDGETS}/w");
     merge_patch(&server, &path, json!({"spec": {"size": 2}})).await;
     call(&server, "DELETE", &path, None).await;
-    let told: Vec<(Value, bool)> =
+    let reported: Vec<(Value, bool)> =
         history().unwrap().into_iter().map(|r| (r.object["spec"]["size"].clone(), r.removed)).collect();
-    assert_eq!(told, [(json!(1), false), (json!(2), false), (json!(2), true)]);
+    assert_eq!(reported, [(json!(1), false), (json!(2), false), (json!(2), true)]);
     let numbers: Vec<u64> = history().unwrap().iter().map(|r| r.number).collect();
     assert!(numbers.is_sorted(), "{numbers:?}");
     call(&server, "POST", WIDGETS, Some(widget("x", 1))).await;

@@ -1,4 +1,4 @@
-//! How a running command is told to stop.
+//! Signals that stop a running command.
 
 use std::fmt;
 

@@ -111,7 +111,7 @@ fn a_machine_set_without_its_template_is_not_up() {
 }
 
 #[test]
-fn a_pause_is_told() {
+fn a_pause_is_reported() {
     let paused =
         MACHINE_SET.replace("{name: set,", "{name: set, annotations: {cluster.x-k8s.io/paused: ''},");
     let run = up(&[CLUSTER, &paused], &[], "default", "c");
@@ -132,7 +132,7 @@ fn a_metal3machine_without_machine_is_not_up() {
 const NOT_COUNTED: &str = "warning: no machine was counted: ";
 
 #[test]
-fn a_topology_is_told_as_not_counted() {
+fn a_topology_is_reported_as_not_counted() {
     let warning = "warning: Cluster default/classy: spec.topology is not simulated: its machines are \
                    neither created nor counted as requested\n";
     let alone = up(&[TOPOLOGY], &[], "default", "c");
@@ -143,7 +143,7 @@ fn a_topology_is_told_as_not_counted() {
 }
 
 #[test]
-fn a_cluster_for_which_nothing_is_counted_is_told_and_hosts_alone_are_not() {
+fn a_cluster_for_which_nothing_is_counted_is_reported_and_hosts_alone_are_not() {
     has(&up(&[CLUSTER], &[], "default", "c"), 0, &[NOT_COUNTED]);
     let hosts = capm3(
         &[

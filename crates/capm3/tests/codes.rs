@@ -36,7 +36,7 @@ fn every_code_has_one_entry_in_the_book() {
 
 /// Every command that judges manifests prints the code of the rule behind what it says.
 #[test]
-fn a_refused_manifest_is_told_with_the_code_of_the_rule() {
+fn a_refused_manifest_is_reported_with_the_code_of_the_rule() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t}\n\
                     spec: {metaData: {fromHostInterfaces: [{key: mac}]}}\n";
     let commands: [&[&str]; 4] = [
@@ -47,9 +47,9 @@ fn a_refused_manifest_is_told_with_the_code_of_the_rule() {
     ];
     for command in commands {
         let run = common::capm3(command, template);
-        let told: Vec<&str> = run.stderr.lines().filter(|line| line.contains("fromBootMAC")).collect();
+        let reported: Vec<&str> = run.stderr.lines().filter(|line| line.contains("fromBootMAC")).collect();
         assert_eq!(run.code, 1, "{}", run.text());
-        assert_eq!(told.len(), 1, "{}", run.text());
-        assert!(told.iter().all(|line| line.ends_with(" (CAPM3-A030)")), "{}", run.text());
+        assert_eq!(reported.len(), 1, "{}", run.text());
+        assert!(reported.iter().all(|line| line.ends_with(" (CAPM3-A030)")), "{}", run.text());
     }
 }

@@ -121,7 +121,7 @@ fn without_the_uuid_label_a_machine_says_which_label_it_waits_for() {
 }
 
 #[test]
-fn too_few_hosts_are_told_with_each_host_and_its_consumer() {
+fn too_few_hosts_are_reported_with_each_host_and_its_consumer() {
     is_explained(
         "too-few-hosts",
         &[
@@ -138,7 +138,7 @@ fn too_few_hosts_are_told_with_each_host_and_its_consumer() {
 fn a_pool_that_is_too_small_is_named_with_the_cause() {
     is_explained(
         "pool-too-small",
-        &["machine my-cluster-cp-j8dc5 (CAPM3-D001):", "my-pool", "Exhausted IP Pools"],
+        &["machine my-cluster-cp-j8dc5 (CAPM3-D001):", "IPPool my-pool has no free address"],
     );
     is_cured("pool-too-small", "end: 10.0.0.11", "end: 10.0.0.12");
 }
@@ -156,7 +156,7 @@ fn a_data_template_that_is_missing_is_the_one_that_the_rack_maps_to() {
 }
 
 #[test]
-fn a_network_card_that_is_missing_is_told_with_the_path_and_the_cards_of_the_host() {
+fn a_network_card_that_is_missing_is_reported_with_the_path_and_the_cards_of_the_host() {
     is_explained(
         "nic-missing",
         &[
@@ -170,7 +170,7 @@ fn a_network_card_that_is_missing_is_told_with_the_path_and_the_cards_of_the_hos
 }
 
 #[test]
-fn a_paused_host_is_told_as_paused() {
+fn a_paused_host_is_reported_as_paused() {
     is_explained(
         "paused-host",
         &[
@@ -182,7 +182,7 @@ fn a_paused_host_is_told_as_paused() {
 }
 
 #[test]
-fn an_unhealthy_host_is_told_as_unhealthy() {
+fn an_unhealthy_host_is_reported_as_unhealthy() {
     is_explained(
         "unhealthy-host",
         &[

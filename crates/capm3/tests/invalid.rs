@@ -35,42 +35,42 @@ fn prints_what_is_expected(name: &str) {
 }
 
 #[test]
-fn text_that_is_not_yaml_is_told_document_by_document() {
+fn text_that_is_not_yaml_is_reported_document_by_document() {
     prints_what_is_expected("syntax");
 }
 
 #[test]
-fn documents_that_do_not_say_which_object_they_are_are_told() {
+fn documents_without_kind_or_name_are_reported() {
     prints_what_is_expected("identity");
 }
 
 #[test]
-fn kinds_and_versions_that_are_not_served_are_told_with_those_that_are() {
+fn kinds_and_versions_that_are_not_served_are_reported_with_those_that_are() {
     prints_what_is_expected("kinds");
 }
 
 #[test]
-fn objects_of_older_versions_that_are_refused_are_told_with_the_command_that_migrates_them() {
+fn objects_of_older_versions_that_are_refused_are_reported_with_the_command_that_migrates_them() {
     prints_what_is_expected("older");
 }
 
 #[test]
-fn fields_that_no_schema_knows_are_told_with_those_that_it_knows() {
+fn fields_that_no_schema_knows_are_reported_with_those_that_it_knows() {
     prints_what_is_expected("fields");
 }
 
 #[test]
-fn values_that_the_server_refuses_are_told_with_what_it_expects() {
+fn values_that_the_server_refuses_are_reported_with_what_it_expects() {
     prints_what_is_expected("values");
 }
 
 #[test]
-fn a_missing_namespace_is_told_once_and_one_that_comes_later_is_fine() {
+fn a_missing_namespace_is_reported_once_and_one_that_comes_later_is_fine() {
     prints_what_is_expected("namespaces");
 }
 
 #[test]
-fn several_paths_are_read_together_and_each_mistake_is_told() {
+fn several_paths_are_read_together_and_each_mistake_is_reported() {
     let output = up(&["--once", "-f", "kinds", "-f", "values/a.yaml"]).output().unwrap();
     let printed = stderr(&output);
     assert!(printed.contains("kinds/a.yaml:2: ") || printed.contains("kinds/a.yaml:1: "), "{printed}");

@@ -48,12 +48,12 @@ fn a_value_that_is_no_level_is_wrong_usage_in_every_command() {
 #[test]
 fn info_prints_info_lines_in_every_command_and_changes_nothing_else() {
     for (arguments, code) in COMMANDS {
-        let (quiet, told) = (capm3(arguments, Some("off")), capm3(arguments, Some("info")));
-        assert_eq!((quiet.status.code(), told.status.code()), (Some(code), Some(code)), "{arguments:?}");
+        let (quiet, reported) = (capm3(arguments, Some("off")), capm3(arguments, Some("info")));
+        assert_eq!((quiet.status.code(), reported.status.code()), (Some(code), Some(code)), "{arguments:?}");
         assert!(!stderr(&quiet).contains(" INFO "), "{arguments:?}: {}", stderr(&quiet));
         let line = format!(" INFO capm3::cli: capm3 {} starts version=", arguments[0]);
-        assert!(stderr(&told).contains(&line), "{arguments:?}: {}", stderr(&told));
-        assert!(quiet.stdout == told.stdout, "{arguments:?} prints other data");
+        assert!(stderr(&reported).contains(&line), "{arguments:?}: {}", stderr(&reported));
+        assert!(quiet.stdout == reported.stdout, "{arguments:?} prints other data");
     }
 }
 

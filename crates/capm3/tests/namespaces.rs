@@ -59,7 +59,7 @@ fn rows_of_json_say_their_namespace() {
 }
 
 #[test]
-fn what_is_stuck_is_told_with_its_namespace() {
+fn what_is_stuck_is_reported_with_its_namespace() {
     let run = twice(&[], &["rack3-host-1", "my-cluster-workers"]);
     assert_eq!(run.code, 1, "{}", run.text());
     for part in [

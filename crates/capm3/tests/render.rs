@@ -63,7 +63,7 @@ fn machines_can_be_made_up_from_a_template() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_file_line_field_and_the_way_out() {
+fn what_is_wrong_is_reported_with_file_line_field_and_the_way_out() {
     for name in ["nic-missing", "data-template-missing", "paused-host", "pool-too-small"] {
         let run = is_expected(name, render(&["-f", &format!("examples/troubles/{name}")]));
         assert_eq!(run.code, 1);
@@ -112,7 +112,7 @@ spec: {bootMacAddress: 00:00:00:00:00:01}
 ";
 
 #[test]
-fn what_an_api_server_refuses_is_refused_and_nothing_is_lost_in_silence() {
+fn what_an_api_server_refuses_is_refused_and_nothing_is_dropped_without_a_report() {
     let run = is_expected("refused", capm3(&["render", "-f", "-", "--machines", "1"], REFUSED));
     assert_eq!((run.code, run.stdout.as_str()), (1, ""));
     // What a server has given out was judged there: foreign kinds may have more fields, and rules may be younger.
@@ -195,21 +195,21 @@ fn an_image_that_configures_everything_loses_nothing() {
 fn a_person_sees_the_bond_that_their_image_drops() {
     let run = is_expected("as-networkd-25.3", bonded("networkd@25.3", &[]));
     assert_eq!(run.code, 0, "the node gets a network, if not the one that was asked for");
-    let said = "# lost: bond0: the image drops the bond: it is not created\n";
-    assert!(run.stdout.contains(said), "{}", run.text());
+    let printed = "# lost: bond0: the image drops the bond: it is not created\n";
+    assert!(run.stdout.contains(printed), "{}", run.text());
     assert!(run.stdout.contains("# lost: vlan100: the image drops the VLAN"), "{}", run.text());
-    assert!(!bonded("networkd@26.1", &[]).stdout.contains(said), "26.1 creates bonds");
+    assert!(!bonded("networkd@26.1", &[]).stdout.contains(printed), "26.1 creates bonds");
 }
 
 #[test]
 fn a_person_sees_the_bond_options_that_their_image_drops() {
     let run = is_expected("as-network_manager-24.1.7", bonded("network_manager@24.1.7", &[]));
-    let said =
+    let printed =
         "# lost: bond0: the image drops bond option lacp_rate: instead of fast the kernel's default holds\n";
-    assert!(run.stdout.contains(said), "{}", run.text());
+    assert!(run.stdout.contains(printed), "{}", run.text());
     let beside = is_expected("side-by-side", bonded("network_manager@24.1.7", &["--side-by-side"]));
     assert!(beside.stdout.contains("\n- bond_lacp_rate: fast"), "{}", beside.text());
-    assert!(beside.stdout.contains(said), "{}", beside.text());
+    assert!(beside.stdout.contains(printed), "{}", beside.text());
 }
 
 #[test]
@@ -413,8 +413,8 @@ fn a_comparison_with_a_cluster_that_does_not_serve_a_kind_says_so_and_stops() {
     };
     let stopped = diff("metal3datas", THREE_RACKS);
     assert_eq!((stopped.code, stopped.stdout.as_str()), (3, ""), "{}", stopped.text());
-    let said = "Metal3Data infrastructure.cluster.x-k8s.io/v1beta2 is not served by the cluster";
-    assert!(stopped.stderr.contains(said), "{}", stopped.stderr);
+    let printed = "Metal3Data infrastructure.cluster.x-k8s.io/v1beta2 is not served by the cluster";
+    assert!(stopped.stderr.contains(printed), "{}", stopped.stderr);
     assert_eq!(diff("ipaddresses", THREE_RACKS).code, 3, "the files have pools to give addresses from");
     let templates = format!("{THREE_RACKS}/30-data-templates.yaml");
     let without_pools = diff("ipclaims", &templates);

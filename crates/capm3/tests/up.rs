@@ -258,7 +258,7 @@ fn a_manifest_that_the_schema_refuses_is_named_with_file_object_and_field() {
 }
 
 #[test]
-fn without_once_it_serves_the_api_until_it_is_told_to_stop() {
+fn without_once_it_serves_the_api_until_it_is_stopped() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_capm3"))
         .args(["up", "--listen", "127.0.0.1:0", "--profile", "instant"])
         .stdout(Stdio::null())
@@ -293,14 +293,14 @@ fn without_once_it_serves_the_api_until_it_is_told_to_stop() {
         client.list_page::<Value>(&kind, "", Detail::Whole, None).await.unwrap().items.len()
     });
     assert_eq!(nodes, 6, "the workload cluster has a context of its own");
-    let told = Command::new("kill").arg(child.id().to_string()).status().unwrap();
-    assert!(told.success());
+    let reported = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(reported.success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(!Path::new(&export).exists(), "the kubeconfig goes with it");
 }
 
 #[test]
-fn a_taken_port_is_said_with_the_way_out() {
+fn a_taken_port_is_reported_with_the_way_out() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = capm3(&["up", "--listen", &address, "--profile", "instant"]);

@@ -84,9 +84,9 @@ fn pyyaml_reads_back_what_was_written() {
         .expect("CAPM3_PYTHON names a Python with PyYAML");
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && said.ends_with("0 wrong\n") && !said.ends_with("10 wrong\n"),
-        "{said}"
+        output.status.success() && printed.ends_with("0 wrong\n") && !printed.ends_with("10 wrong\n"),
+        "{printed}"
     );
 }

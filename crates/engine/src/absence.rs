@@ -48,7 +48,7 @@ pub enum Doubt {
     Listed,
     /// The server says of another object that it is not there.
     OtherSubject,
-    /// The object is there, but the cache does not show it: it cannot be parsed, or a watch has told of its end.
+    /// The object is there, but the cache does not show it: it cannot be parsed, or a watch has reported its end.
     NotCached,
 }
 

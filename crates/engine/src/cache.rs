@@ -16,7 +16,7 @@ use tracing::warn;
 use crate::{
     Aggregate, Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks, Visit,
     client::{ApiClient, Detail},
-    informer::{Advice, KindHealth, KindState, watch_for_silence},
+    informer::{Advice, KindHealth, KindState, watch_for_stalled_server},
     read_json::read_json,
 };
 
@@ -182,7 +182,7 @@ impl Caches {
     pub fn start_informers_in(&self, namespace: &str, client: &ApiClient, tasks: &Tasks) {
         if let Some(activity) = client.activity() {
             let kinds = self.by_resource.values().map(|feed| Arc::clone(feed.health())).collect();
-            tasks.spawn(watch_for_silence(client.clone(), activity.clone(), kinds));
+            tasks.spawn(watch_for_stalled_server(client.clone(), activity.clone(), kinds));
         }
         for feed in self.by_resource.values() {
             feed.start(client.clone(), namespace, tasks);
@@ -265,7 +265,7 @@ impl Caches {
         self.feed_of(kind).map_or(0, |feed| feed.version(key))
     }
 
-    /// Takes out what the server said is gone, unless a newer one than that of `version` came meanwhile.
+    /// Removes what the server reports as gone, unless a newer one than that of `version` came meanwhile.
     pub fn forget(&self, kind: &ResourceKind, key: &ObjectKey, version: u64) {
         if let Some(feed) = self.feed_of(kind) {
             feed.remove(key, version);

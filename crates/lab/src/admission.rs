@@ -1,7 +1,7 @@
 //! The provider's admission rules and conversion as a plug-in of the embedded server: what the webhooks do for a real one, without
 //! the way over HTTPS. Answers read as if a webhook had given them, so both servers say the same.
 
-use capm3_admission::{Answer, defaulter_name, is_ours, validator_name};
+use capm3_admission::{AdmissionAnswer, defaulter_name, is_ours, validator_name};
 use capm3_apiserver::{Admission, AdmissionRequest, Conversion, Denial, Operation, RewriteApiVersion};
 use serde_json::Value;
 
@@ -28,8 +28,8 @@ impl Admission for InProcess {
             return Ok(Vec::new());
         }
         match capm3_admission::judge(request.old, object) {
-            Answer { denial: None, warnings } => Ok(warnings),
-            Answer { denial: Some(denial), warnings } => {
+            AdmissionAnswer { denial: None, warnings } => Ok(warnings),
+            AdmissionAnswer { denial: Some(denial), warnings } => {
                 Err(denied(denial, &validator_name(request.group, request.kind), warnings))
             }
         }
@@ -48,6 +48,6 @@ impl Conversion for InProcess {
 }
 
 fn denied(denial: capm3_admission::Denial, webhook: &str, warnings: Vec<String>) -> Box<Denial> {
-    let capm3_admission::Denial { code, reason, message, details, .. } = denial.told_by(webhook);
+    let capm3_admission::Denial { code, reason, message, details, .. } = denial.with_webhook_prefix(webhook);
     Box::new(Denial { code, reason: reason.to_owned(), message, details, warnings })
 }

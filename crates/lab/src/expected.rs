@@ -104,7 +104,7 @@ impl Machines {
             roots.insert(uid, root);
         }
         let is_provisioned = |object: &&Arc<Value>| {
-            says_ready(object) && object.pointer("/spec/providerID").is_some_and(|id| !id.is_null())
+            reports_ready(object) && object.pointer("/spec/providerID").is_some_and(|id| !id.is_null())
         };
         let infrastructure =
             of_kind(objects, "Metal3Machine").filter(is_provisioned).map(|o| key(o)).collect();
@@ -129,7 +129,7 @@ impl Machines {
 
     /// Both must say so: the Machine, and the Metal3Machine that it names.
     fn is_ready(&self, machine: &Value) -> bool {
-        says_ready(machine) && self.infrastructure.contains(&infrastructure_of(machine))
+        reports_ready(machine) && self.infrastructure.contains(&infrastructure_of(machine))
     }
 }
 
@@ -176,7 +176,7 @@ fn controller(object: &Value) -> &str {
     controllers.next().map_or("", |owner| text(owner, "/uid"))
 }
 
-fn says_ready(object: &Value) -> bool {
+fn reports_ready(object: &Value) -> bool {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
     conditions.into_iter().any(|c| text(c, "/type") == "Ready" && text(c, "/status") == "True")
 }

@@ -27,7 +27,7 @@ fn counted(objects: Vec<Value>) -> Expected {
     expected(&objects.into_iter().map(Arc::new).collect::<Vec<_>>())
 }
 
-fn told(found: &Expected) -> Vec<String> {
+fn owners_of(found: &Expected) -> Vec<String> {
     found.owners.iter().map(|o| format!("{} {} {}/{}", o.kind, o.key.name, o.ready, o.wanted)).collect()
 }
 
@@ -53,7 +53,7 @@ fn every_machine_counts_once_for_the_one_who_asks_for_it() {
         "Machine bare 1/1",
         "Machine lost 0/1",
     ];
-    assert_eq!(told(&found), expected);
+    assert_eq!(owners_of(&found), expected);
     assert_eq!((found.ready(), found.wanted()), (4, 8));
 }
 
@@ -72,9 +72,9 @@ fn a_machine_is_ready_when_both_halves_say_so() {
 #[test]
 fn a_metal3machine_that_no_machine_names_is_asked_for_and_never_ready() {
     let found = counted(vec![object("Metal3Machine", "x", "", json!({}))]);
-    assert_eq!(told(&found), ["Metal3Machine x 0/1"]);
+    assert_eq!(owners_of(&found), ["Metal3Machine x 0/1"]);
     let made = counted(vec![object("Metal3Machine", "x", "cp", json!({}))]);
-    assert_eq!(told(&made), [""; 0], "its maker is about to make its Machine");
+    assert_eq!(owners_of(&made), [""; 0], "its maker is about to make its Machine");
 }
 
 #[test]
@@ -94,11 +94,11 @@ fn machines_beyond_what_is_asked_for_stand_for_no_others() {
 fn what_goes_is_not_asked_for_any_more() {
     let mut going = object("MachineDeployment", "md", "", json!({"replicas": 3}));
     going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-    assert_eq!(told(&counted(vec![going])), [""; 0]);
+    assert_eq!(owners_of(&counted(vec![going])), [""; 0]);
 }
 
 #[test]
-fn a_topology_is_told_as_far_as_no_object_asks_for_its_machines() {
+fn a_topology_is_reported_as_far_as_no_object_asks_for_its_machines() {
     let deployment = || object("MachineDeployment", "md", "", json!({"clusterName": "c"}));
     let workers = json!({"machineDeployments": [{"class": "x"}]});
     let pools = json!({"machinePools": [{"class": "x"}]});

@@ -23,5 +23,5 @@ mod workload_apis;
 
 pub use admission::InProcess;
 pub use installed::StoredAs;
-pub use progress::{Progress, Step};
+pub use progress::{Progress, ProgressStep};
 pub use running::{Lab, LabError, Options, Settled, apply, crds};

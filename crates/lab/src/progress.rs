@@ -15,7 +15,7 @@ use crate::Lab;
 
 /// A step of a machine or a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct ProgressStep {
     /// What it is: `machine` or `host`.
     pub kind: &'static str,
     /// Which one.
@@ -27,11 +27,11 @@ pub struct Step {
 /// Receives the steps.
 pub trait Progress: Send + Sync + 'static {
     /// One step was made.
-    fn step(&self, step: Step);
+    fn step(&self, step: ProgressStep);
 }
 
 impl Lab {
-    /// Tells every step that machines and hosts make from now on.
+    /// Reports every step that machines and hosts make from now on.
     pub fn report_progress(&self, to: &Arc<dyn Progress>) {
         let Some(provider) = self.provider() else { return };
         let caches = provider.caches();
@@ -62,8 +62,8 @@ impl Lab {
     }
 }
 
-fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Vec<Step> {
-    let step = |machine: &Metal3Machine, what| Step { kind: "machine", key: machine.key(), what };
+fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Vec<ProgressStep> {
+    let step = |machine: &Metal3Machine, what| ProgressStep { kind: "machine", key: machine.key(), what };
     let Some(new) = new else {
         return old.map(|old| step(old, "is gone".to_owned())).into_iter().collect();
     };
@@ -86,7 +86,7 @@ fn machine_steps(old: Option<&Metal3Machine>, new: Option<&Metal3Machine>) -> Ve
     steps
 }
 
-/// What a machine waits for, where that lasts: only then its status shows it. What the host does meanwhile is told of the
+/// What a machine waits for, where that lasts: only then its status shows it. Steps of the host are reported for the
 /// host.
 fn wait(machine: &Metal3Machine) -> Option<&Condition> {
     let parts = [
@@ -96,23 +96,23 @@ fn wait(machine: &Metal3Machine) -> Option<&Condition> {
         condition::DATA_READY,
         condition::HOST_PROVISIONED,
     ];
-    let told_of_host = [reason::HOST_PROVISIONING, reason::DEPROVISIONING, reason::NOT_PAUSED];
+    let host_reasons = [reason::HOST_PROVISIONING, reason::DEPROVISIONING, reason::NOT_PAUSED];
     let shown = parts.iter().filter_map(|type_| find(&machine.status.conditions, type_));
     let mut waits =
-        shown.filter(|shown| shown.status == "False" && !told_of_host.contains(&shown.reason.as_str()));
+        shown.filter(|shown| shown.status == "False" && !host_reasons.contains(&shown.reason.as_str()));
     waits.find(|shown| !shown.message.is_empty())
 }
 
-/// Told by the claim: the machine's own status repeats it later.
-fn claim_step(old: Option<&Metal3DataClaim>, new: Option<&Metal3DataClaim>) -> Option<Step> {
+/// From the claim: the machine's own status repeats it later.
+fn claim_step(old: Option<&Metal3DataClaim>, new: Option<&Metal3DataClaim>) -> Option<ProgressStep> {
     let data = |claim: &Metal3DataClaim| claim.status.rendered_data.as_ref().and_then(|r| r.name.clone());
     let given = data(new?).filter(|_| old.and_then(data).is_none())?;
     let machine = &new?.metadata.owner(v1beta2::GROUP, "Metal3Machine")?.name;
     let key = ObjectKey::new(new?.metadata.namespace_str(), machine);
-    Some(Step { kind: "machine", key, what: format!("gets data {given}") })
+    Some(ProgressStep { kind: "machine", key, what: format!("gets data {given}") })
 }
 
-fn host_step(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> Option<Step> {
+fn host_step(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> Option<ProgressStep> {
     let new = new?;
     let state = new.state();
     let shown = [host_state::AVAILABLE, host_state::PROVISIONED, host_state::DEPROVISIONING];
@@ -120,5 +120,5 @@ fn host_step(old: Option<&BareMetalHost>, new: Option<&BareMetalHost>) -> Option
         return None;
     }
     let stands = new.metadata.label(label::FAILURE_DOMAIN).map(|d| format!("in {d} ")).unwrap_or_default();
-    Some(Step { kind: "host", key: new.key(), what: format!("{stands}is {state}") })
+    Some(ProgressStep { kind: "host", key: new.key(), what: format!("{stands}is {state}") })
 }

@@ -287,10 +287,10 @@ async fn s172_the_key_of_an_index_space_cannot_be_changed() {
         assert_eq!(given.code, 200, "{kind}: {}", given.message());
         for other in [json!("other"), json!(null), json!("")] {
             let refused = patch(&lab, &object, &json!({"spec": {"templateReference": other}})).await;
-            let told = refused.message();
+            let reported = refused.message();
             assert!(
-                refused.code == 422 && told.contains("spec.templateReference"),
-                "{version} {kind} {other}: {told}"
+                refused.code == 422 && reported.contains("spec.templateReference"),
+                "{version} {kind} {other}: {reported}"
             );
         }
     }

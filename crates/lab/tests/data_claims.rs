@@ -8,7 +8,7 @@ use std::sync::Arc;
 use capm3_apiserver::ApiServer;
 use capm3_lab::{
     Lab, Options,
-    faults::{Answer, Call, Fault, Faults},
+    faults::{AnswerFuture, Call, Fault, Faults},
 };
 use common::{data::*, *};
 use http::Request;
@@ -237,7 +237,7 @@ impl Faults for Faster {
         Fault::None
     }
 
-    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
+    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> AnswerFuture {
         let mut server = server.clone();
         let is_create = call.method == "POST" && call.path.contains("/metal3datas");
         let mut number = usize::MAX;
@@ -333,10 +333,12 @@ async fn s159_data_says_whether_it_is_rendered() {
     assert_eq!(get(&lab, "Metal3Data", "fleet-0")["status"]["ready"], json!(false));
     assert!(lab.object("Secret", &format!("{machine}-metadata")).is_none());
     give_nic(&lab, &machine, "eth9").await;
-    let data = get(&lab, "Metal3Data", "fleet-0");
-    assert_eq!(data["status"]["ready"], json!(true));
-    assert_eq!(condition(&data, "Ready"), ("True".into(), "Rendered".into()));
-    assert!(data["status"].get("errorMessage").is_none());
+    assert_eq!(get(&lab, "Metal3Data", "fleet-0")["status"]["ready"], json!(true));
+    for (kind, name) in [("Metal3Data", "fleet-0"), ("Metal3DataClaim", machine.as_str())] {
+        let repaired = get(&lab, kind, name);
+        assert_eq!(condition(&repaired, "Ready"), ("True".into(), "Rendered".into()), "{kind}");
+        assert!(repaired["status"].get("errorMessage").is_none(), "{kind}");
+    }
 }
 
 /// Everything that a status says is wiped while nobody looks: the same indexes, names and Secrets are there again.

@@ -160,15 +160,15 @@ async fn s134_an_index_beyond_the_range_is_reported_on_data_and_claim() {
     let claim = get(&lab, "Metal3DataClaim", &machine);
     assert_eq!(text(&claim, "/status/errorMessage"), words);
     assert_eq!(condition(&claim, "Ready"), ("False".into(), "IPAllocationFailed".into()));
-    let told = format!(
+    let reported = format!(
         "IPAllocationFailed: Metal3DataTemplate fleet: {words}; ask for fewer machines, or widen the range in a new \
          Metal3DataTemplate (templateReference: that of the old template or, if it has none, the name of the old template) and roll out a Metal3MachineTemplate that \
          refers to it"
     );
-    assert_eq!(warnings(&lab, "Metal3Data", "fleet-2"), [told]);
+    assert_eq!(warnings(&lab, "Metal3Data", "fleet-2"), [reported]);
     assert!(lab.object("Secret", &format!("{machine}-networkdata")).is_none());
-    let said = get(&lab, "Metal3Machine", &machine).to_string();
-    assert!(said.contains("end is 192.168.0.11"), "the machine says it too: {said}");
+    let message = get(&lab, "Metal3Machine", &machine).to_string();
+    assert!(message.contains("end is 192.168.0.11"), "the machine says it too: {message}");
 }
 
 /// Demonstration 4: 92 machines on the printed template; 91 have the addresses .10 to .100, the 92nd says why it has

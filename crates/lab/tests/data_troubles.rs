@@ -29,14 +29,14 @@ fn says(lab: &Lab, reason: &str, words: &[&str]) {
     assert_eq!(condition(&claim, "Ready"), ("False".into(), reason.into()), "{claim}");
     let events = warnings(lab, "Metal3Data", &name(&data)).join("\n");
     let of_machine = get(lab, "Metal3Machine", &machine).to_string();
-    for (where_, said) in [
+    for (where_, printed) in [
         ("data", text(&data, "/status/errorMessage")),
         ("claim", text(&claim, "/status/errorMessage")),
         ("event", events),
         ("machine", of_machine.replace("\\\"", "\"")),
     ] {
         for word in words {
-            assert!(said.contains(word), "{where_} does not say {word:?}: {said}");
+            assert!(printed.contains(word), "{where_} does not say {word:?}: {printed}");
         }
     }
     assert!(!all_ready(lab));
@@ -68,7 +68,7 @@ async fn set_nics(lab: &Lab, nics: Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_nic_is_told_with_those_that_exist() {
+async fn an_unknown_nic_is_reported_with_those_that_exist() {
     let lab = settled(&workers(1, ethernet(json!({"fromHostInterface": "eth7"})))).await;
     let host = host_of(&lab);
     says(
@@ -84,7 +84,7 @@ async fn an_unknown_nic_is_told_with_those_that_exist() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_annotation_is_told_with_object_and_key() {
+async fn a_missing_annotation_is_reported_with_object_and_key() {
     let from = json!({"fromAnnotation": {"object": "baremetalhost", "annotation": "example.com/mac"}});
     let lab = settled(&workers(1, ethernet(from))).await;
     says(
@@ -100,7 +100,7 @@ async fn a_missing_annotation_is_told_with_object_and_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pool_annotation_that_is_missing_is_told_with_object_and_key() {
+async fn a_pool_annotation_that_is_missing_is_reported_with_object_and_key() {
     let from = json!({"object": "baremetalhost", "annotation": "example.com/pool"});
     let spec = json!({"networkData": {"networks": {"ipv4": [{"id": "net", "link": "eno1", "fromPoolAnnotation": from}]}}});
     let lab = settled(&workers(1, spec)).await;
@@ -132,7 +132,7 @@ async fn s110_a_malformed_mac_is_reported_with_its_link() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_of_the_wrong_family_is_told_with_its_pool() {
+async fn an_address_of_the_wrong_family_is_reported_with_its_pool() {
     for (list, range, family, right) in [
         ("ipv6", json!({"start": "10.0.0.10", "end": "10.0.0.20", "prefix": 24}), "IPv6", "2001:db8::/64"),
         ("ipv4", json!({"subnet": "2001:db8::/64", "prefix": 64}), "IPv4", "10.0.0.0/24"),
@@ -153,7 +153,7 @@ async fn an_address_of_the_wrong_family_is_told_with_its_pool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_exhausted_pool_is_told_and_served_when_it_grows() {
+async fn an_exhausted_pool_is_reported_and_served_when_it_grows() {
     for (range, grown, list) in [
         (
             json!({"start": "10.0.0.10", "end": "10.0.0.11", "prefix": 24}),

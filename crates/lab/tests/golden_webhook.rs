@@ -9,7 +9,7 @@ mod support;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use capm3_admission::{
-    Answer,
+    AdmissionAnswer,
     review::{self, Route},
 };
 use capm3_apiserver::ObjectSchema;
@@ -36,7 +36,7 @@ fn golden_webhook() {
     let rules = Rules {
         fill_in: |object| capm3_admission::fill_in(object).map_err(|denial| denial.message),
         judge: |old, object| {
-            let Answer { denial, warnings } = capm3_admission::judge(old, object);
+            let AdmissionAnswer { denial, warnings } = capm3_admission::judge(old, object);
             let code = denial.as_ref().map(|denial| denial.code);
             Judged { code, details: denial.map(|denial| denial.details).unwrap_or_default(), warnings }
         },
@@ -121,8 +121,8 @@ fn judge(case: &Case, definitions: &[Value], rules: &Rules) -> Result<(), String
     let listed =
         |error: &Value| format!("{}: {}", error["field"].as_str().unwrap(), error["type"].as_str().unwrap());
     same("errors", &sorted(&details["causes"], cause), &sorted(&verdict["errors"], listed))?;
-    let told = |expected: &&Value| !warnings.iter().any(|ours| expected.as_str() == Some(ours));
-    if let Some(missing) = verdict["warnings"].as_array().into_iter().flatten().find(told) {
+    let reported = |expected: &&Value| !warnings.iter().any(|ours| expected.as_str() == Some(ours));
+    if let Some(missing) = verdict["warnings"].as_array().into_iter().flatten().find(reported) {
         return Err(format!("nobody warns: {missing}"));
     }
     same("allowed", &json!(code.is_none() && schema_errors.is_empty()), &expected["allowed"])?;

@@ -82,6 +82,6 @@ async fn a_server_that_another_authority_vouches_for_gets_no_token() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &authority, &token);
     let client = connect(folder.path(), listener.local_addr());
-    let said = get(&client).await.unwrap_err().with_causes();
-    assert!(said.contains("certificate"), "{said}");
+    let printed = get(&client).await.unwrap_err().with_causes();
+    assert!(printed.contains("certificate"), "{printed}");
 }

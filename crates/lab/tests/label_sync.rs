@@ -197,8 +197,8 @@ async fn ls130_the_list_of_the_metal3cluster_rules_and_what_it_no_longer_names_i
     label_host(&lab, json!({"foo/a": "1", "bar/b": "2"})).await;
     rest(&lab).await;
     assert_eq!(labels(&lab, ALL), pairs(&[("bar/b", "2"), ("foo/a", "1")]));
-    let said = |lab: &Lab| condition(&get(lab, "Metal3Cluster", "my-cluster"), "LabelSyncActive");
-    assert_eq!(said(&lab), ("True".into(), "Active".into()));
+    let printed = |lab: &Lab| condition(&get(lab, "Metal3Cluster", "my-cluster"), "LabelSyncActive");
+    assert_eq!(printed(&lab), ("True".into(), "Active".into()));
 
     annotate_cluster(&lab, json!({PREFIXES: "foo"})).await;
     rest(&lab).await;
@@ -207,11 +207,13 @@ async fn ls130_the_list_of_the_metal3cluster_rules_and_what_it_no_longer_names_i
     // A list that cannot be read: said once, nothing is changed, nothing is tried again.
     annotate_cluster(&lab, json!({PREFIXES: "foo,b&r"})).await;
     rest(&lab).await;
-    assert_eq!(said(&lab), ("False".into(), "InvalidAnnotation".into()));
-    let told = events(&lab, "LabelSyncInvalid");
+    assert_eq!(printed(&lab), ("False".into(), "InvalidAnnotation".into()));
+    let reported = events(&lab, "LabelSyncInvalid");
     assert!(
-        told.len() == 1 && told[0].starts_with("my-cluster: ") && told[0].contains("invalid prefix (b&r)"),
-        "{told:?}"
+        reported.len() == 1
+            && reported[0].starts_with("my-cluster: ")
+            && reported[0].contains("invalid prefix (b&r)"),
+        "{reported:?}"
     );
     writes.clear();
     label_host(&lab, json!({"foo/a": "3"})).await;
@@ -250,7 +252,7 @@ async fn ls130_the_list_of_the_metal3cluster_rules_and_what_it_no_longer_names_i
     lab.start_provider();
     rest(&lab).await;
     assert_eq!((labels(&lab, ALL), text(&node(&lab), RECORD)), (pairs(&[]), String::new()));
-    assert_eq!(said(&lab), ("False".into(), "NotRequested".into()));
+    assert_eq!(printed(&lab), ("False".into(), "NotRequested".into()));
 }
 
 /// With the default `topology` each Node gets the failure domain of its host as its zone; a zone that somebody else set stays.

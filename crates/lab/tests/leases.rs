@@ -271,25 +271,25 @@ async fn a_lease_of_a_go_leader_is_honoured_while_it_is_renewed() {
 
 /// A client through which requests can be stopped, and something can be done just before the next update.
 #[derive(Clone, Default)]
-struct Door {
+struct Intercept {
     /// Requests whose path has this in it are never answered.
-    shut: Arc<Mutex<Option<&'static str>>>,
+    blocked: Arc<Mutex<Option<&'static str>>>,
     before_update: Arc<Mutex<Option<Value>>>,
 }
 
-impl Door {
+impl Intercept {
     fn client(&self, cluster: &Cluster, name: &str) -> ApiClient {
-        let (door, server) = (self.clone(), cluster.server.clone());
+        let (intercept, server) = (self.clone(), cluster.server.clone());
         let other = cluster.client("other");
         let service = service_fn(move |request: Request<Body>| {
-            let (door, mut server, other) = (door.clone(), server.clone(), other.clone());
+            let (intercept, mut server, other) = (intercept.clone(), server.clone(), other.clone());
             async move {
                 let is_update = request.method() == Method::PUT;
-                let patch = door.before_update.lock().take_if(|_| is_update);
+                let patch = intercept.before_update.lock().take_if(|_| is_update);
                 if let Some(patch) = patch {
                     other.merge_patch(&lease_kind(), &key(), None, &patch).await.unwrap();
                 }
-                if door.shut.lock().is_some_and(|part| request.uri().path().contains(part)) {
+                if intercept.blocked.lock().is_some_and(|part| request.uri().path().contains(part)) {
                     std::future::pending::<()>().await;
                 }
                 server.call(request).await.map_err(BoxError::from)
@@ -302,13 +302,13 @@ impl Door {
 
 #[tokio::test(start_paused = true)]
 async fn who_meets_a_conflict_yields() {
-    let (cluster, door) = (Cluster::start().await, Door::default());
+    let (cluster, intercept) = (Cluster::start().await, Intercept::default());
     let lease = json!({"metadata": {"name": LEASE, "namespace": NAMESPACE}, "spec": {"holderIdentity": ""}});
     cluster.client("go").create(&lease_kind(), NAMESPACE, lease).await.unwrap();
     let other =
         json!({"spec": {"holderIdentity": "other", "leaseDurationSeconds": 15, "leaseTransitions": 1}});
-    *door.before_update.lock() = Some(other);
-    let _slow = cluster.replica_over("slow", door.client(&cluster, "slow")).run();
+    *intercept.before_update.lock() = Some(other);
+    let _slow = cluster.replica_over("slow", intercept.client(&cluster, "slow")).run();
     sleep(LEASE_TIME - seconds(1)).await;
     let codes: Vec<u16> = {
         let writes = cluster.writes.lock();
@@ -320,10 +320,10 @@ async fn who_meets_a_conflict_yields() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_keeps_a_lease_that_somebody_labels_and_loses_one_that_somebody_takes() {
-    let (cluster, door) = (Cluster::start().await, Door::default());
-    let leader = cluster.replica_over("leader", door.client(&cluster, "leader")).run();
+    let (cluster, intercept) = (Cluster::start().await, Intercept::default());
+    let leader = cluster.replica_over("leader", intercept.client(&cluster, "leader")).run();
     sleep(seconds(5)).await;
-    *door.before_update.lock() = Some(json!({"metadata": {"labels": {"team": "metal"}}}));
+    *intercept.before_update.lock() = Some(json!({"metadata": {"labels": {"team": "metal"}}}));
     sleep(seconds(30)).await;
     let lease = cluster.lease().await;
     assert_eq!(
@@ -333,7 +333,7 @@ async fn a_leader_keeps_a_lease_that_somebody_labels_and_loses_one_that_somebody
     assert_eq!(lease["spec"]["leaseTransitions"], 0);
     let before = cluster.times("leader").len();
     assert!(before > 300);
-    *door.before_update.lock() = Some(json!({"spec": {"holderIdentity": "other"}}));
+    *intercept.before_update.lock() = Some(json!({"spec": {"holderIdentity": "other"}}));
     let lost = timeout(2 * RETRY, leader.election).await.unwrap().unwrap();
     assert_eq!(lost, LeadershipLost::Taken { lease: key(), holder: "other".into() });
     let after = cluster.times("leader").len();
@@ -343,13 +343,13 @@ async fn a_leader_keeps_a_lease_that_somebody_labels_and_loses_one_that_somebody
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew_stops_writing_at_the_deadline_and_its_requests_end_before_the_lease() {
-    let (cluster, door) = (Cluster::start().await, Door::default());
+    let (cluster, intercept) = (Cluster::start().await, Intercept::default());
     let Replica { mut elector, gate, writer } =
-        cluster.replica_over("leader", door.client(&cluster, "leader"));
+        cluster.replica_over("leader", intercept.client(&cluster, "leader"));
     elector.acquire().await;
     assert!(timeout(seconds(9), elector.keep()).await.is_err());
     let last = cluster.last_renewal("leader");
-    *door.shut.lock() = Some("");
+    *intercept.blocked.lock() = Some("");
     let lost = elector.keep().await;
     let ended = cluster.start.elapsed();
     assert!(lost.to_string().contains("no answer from the API server"), "{lost}");
@@ -357,11 +357,11 @@ async fn a_leader_that_cannot_renew_stops_writing_at_the_deadline_and_its_reques
     assert_eq!(gate.in_flight(), 1, "the last write is not answered");
     assert!(gate.finish(seconds(60)).await);
     assert!(cluster.start.elapsed() < last + LEASE_TIME, "it was given up in time");
-    *door.shut.lock() = None;
+    *intercept.blocked.lock() = None;
     sleep(seconds(30)).await;
     assert!(
         *cluster.times("leader").last().unwrap() < last + RETRY,
-        "nothing was sent after the door was shut"
+        "nothing was sent after requests were blocked"
     );
     writer.abort();
 }
@@ -369,11 +369,12 @@ async fn a_leader_that_cannot_renew_stops_writing_at_the_deadline_and_its_reques
 /// The Lease must not go to another while a request of ours may still take effect.
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_not_released_while_a_write_is_in_flight() {
-    let (cluster, door) = (Cluster::start().await, Door::default());
-    let Replica { mut elector, writer, .. } = cluster.replica_over("leader", door.client(&cluster, "leader"));
+    let (cluster, intercept) = (Cluster::start().await, Intercept::default());
+    let Replica { mut elector, writer, .. } =
+        cluster.replica_over("leader", intercept.client(&cluster, "leader"));
     elector.acquire().await;
     sleep(seconds(1)).await;
-    *door.shut.lock() = Some("/configmaps");
+    *intercept.blocked.lock() = Some("/configmaps");
     sleep(seconds(1)).await;
     assert!(!elector.release(seconds(2)).await);
     assert_eq!(cluster.lease().await["spec"]["holderIdentity"], "leader");

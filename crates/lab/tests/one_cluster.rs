@@ -194,10 +194,10 @@ async fn s15_an_endpoint_without_host_or_port_is_reported_until_it_is_given() {
         let invalid = get(&lab, "Metal3Cluster", "m3cluster");
         assert_ne!(invalid.pointer("/status/initialization/provisioned"), Some(&json!(true)));
         assert_eq!(text(&invalid, "/status/deprecated/v1beta1/failureReason"), "InvalidConfiguration");
-        let told = ("False".to_owned(), "InvalidConfiguration".to_owned());
-        assert_eq!(condition(&invalid, "BaremetalInfrastructureReady"), told);
-        let said = invalid.pointer("/status/conditions").unwrap().to_string();
-        assert!(said.contains(&format!("missing fields from Spec: {missing}")), "{said}");
+        let reported = ("False".to_owned(), "InvalidConfiguration".to_owned());
+        assert_eq!(condition(&invalid, "BaremetalInfrastructureReady"), reported);
+        let message = invalid.pointer("/status/conditions").unwrap().to_string();
+        assert!(message.contains(&format!("missing fields from Spec: {missing}")), "{message}");
         let cluster = get(&lab, "Cluster", "cluster");
         assert_ne!(cluster.pointer("/status/initialization/infrastructureProvisioned"), Some(&json!(true)));
         let complete = json!({"spec": {"controlPlaneEndpoint": {"host": "192.168.111.249", "port": 6443}}});

@@ -20,9 +20,9 @@ fn without_spare_hosts() -> Vec<Manifest> {
 }
 
 /// Version, status, reason and message of UpToDate of every Machine of an owner, by version.
-fn told(lab: &Lab, prefix: &str) -> Vec<[String; 4]> {
+fn machines_of(lab: &Lab, prefix: &str) -> Vec<[String; 4]> {
     let machines = lab.objects("Machine");
-    let mut told: Vec<[String; 4]> = machines
+    let mut found: Vec<[String; 4]> = machines
         .iter()
         .filter(|machine| name(machine).starts_with(prefix))
         .map(|machine| {
@@ -32,8 +32,8 @@ fn told(lab: &Lab, prefix: &str) -> Vec<[String; 4]> {
             [text(machine, "/spec/version"), of("/status"), of("/reason"), of("/message")]
         })
         .collect();
-    told.sort();
-    told
+    found.sort();
+    found
 }
 
 fn row(version: &str, status: &str, reason: &str, message: &str) -> [String; 4] {
@@ -43,18 +43,18 @@ fn row(version: &str, status: &str, reason: &str, message: &str) -> [String; 4] 
 async fn roll_out(kind: &ResourceKind, owner: &str, patch: Value) {
     let lab = settled(&without_spare_hosts()).await;
     let current = row(OLD, "True", "UpToDate", "");
-    assert_eq!(told(&lab, owner), vec![current; 3], "before");
+    assert_eq!(machines_of(&lab, owner), vec![current; 3], "before");
     lab.patch(kind, &key(owner), &patch).await.unwrap();
     rest(&lab).await;
     let old = row(OLD, "False", "NotUpToDate", "* Version v1.30.0, v1.31.0 required");
     let expected = [vec![old; 3], vec![row(NEW, "True", "UpToDate", "")]].concat();
-    assert_eq!(told(&lab, owner), expected, "the first new machine waits for a host");
+    assert_eq!(machines_of(&lab, owner), expected, "the first new machine waits for a host");
     let status = get(&lab, &kind.kind, owner)["status"].clone();
     assert_eq!((&status["replicas"], &status["upToDateReplicas"]), (&json!(4), &json!(1)));
     lab.patch(kind, &key(owner), &back(&patch)).await.unwrap();
     rest(&lab).await;
     let current = row(OLD, "True", "UpToDate", "");
-    assert_eq!(told(&lab, owner), vec![current; 3], "taken back");
+    assert_eq!(machines_of(&lab, owner), vec![current; 3], "taken back");
 }
 
 fn back(patch: &Value) -> Value {
@@ -83,7 +83,7 @@ async fn machines_of_an_old_template_are_not_up_to_date() {
     lab.patch(&capi("MachineDeployment"), &key("my-cluster-workers"), &patch).await.unwrap();
     rest(&lab).await;
     let old = row(OLD, "False", "NotUpToDate", "* Metal3Machine is not up-to-date");
-    assert_eq!(told(&lab, "my-cluster-workers"), vec![old; 3]);
+    assert_eq!(machines_of(&lab, "my-cluster-workers"), vec![old; 3]);
     let sets = lab.objects("MachineSet");
     let mut counts: Vec<(String, Value)> = sets
         .iter()

@@ -1,15 +1,11 @@
 //! Did you mean: the known word that is nearest to what was written.
 
+use capm3_engine::manifests;
+
 /// The word that differs least, if it differs little enough to be a slip: case does not count, and at most one letter
 /// in three may be wrong, missing, too many or swapped.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = written.to_lowercase();
-    let allowed = (lower.chars().count() / 3).clamp(1, 4);
-    let distances = known.into_iter().map(|word| (strsim::osa_distance(&lower, &word.to_lowercase()), word));
-    distances
-        .filter(|(distance, _)| *distance <= allowed)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, word)| word)
+    manifests::nearest(written, (written.chars().count() / 3).clamp(1, 4), known)
 }
 
 #[cfg(test)]

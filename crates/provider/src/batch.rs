@@ -61,7 +61,7 @@ impl Batch<'_> {
     }
 }
 
-/// The plan of each claim by the name under which a refusal is told, made when it is its turn: what ten thousand claims write
+/// The plan of each claim by the name under which a refusal is reported, made when it is its turn: what ten thousand claims write
 /// does not have to fit into memory at once.
 #[derive(Default)]
 pub(crate) struct Claims<'a>(Option<Box<dyn Iterator<Item = (String, Plan)> + Send + 'a>>);
@@ -203,7 +203,7 @@ mod tests {
         plan
     }
 
-    /// Each claim makes an object of its name; a refused one makes `told-<name>` instead.
+    /// Each claim makes an object of its name; a refused one makes `refused-<name>-<reason>` instead.
     #[derive(Default)]
     struct Three {
         refused: Refusals,
@@ -212,8 +212,8 @@ mod tests {
     impl Pass for Three {
         fn batch<'a>(&'a self, _now: &'a str) -> Batch<'a> {
             let claim = |name: &str| {
-                let told = self.refused.get(name).map(|words| format!("told-{name}-{words}"));
-                (name.to_owned(), creation(&told.unwrap_or_else(|| name.to_owned())))
+                let refused = self.refused.get(name).map(|words| format!("refused-{name}-{words}"));
+                (name.to_owned(), creation(&refused.unwrap_or_else(|| name.to_owned())))
             };
             let claims = Claims::new(["a", "bad", "c"].into_iter().map(claim));
             Batch { before: creation("before"), claims, after: creation("after") }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn one_refused_claim_is_told_and_keeps_nobody_waiting() {
+    fn one_refused_claim_is_reported_and_keeps_nobody_waiting() {
         let mut done = Vec::new();
         let act = |plan: Plan| {
             let text = plan.writes[0].to_string();
@@ -241,7 +241,7 @@ mod tests {
             ready(Ok(()))
         };
         one_by_one("now", || Some(Three::default()), act).now_or_never().unwrap();
-        assert_eq!(done, ["before", "a", "c", "a", "told-bad-no", "c", "after"]);
+        assert_eq!(done, ["before", "a", "c", "a", "refused-bad-no", "c", "after"]);
     }
 
     #[test]

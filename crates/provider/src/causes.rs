@@ -74,14 +74,18 @@ fn of_data(reader: &impl Reader, data: &ObjectKey) -> Option<Cause> {
     let settings = Settings { serves_addresses: true, ..Settings::default() };
     let found = waits_for(metal3data::decide(&metal3data::observe(reader, data, settings)?, ""))?;
     let name = data.name.clone();
-    let told = Wait::Rendering { data: name.clone(), report: Some(Text::new(&found)) };
+    let report = match &found {
+        Wait::DataError(error) => error.sentence(),
+        other => Text::new(other),
+    };
+    let waiting = Wait::Rendering { data: name.clone(), report: Some(report) };
     if let Wait::Addresses(addresses) = &found
         && let Some(cause) =
-            addresses.0.iter().find_map(|address| of_pool(reader, &data.namespace, address, &told))
+            addresses.0.iter().find_map(|address| of_pool(reader, &data.namespace, address, &waiting))
     {
         return Some(cause);
     }
-    Some(Cause { kind: Metal3Data::API.kind, name, wait: found, told: Text::new(told) })
+    Some(Cause { kind: Metal3Data::API.kind, name, wait: found, told: Text::new(waiting) })
 }
 
 fn of_pool(reader: &impl Reader, namespace: &str, address: &AddressWait, wait: &Wait) -> Option<Cause> {

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_crd_lacks_is_told_and_what_cannot_be_seen_is_not() {
+    fn what_a_crd_lacks_is_reported_and_what_cannot_be_seen_is_not() {
         let crd = |spec: Value| {
             json!({"spec": {"versions": [{"name": "v1alpha0"}, {"name": VERSION,
                 "schema": {"openAPIV3Schema": {"properties": {"spec": spec}}}}]}})

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_came_goes_or_spoke_a_moment_ago_waits_in_silence() {
+    fn only_who_came_goes_or_was_written_a_moment_ago_waits_without_a_status_write() {
         for (what, created, deleted, reported, expected) in [
             ("new", 20, None, None, Some(5)),
             ("almost new", 16, None, None, Some(1)),

@@ -1,4 +1,4 @@
-//! What objects wait for at present, by controller and key: what the latest decision about each said.
+//! What objects wait for at present, by controller and key: the result of the latest decision about each.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -7,10 +7,14 @@ use anyhow::Result;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use crate::mask;
+use crate::mask::{Rule, Rules, TIMES, UID};
 
-/// Names that are drawn begin with this in the cases.
-const DRAWN: &str = "drawn-";
+/// What is replaced within a text. Names that are drawn begin with `drawn-` in the cases.
+const RULES: &[Rule] = &[
+    TIMES,
+    (r"(ResourceVersion in record \()\d+", "${1}<version>"),
+    (r"(drawn-)[a-z0-9]{5}\b", "${1}<suffix>"),
+];
 
 /// The masks of one case:
 ///
@@ -28,10 +32,8 @@ const DRAWN: &str = "drawn-";
 pub struct Mask {
     uids: BTreeMap<String, usize>,
     versions: BTreeMap<String, usize>,
-    time: Regex,
+    rules: Rules,
     age: Regex,
-    drawn: Regex,
-    recorded: Regex,
     uid: Regex,
 }
 
@@ -40,11 +42,9 @@ impl Mask {
         Ok(Self {
             uids: BTreeMap::new(),
             versions: BTreeMap::new(),
-            time: Regex::new(mask::TIME)?,
+            rules: Rules::new(RULES)?,
             age: Regex::new(r"^\d+s$")?,
-            drawn: Regex::new(&format!("({DRAWN})[a-z0-9]{{5}}\\b"))?,
-            recorded: Regex::new(r"(ResourceVersion in record \()\d+")?,
-            uid: Regex::new(mask::UID)?,
+            uid: Regex::new(UID)?,
         })
     }
 
@@ -83,9 +83,7 @@ impl Mask {
         if self.age.is_match(text) {
             return "<age>".to_owned();
         }
-        let text = self.time.replace_all(text, "<time>");
-        let text = self.recorded.replace_all(&text, "${1}<version>");
-        let text = self.drawn.replace_all(&text, "${1}<suffix>");
+        let text = self.rules.apply(text);
         let uids = &mut self.uids;
         let number = |found: &regex::Captures<'_>| {
             numbered(uids, "uid", found.get(0).map(|m| m.as_str()).unwrap_or_default())

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_kept_is_filled_in_and_what_was_not_is_told() {
+    fn what_was_kept_is_filled_in_and_what_was_not_is_reported() {
         let kept = BTreeMap::from([("NS".to_owned(), "case-1".to_owned()), ("v".to_owned(), "7".to_owned())]);
         assert_eq!(filled("/api/$NS/x?v=${v}", &kept).unwrap(), "/api/case-1/x?v=7");
         assert!(filled("${other}", &kept).is_err());

@@ -1,4 +1,4 @@
-//! The documents of an OCI image and the archive that holds them, from trees of files and what is to be said about them.
+//! The documents of an OCI image and the archive that holds them, from trees of files and what describes them.
 //!
 //! Nothing in it depends on where or when it is made: the same input gives the same digest.
 

@@ -101,6 +101,6 @@ fn the_files_of_an_image_are_written_to_an_empty_folder_only() {
     assert_eq!(fs::read(folder.path().join("manager")).unwrap(), b"program", "a link to it");
     let mode = fs::metadata(folder.path().join("capm3")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o755);
-    let told = write(&image, folder.path()).unwrap_err().to_string();
-    assert!(told.ends_with("is not empty"), "{told}");
+    let reported = write(&image, folder.path()).unwrap_err().to_string();
+    assert!(reported.ends_with("is not empty"), "{reported}");
 }

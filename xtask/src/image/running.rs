@@ -31,7 +31,7 @@ const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
 /// What the Deployment leaves a process to end.
 const GRACE: Duration = Duration::from_secs(10);
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// What the short name of the API server is called in full, with a search domain of the pod.
 const FULL_NAME: &str = "kubernetes.default.svc.cluster.local.";
 
@@ -162,15 +162,15 @@ impl Pod {
             ["/manager", "--leader-elect", "--enable-ipam", &webhook_port, loopback[0], loopback[1]];
         let mut manager = sandbox.start(&arguments, log)?;
         runtime.block_on(async { until_asked(&Client::new(&cluster.kubeconfig()).await?).await })?;
-        let said = |words: &str| anyhow::Ok(fs::read_to_string(log)?.contains(words));
-        let leads = wait::until(PATIENCE, || Ok(said("became leader")?.then_some(())))?;
+        let is_logged = |words: &str| anyhow::Ok(fs::read_to_string(log)?.contains(words));
+        let leads = wait::until(TIMEOUT, || Ok(is_logged("became leader")?.then_some(())))?;
         if let Some(status) = manager.ended()? {
             bail!("the manager ended: {status}");
         }
         ensure!(leads.is_some(), "it does not lead");
         ensure!(manager.user()? == (65532, 65532), "it runs as {:?}", manager.user()?);
         let status = manager.stop(GRACE)?;
-        ensure!(status.success() && said("released the Lease")?, "it ended with {status} on SIGTERM");
+        ensure!(status.success() && is_logged("released the Lease")?, "it ended with {status} on SIGTERM");
         say(&format!(
             "{}: {} is found, its webhooks answer, and it ends when it is asked to",
             self.name, self.host

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_is_told_as_registries_want_it() {
+    fn the_time_is_written_as_registries_want_it() {
         let source = Source { folder: PathBuf::new(), commit: String::new(), seconds: 1_700_000_000 };
         assert_eq!(source.created().unwrap(), "2023-11-14T22:13:20Z");
     }

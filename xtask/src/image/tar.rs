@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_path_that_does_not_fit_is_an_error() {
         let tree = Tree::from([("x".repeat(101), Node::Folder)]);
-        let told = format!("{:#}", archive(&tree).unwrap_err());
-        assert!(told.contains("has more than 100 bytes"), "{told}");
+        let message = format!("{:#}", archive(&tree).unwrap_err());
+        assert!(message.contains("has more than 100 bytes"), "{message}");
     }
 }

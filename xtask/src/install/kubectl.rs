@@ -42,9 +42,9 @@ impl Kubectl {
         let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
         let output = child.wait_with_output()?;
         let written = writer.join();
-        let (printed, said) = (String::from_utf8(output.stdout)?, String::from_utf8_lossy(&output.stderr));
-        if !output.status.success() || !said.trim().is_empty() {
-            bail!("kubectl {}: {}\n{said}", arguments.join(" "), output.status);
+        let (printed, stderr) = (String::from_utf8(output.stdout)?, String::from_utf8_lossy(&output.stderr));
+        if !output.status.success() || !stderr.trim().is_empty() {
+            bail!("kubectl {}: {}\n{stderr}", arguments.join(" "), output.status);
         }
         ensure!(matches!(written, Ok(Ok(()))), "kubectl {} did not read its input", arguments.join(" "));
         Ok(printed)

@@ -16,7 +16,7 @@ pub struct Expected {
     known: Vec<String>,
 }
 
-/// What is to be said of an answer.
+/// The verdict on an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     Same,

@@ -1,4 +1,4 @@
-//! Runs a command of the script and writes down what it said.
+//! Runs a command of the script and records its output.
 
 use std::{
     env,
@@ -12,8 +12,8 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use super::{mask::Mask, script::Step};
-use crate::real::wait;
+use super::{mask, script::Step};
+use crate::{mask::Rules, real::wait};
 
 /// How long a watch may take to show a change.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -25,7 +25,7 @@ pub struct Kubectl {
     input: PathBuf,
     /// kubectl keeps what it learns of a server there; another run must not see it.
     home: TempDir,
-    mask: Mask,
+    mask: Rules,
 }
 
 impl Kubectl {
@@ -37,7 +37,7 @@ impl Kubectl {
             kubeconfig: kubeconfig.to_owned(),
             input: input.to_owned(),
             home: tempfile::tempdir()?,
-            mask: Mask::new()?,
+            mask: mask::rules()?,
         })
     }
 
@@ -92,8 +92,8 @@ impl Kubectl {
         let mut seen = if begun.is_some() { lines()? } else { 0 };
         for change in &step.changes {
             let output = self.output(change)?;
-            let said = String::from_utf8_lossy(&output.stderr);
-            ensure!(output.status.success(), "`{change}` failed: {said}");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "`{change}` failed: {stderr}");
             // The first row of a watch comes with its header.
             seen += if seen == 0 { 2 } else { 1 };
             if wait::until(LIMIT, || Ok((lines()? >= seen).then_some(())))?.is_none() {
@@ -120,9 +120,9 @@ fn answer(command: &str, end: &str, stdout: &[u8], stderr: &[u8]) -> String {
     let mut text = format!("$ {command}\n{end}\n");
     for (name, bytes) in [("stdout", stdout), ("stderr", stderr)] {
         if !bytes.is_empty() {
-            let said = String::from_utf8_lossy(bytes);
-            text += &format!("--- {name}\n{said}");
-            if !said.ends_with('\n') {
+            let printed = String::from_utf8_lossy(bytes);
+            text += &format!("--- {name}\n{printed}");
+            if !printed.ends_with('\n') {
                 text += "\n(no newline at the end)\n";
             }
         }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_tells_the_command_its_end_and_what_it_said_where() {
+    fn an_answer_holds_the_command_its_exit_code_and_both_outputs() {
         assert_eq!(
             answer("x", "exit code 1", b"out", b"err\n"),
             "$ x\nexit code 1\n--- stdout\nout\n(no newline at the end)\n--- stderr\nerr\n"

@@ -1,16 +1,13 @@
 //! Takes out of an output what no two runs have in common.
 
-use std::borrow::Cow;
-
 use anyhow::Result;
-use regex::Regex;
 
-use crate::mask::{TIME, UID};
+use crate::mask::{Rule, Rules, TIMES, UID};
 
 /// What is replaced, and by what. The first ones go first.
-const RULES: &[(&str, &str)] = &[
+const RULES: &[Rule] = &[
     (UID, "<uid>"),
-    (TIME, "<time>"),
+    TIMES,
     // As `kubectl describe` writes it.
     (r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "<time>"),
     (r#"(?i)(resource ?version"?: *)"?\d+"?"#, "${1}<version>"),
@@ -24,22 +21,8 @@ const RULES: &[(&str, &str)] = &[
 ];
 
 /// The rules, ready to be used.
-pub struct Mask(Vec<(Regex, &'static str)>);
-
-impl Mask {
-    pub fn new() -> Result<Self> {
-        let rule = |&(pattern, by): &(&str, &'static str)| Ok((Regex::new(pattern)?, by));
-        RULES.iter().map(rule).collect::<Result<_>>().map(Self)
-    }
-
-    pub fn apply(&self, text: &str) -> String {
-        self.0
-            .iter()
-            .fold(Cow::Borrowed(text), |text, (pattern, by)| {
-                pattern.replace_all(&text, *by).into_owned().into()
-            })
-            .into_owned()
-    }
+pub fn rules() -> Result<Rules> {
+    Rules::new(RULES)
 }
 
 #[cfg(test)]
@@ -47,7 +30,7 @@ mod tests {
     use super::*;
 
     fn masked(text: &str) -> String {
-        Mask::new().unwrap().apply(text)
+        rules().unwrap().apply(text)
     }
 
     #[test]

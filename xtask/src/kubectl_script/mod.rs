@@ -154,7 +154,7 @@ fn run_suite(suite: Suite, args: &Args, binary: &Path) -> Result<usize> {
     Ok(ours.wrong + theirs.map_or(0, |theirs| theirs.wrong))
 }
 
-/// A step's name and what kubectl said.
+/// A step's name and the output of kubectl.
 type Answer = (String, String);
 
 fn answers(server: &str, kubectl: &Kubectl, steps: &[Step]) -> Result<Vec<Answer>> {

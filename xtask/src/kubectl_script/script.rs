@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_step_is_told_with_its_line() {
+    fn what_cannot_be_a_step_is_reported_with_its_line() {
         let error = |text: &str| parse(text).unwrap_err().to_string();
         assert_eq!(error("\nkubectl get"), "line 2: not `name: command`");
         assert_eq!(error("  > kubectl"), "line 1: a change without a watch");

@@ -42,7 +42,7 @@ fn description(crd: &Value) -> Option<(String, String)> {
 
 fn must(kubectl: &Kubectl, command: &str) -> Result<()> {
     let output = kubectl.output(command)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "`{command}` failed: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`{command}` failed: {stderr}");
     Ok(())
 }

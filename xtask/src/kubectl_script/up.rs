@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 /// The last line before it only serves.
 const READY: &str = "Ctrl-C ends everything.";
 
-/// A running `capm3 up` whose machines are ready; told to stop when dropped.
+/// A running `capm3 up` whose machines are ready; stopped when dropped.
 pub struct Up {
     child: Child,
     kubeconfig: PathBuf,
@@ -30,16 +30,16 @@ impl Up {
             .with_context(|| format!("starting {}", binary.display()))?;
         let mut lines = BufReader::new(child.stderr.take().context("it has no stderr")?).lines();
         let mut up = Self { child, kubeconfig: PathBuf::new() };
-        let mut said = String::new();
+        let mut log = String::new();
         loop {
-            let Some(line) = lines.next().transpose()? else { bail!("capm3 up ended:\n{said}") };
+            let Some(line) = lines.next().transpose()? else { bail!("capm3 up ended:\n{log}") };
             if let Some(path) = line.strip_prefix("export KUBECONFIG=") {
                 up.kubeconfig = PathBuf::from(path);
             }
             if line == READY {
                 break;
             }
-            said += &format!("{line}\n");
+            log += &format!("{line}\n");
         }
         // Somebody must read on, or it stops when the pipe is full.
         thread::spawn(move || lines.for_each(drop));
@@ -53,8 +53,8 @@ impl Up {
 
 impl Drop for Up {
     fn drop(&mut self) {
-        let told = Command::new("kill").arg(self.child.id().to_string()).status();
-        if let Err(error) = told.and_then(|_| self.child.wait()) {
+        let killed = Command::new("kill").arg(self.child.id().to_string()).status();
+        if let Err(error) = killed.and_then(|_| self.child.wait()) {
             eprintln!("capm3 up could not be ended: {error}");
         }
     }

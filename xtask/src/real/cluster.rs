@@ -218,7 +218,7 @@ impl Cluster {
         bail!("{name} did not answer {path} within {} s; the end of its log:\n{tail}", START_LIMIT.as_secs())
     }
 
-    /// An error if a process has ended, with what it said last.
+    /// An error if a process has ended, with its last output.
     pub fn check_children(&mut self) -> Result<()> {
         for (name, child) in &mut self.children {
             if let Some(status) = child.try_wait()? {

@@ -111,9 +111,9 @@ fn make(pin: &Pin, binaries: &Path, folder: &Path) -> Result<()> {
 fn module(pin: &Pin) -> Result<PathBuf> {
     let mut go = go::command()?;
     go.args(["mod", "download", "-json", CLUSTER_API]).current_dir(&pin.folder);
-    let told: Value =
+    let module: Value =
         serde_json::from_slice(&succeeded(&mut go)?.stdout).context("reading what `go` says")?;
-    let folder = told.get("Dir").and_then(Value::as_str).context("`go` names no folder of the module")?;
+    let folder = module.get("Dir").and_then(Value::as_str).context("`go` names no folder of the module")?;
     Ok(folder.into())
 }
 

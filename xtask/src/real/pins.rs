@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn kubernetes_is_told_its_version() {
+    fn kubernetes_is_built_with_its_version() {
         let flags = version_flags(Binary::ApiServer.package(), "v1.36.3");
         for (name, value) in [("gitVersion", "v1.36.3"), ("gitMajor", "1"), ("gitMinor", "36")] {
             let flag = format!(" -X k8s.io/component-base/version.{name}={value}");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn cluster_api_is_told_its_version_and_its_api_is_of_the_same() {
+    fn cluster_api_is_built_with_its_version_and_its_api_is_of_the_same() {
         let pin = Pin::load(Binary::Clusterctl).unwrap();
         let flags = version_flags(pin.package, &pin.version);
         assert!(flags.contains(&format!(" -X sigs.k8s.io/cluster-api/version.gitVersion={}", pin.version)));

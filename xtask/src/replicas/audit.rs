@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_after_another_took_the_lease_is_told() {
+    fn who_writes_after_another_took_the_lease_is_reported() {
         let mut writes = vec![
             written("a", 1, "lease", 201),
             written("a", 2, "patch hosts/h", 200),
@@ -113,9 +113,9 @@ mod tests {
         assert_eq!(usurpations(&writes), Vec::<String>::new());
         writes.push(written("a", 8, "patch hosts/g", 200));
         writes.push(written("c", 9, "create secrets/s", 201));
-        let told = usurpations(&writes);
+        let found = usurpations(&writes);
         assert_eq!(
-            told,
+            found,
             [
                 "patch hosts/g by a at 2026-01-01T00:00:08.000000Z, which did not lead",
                 "create secrets/s by c at 2026-01-01T00:00:09.000000Z, which did not lead"
@@ -145,8 +145,8 @@ mod tests {
         ];
         std::fs::write(&log, lines.join("\n")).unwrap();
         let read = writes(&log).unwrap();
-        let told: Vec<(&str, &str, bool)> =
+        let found: Vec<(&str, &str, bool)> =
             read.iter().map(|it| (it.token.as_str(), it.what.as_str(), it.is_lease)).collect();
-        assert_eq!(told, [("JTI=x", "update leases/n", true), ("JTI=x", "patch machines/n", false)]);
+        assert_eq!(found, [("JTI=x", "update leases/n", true), ("JTI=x", "patch machines/n", false)]);
     }
 }

@@ -185,7 +185,7 @@ async fn follow(
     Ok(())
 }
 
-/// Every kind that the story may touch.
+/// Every kind that the scenario may touch.
 pub fn kinds() -> Vec<ResourceKind> {
     let mut kinds: Vec<ResourceKind> =
         capm3_lab::crds().iter().filter_map(|crd| stored(&crd.object)).collect();
@@ -210,7 +210,7 @@ fn stored(crd: &Value) -> Option<ResourceKind> {
     })
 }
 
-/// The kind of a name among those of the story.
+/// The kind of a name among those of the scenario.
 pub fn kind(name: &str) -> Result<ResourceKind> {
     kinds().into_iter().find(|kind| kind.kind == name).with_context(|| format!("no kind {name}"))
 }

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// How many violations are printed.
-const TOLD: usize = 10;
+const MAX_REPORTED: usize = 10;
 
 /// A process that was stopped, and when it went on.
 pub struct Resumed {
@@ -54,7 +54,7 @@ pub fn history(history: &History, now: Phase, size: Size) -> Result<String> {
 
 /// Fails with the first of what was found, if anything was.
 fn none(what: &str, found: &[impl Debug]) -> Result<()> {
-    let first: Vec<_> = found.iter().take(TOLD).collect();
+    let first: Vec<_> = found.iter().take(MAX_REPORTED).collect();
     ensure!(found.is_empty(), "{what}: {} times, such as {first:#?}", found.len());
     Ok(())
 }

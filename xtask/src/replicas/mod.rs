@@ -9,7 +9,7 @@ pub mod history;
 mod judge;
 mod phase;
 mod replica;
-mod story;
+mod scenario;
 mod webhooks;
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 
-use self::{phase::Size, story::Story};
+use self::{phase::Size, scenario::Scenario};
 use crate::{e2e::build_manager, real::Cluster};
 
 /// Where the fleet is.
@@ -62,12 +62,12 @@ impl Options {
     }
 }
 
-/// Runs the story on a cluster that is started for it.
+/// Runs the scenario on a cluster that is started for it.
 pub fn run(options: &Options) -> Result<()> {
     let binary = build_manager()?;
     let cluster = Cluster::start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async { Box::pin(Story::play(options, binary, &cluster)).await })
+    runtime.block_on(async { Box::pin(Scenario::run(options, binary, &cluster)).await })
 }
 
 fn say(what: &str) {

@@ -44,9 +44,9 @@ pub struct Replica {
     pub port: u16,
     /// Id of its token.
     pub token: String,
-    /// Its name in the Lease, once it has said it.
+    /// Its name in the Lease, once it has logged it.
     identity: Option<String>,
-    /// Whether it has said that it waits.
+    /// Whether it has logged that it waits.
     waits: bool,
 }
 
@@ -63,20 +63,21 @@ impl Replica {
     /// Its name in the Lease; none before it contends.
     pub fn identity(&mut self) -> Result<Option<&str>> {
         if self.identity.is_none() {
-            self.identity =
-                self.said("contends for the Lease")?.map(|entry| text(&entry, "/fields/identity").to_owned());
+            self.identity = self
+                .logged("contends for the Lease")?
+                .map(|entry| text(&entry, "/fields/identity").to_owned());
         }
         Ok(self.identity.as_deref())
     }
 
     /// Whether it has seen that another one leads.
     pub fn waits(&mut self) -> Result<bool> {
-        self.waits = self.waits || self.said("waits for the Lease: held by ")?.is_some();
+        self.waits = self.waits || self.logged("waits for the Lease: held by ")?.is_some();
         Ok(self.waits)
     }
 
     /// The first log entry that begins like this.
-    fn said(&self, start: &str) -> Result<Option<Value>> {
+    fn logged(&self, start: &str) -> Result<Option<Value>> {
         let entries = self.process.logged()?;
         Ok(entries.into_iter().find(|entry| text(entry, "/fields/message").starts_with(start)))
     }

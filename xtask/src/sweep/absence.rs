@@ -12,7 +12,7 @@ use anyhow::{Result, ensure};
 use capm3_engine::clock::Stopwatch;
 use capm3_lab::sweep::{AbsencePoint, Scenario, Sweep, points, sample};
 
-use super::{Options, Tally, fails_undisturbed, pool, tell};
+use super::{Options, Tally, fails_undisturbed, pool, print_violations};
 
 /// How many points of each kind and fault were tried, and how many of them had violations.
 type Pairs = BTreeMap<String, Tally>;
@@ -47,7 +47,7 @@ fn one(scenario: Scenario, options: &Options, pairs: &mut Pairs) -> Result<u64> 
             let AbsencePoint { number, .. } = point;
             let replay =
                 format!("--fault absence --scenario {scenario} --point {number} --seed {}", options.seed);
-            tell(scenario, &point.to_string(), &outcome.violations, &replay);
+            print_violations(scenario, &point.to_string(), &outcome.violations, &replay);
         } else if options.point.is_some() {
             println!("{scenario}: {point}: no violation");
         }

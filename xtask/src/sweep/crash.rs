@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use capm3_engine::clock::Stopwatch;
 use capm3_lab::sweep::{Point, Scenario, Sweep};
 
-use super::{Options, Tally, fails_undisturbed, pool, tell};
+use super::{Options, Tally, fails_undisturbed, pool, print_violations};
 
 /// Sweeps story after story.
 pub(super) fn all(scenarios: &[Scenario], options: &Options) -> Result<Tally> {
@@ -42,7 +42,7 @@ fn one(scenario: Scenario, options: &Options) -> Result<Tally> {
         if !outcome.violations.is_empty() {
             violations.fetch_add(1, Ordering::Relaxed);
             let replay = format!("--scenario {scenario} --point {} --seed {}", point.0, options.seed);
-            tell(scenario, &format!("{point}, {victim}"), &outcome.violations, &replay);
+            print_violations(scenario, &format!("{point}, {victim}"), &outcome.violations, &replay);
         }
         Ok(())
     })?;

@@ -79,7 +79,7 @@ fn fails_undisturbed(scenario: Scenario, undisturbed: &Outcome) -> bool {
 }
 
 /// A violation in one piece, because several threads print: the point, what is wrong, and how to replay it.
-fn tell(scenario: Scenario, point: &str, violations: &[String], replay: &str) {
+fn print_violations(scenario: Scenario, point: &str, violations: &[String], replay: &str) {
     let lines: String = violations.iter().map(|violation| format!("  {violation}\n")).collect();
     println!("{scenario}: {point}: VIOLATION\n{lines}  replay: cargo xtask sweep {replay}");
 }

@@ -120,7 +120,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_end_of_what_is_served_is_told() {
+    fn the_expiry_of_the_certificate_is_reported() {
         let served = Served::default();
         assert_eq!(served.not_after(), None);
         let key = KeyPair::generate().unwrap();
@@ -149,10 +149,11 @@ pub(super) mod tests {
             (&certificate, &other, "certificate and private key cannot be used together"),
         ];
         for (certificate, key, expected) in table {
-            let said = certified(certificate.as_bytes(), key.as_bytes()).err().map(|error| error.to_string());
-            let said = said.unwrap_or_default();
-            assert!(said.starts_with(expected) && said.is_empty() == expected.is_empty(), "{said}");
-            assert!(!said.contains("MI"), "{said}");
+            let message =
+                certified(certificate.as_bytes(), key.as_bytes()).err().map(|error| error.to_string());
+            let message = message.unwrap_or_default();
+            assert!(message.starts_with(expected) && message.is_empty() == expected.is_empty(), "{message}");
+            assert!(!message.contains("MI"), "{message}");
         }
     }
 }

@@ -87,21 +87,21 @@ async fn drive<H>(connection: impl GracefulConnection, slot: &Slot, shared: &Sha
     tokio::select! {
         biased;
         () = slot.is_cut() => return,
-        () = stands_still(slot, &shared.limits) => return,
+        () = no_progress(slot, &shared.limits) => return,
         () = shared.stop.cancelled() => {}
         _ = connection.as_mut() => return,
     }
     connection.as_mut().graceful_shutdown();
     tokio::select! {
         biased;
-        () = stands_still(slot, &shared.limits) => {}
+        () = no_progress(slot, &shared.limits) => {}
         _ = connection => {}
     }
 }
 
 /// Resolves when nothing has gone on for too long: no request, or an answer that nobody takes. A head that arrives byte by
 /// byte is no request, so this also bounds how long one may take.
-async fn stands_still(slot: &Slot, limits: &Limits) {
+async fn no_progress(slot: &Slot, limits: &Limits) {
     // What goes on meanwhile moves the end, and another limit may begin to hold: looks again as soon as any could be reached.
     let shortest = limits.head.min(limits.progress).min(limits.idle);
     loop {

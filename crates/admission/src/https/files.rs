@@ -54,7 +54,7 @@ pub struct CertificateFiles {
     folder: PathBuf,
     /// Both files as they were last seen.
     seen: Option<(Vec<u8>, Vec<u8>)>,
-    /// What was last wrong with them, told once.
+    /// The last problem with them, logged once.
     problem: String,
 }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_pair_is_taken_and_a_broken_one_is_told_once() {
+    fn a_new_pair_is_taken_and_a_broken_one_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (pair("a"), pair("b"));
         write(folder.path(), (&first.0, &first.1));

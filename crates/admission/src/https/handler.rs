@@ -20,7 +20,7 @@ pub trait Handler: Send + Sync + 'static {
 }
 
 /// An answer that is one sentence.
-pub fn say(status: StatusCode, sentence: impl Into<String>) -> Reply {
+pub fn text_reply(status: StatusCode, sentence: impl Into<String>) -> Reply {
     reply(status, "text/plain; charset=utf-8", sentence.into().into_bytes())
 }
 
@@ -34,12 +34,12 @@ pub fn reply(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> R
 
 /// A refusal of a method, with those that are allowed.
 pub fn method_not_allowed(allowed: &'static str, sentence: &str) -> Reply {
-    let mut reply = say(StatusCode::METHOD_NOT_ALLOWED, sentence);
+    let mut reply = text_reply(StatusCode::METHOD_NOT_ALLOWED, sentence);
     reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     reply
 }
 
 /// A refusal of a body of more than so many bytes.
 pub(super) fn too_large(limit: usize) -> Reply {
-    say(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {limit} bytes"))
+    text_reply(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {limit} bytes"))
 }

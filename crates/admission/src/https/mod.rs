@@ -23,7 +23,7 @@ use self::{body::Rooms, connection::Shared, slots::Slots};
 pub use self::{
     certificate::{PairError, SelfSignedError, Served, certified, self_signed},
     files::{CertificateFiles, FilesError, Refresh},
-    handler::{Handler, Reply, method_not_allowed, reply, say},
+    handler::{Handler, Reply, method_not_allowed, reply, text_reply},
     tls::{TlsError, TlsOptions, UnknownName},
 };
 

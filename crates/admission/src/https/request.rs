@@ -10,7 +10,7 @@ use hyper::body::{Body, Incoming};
 use super::{
     body::Answer,
     connection::Shared,
-    handler::{Handler, Reply, say, too_large},
+    handler::{Handler, Reply, text_reply, too_large},
     slots::Slot,
 };
 
@@ -33,7 +33,7 @@ pub(super) async fn answer<H: Handler>(
             match tokio::time::timeout(shared.limits.body, reading).await {
                 Ok((room, Ok(body))) => (room, shared.handler.answer(Request::from_parts(head, body)).await),
                 Ok((room, Err(reply))) => (room, reply),
-                Err(_) => (None, say(StatusCode::REQUEST_TIMEOUT, "the body takes too long")),
+                Err(_) => (None, text_reply(StatusCode::REQUEST_TIMEOUT, "the body takes too long")),
             }
         }
     };
@@ -55,7 +55,7 @@ async fn read(body: Incoming, limit: usize) -> Result<Bytes, Reply> {
         if error.is::<LengthLimitError>() {
             too_large(limit)
         } else {
-            say(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}"))
+            text_reply(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}"))
         }
     })
 }

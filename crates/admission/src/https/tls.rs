@@ -173,8 +173,8 @@ mod tests {
             ("VersionTLS12", &["TLS_AES_128_GCM"], "'TLS_AES_128_GCM' cannot be used: "),
             ("VersionTLS12", &["TLS_RSA_WITH_RC4_128_SHA"], "'TLS_RSA_WITH_RC4_128_SHA' cannot be used: "),
         ] {
-            let said = offered(version, suites).unwrap_err();
-            assert!(said.starts_with(name), "{said}");
+            let message = offered(version, suites).unwrap_err();
+            assert!(message.starts_with(name), "{message}");
         }
     }
 }

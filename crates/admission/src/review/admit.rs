@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Malformed, check_kind};
 use crate::{
-    Answer, Denial,
+    AdmissionAnswer, Denial,
     kinds::{group_version, text},
 };
 
@@ -35,7 +35,7 @@ pub(super) struct Request {
     old_object: Value,
 }
 
-/// What is said to a request.
+/// The answer to a request.
 #[derive(Default)]
 pub(super) struct Outcome {
     denial: Option<Denial>,
@@ -97,7 +97,7 @@ pub(super) fn validate(kind: &ApiKind, request: &Request) -> Outcome {
     if let Err(denial) = checked {
         return (*denial).into();
     }
-    let Answer { denial, warnings } = crate::judge(old, &request.object);
+    let AdmissionAnswer { denial, warnings } = crate::judge(old, &request.object);
     Outcome { denial, warnings, patch: Vec::new() }
 }
 

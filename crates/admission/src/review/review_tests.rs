@@ -67,7 +67,7 @@ fn a_refusal_is_a_status_with_code_reason_and_causes() {
 }
 
 #[test]
-fn warnings_are_told_with_the_answer() {
+fn warnings_are_reported_with_the_answer() {
     let object = json!({
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3DataTemplate",
         "metadata": {"name": "t", "namespace": "ns1"}, "spec": {"clusterName": "c1"},

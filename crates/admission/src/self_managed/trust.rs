@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_conversion_of_a_crd_is_told_the_authority() {
+    fn the_conversion_of_a_crd_gets_the_authority() {
         let all = crd::all();
         let names = definitions();
         assert!(names.len() >= 8 && names.len() < all.len(), "{names:?}");

@@ -96,7 +96,7 @@ async fn who_never_ends_the_head_of_a_request_is_cut_off() {
 }
 
 #[tokio::test]
-async fn who_never_ends_the_body_of_a_request_is_told_408_and_cut_off() {
+async fn a_request_whose_body_never_ends_gets_408_and_is_closed() {
     let webhooks = Webhooks::start(Limits { body: SOON, ..Limits::default() }).await;
     let mut stream = webhooks.connect("http/1.1").await;
     let text = head(VALIDATE, "content-length: 100") + "{";

@@ -71,7 +71,7 @@ fn spec_up(spec: &mut Object) {
         rename(image, "format", "diskFormat");
         drop_zero(image, &["url", "checksumType", "diskFormat"]);
         set_default(image, "checksum", "");
-        // An image of which nothing is said is none; with only a checksum the object could never be written again.
+        // An image without members is none; with only a checksum the object could never be written again.
         if *image == *json!({"checksum": ""}).as_object().unwrap_or(&Object::new()) {
             take(spec, "image");
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::json::Object;
 
-/// Members by which the items of a list are told apart, the first that all of them have.
+/// Members that distinguish the items of a list, the first that all of them have.
 const KEYS: [&str; 8] = ["name", "id", "key", "type", "failureDomain", "index", "network", "address"];
 
 /// Merges members: `base` is what a reader of the older version was shown, in the newer version; `stored` is what it
@@ -37,7 +37,7 @@ fn member(base: Option<&Value>, stored: Option<&Value>, found: Option<&Value>) -
     }
 }
 
-/// Items are merged one by one, in the order in which they came back, if they can be told apart.
+/// Items are merged one by one, in the order in which they came back, if they can be distinguished.
 fn items(base: &[Value], stored: &[Value], found: &[Value]) -> Option<Vec<Value>> {
     let key = KEYS.iter().find(|key| found.iter().all(|item| item.get(**key).is_some()))?;
     let (base, stored) = (by_key(base, key)?, by_key(stored, key)?);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_a_list_are_told_apart_by_their_key() {
+    fn the_key_distinguishes_items_of_a_list() {
         let merged = merge(
             json!({"list": [{"name": "a"}, {"name": "b"}]}),
             json!({"list": [{"name": "a", "hidden": 1}, {"name": "b", "hidden": 2}]}),

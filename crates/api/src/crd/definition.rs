@@ -130,7 +130,7 @@ impl Version {
         let mut say = |name: &str, value: Value| properties.insert(name.to_owned(), value);
         say("apiVersion", json!({"type": "string", "description": API_VERSION}));
         say("kind", json!({"type": "string", "description": "Kind of this object, in CamelCase."}));
-        // An API server refuses to be told more of metadata, even a description.
+        // An API server refuses more about metadata, even a description.
         say("metadata", json!({"type": "object"}));
         say("spec", self.spec.clone());
         if let Some(status) = &self.status {

@@ -132,7 +132,7 @@ fn data_template() -> Definition {
                 .columns([CLUSTER, AGE]),
         ],
     );
-    // A template has no owner that leads to a Cluster, so `clusterctl move` must be told.
+    // A template has no owner that leads to a Cluster, so `clusterctl move` needs the label.
     definition.labels = MOVED_BY_KIND;
     definition
 }

@@ -31,7 +31,7 @@ pub struct NetworkLinks {
     /// Physical or virtual interfaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ethernets: Vec<EthernetLink>,
-    /// Bonds of other links.
+    /// Bonded interfaces (link aggregation).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bonds: Vec<BondLink>,
     /// VLANs on other links.
@@ -64,7 +64,7 @@ pub struct EthernetLink {
     pub mac_address: Option<MacAddress>,
 }
 
-/// A bond.
+/// A bonded interface.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BondLink {

@@ -31,7 +31,7 @@ pub struct NetworkLinks {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
     pub ethernets: Vec<EthernetLink>,
-    /// Bonds of other links.
+    /// Bonded interfaces (link aggregation).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 512), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
     pub bonds: Vec<BondLink>,
@@ -66,7 +66,7 @@ pub struct EthernetLink {
     pub mac_address: Option<MacAddress>,
 }
 
-/// A bond.
+/// A bonded interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BondLink {

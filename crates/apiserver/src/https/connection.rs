@@ -1,4 +1,4 @@
-//! One connection: handshake, HTTP/1.1 or HTTP/2, and its end, which always comes: strangers and the idle are closed
+//! One connection: handshake, HTTP/1.1 or HTTP/2, and its end, which always comes: unauthenticated and idle ones are closed
 //! after a while, those who do not read their answers too, everybody soon after the listener stops.
 
 use std::{pin::pin, sync::Arc, time::Duration};
@@ -36,51 +36,51 @@ const STREAMS: u32 = 250;
 const WINDOW: u32 = 256 * 1024;
 
 /// What all connections of a listener share.
-pub(super) struct Door {
+pub(super) struct ListenerState {
     pub(super) server: ApiServer,
     pub(super) token: Arc<str>,
     pub(super) tls: TlsAcceptor,
     pub(super) stop: CancellationToken,
     pub(super) unread: Arc<Unread>,
     pub(super) bodies: Arc<Bodies>,
-    /// How long a connection may take to finish once it is told to.
+    /// How long a connection may take to finish once the listener stops.
     pub(super) grace: Duration,
 }
 
 /// Serves a connection from its handshake to its end.
-pub(super) async fn run(stream: TcpStream, slot: Arc<Slot>, door: Arc<Door>) {
+pub(super) async fn run(stream: TcpStream, slot: Arc<Slot>, listener: Arc<ListenerState>) {
     let _ = stream.set_nodelay(true);
     let handshake = async {
-        // Whoever says nothing is told from whoever is slow.
+        // A client that sends nothing is not the same as a slow one.
         stream.peek(&mut [0]).await?;
-        slot.speaks();
-        door.tls.accept(stream).await
+        slot.mark_received_bytes();
+        listener.tls.accept(stream).await
     };
     let handshake = tokio::select! {
         biased;
         () = slot.is_cut() => return,
-        () = door.stop.cancelled() => return,
+        () = listener.stop.cancelled() => return,
         handshake = timeout(HANDSHAKE_LIMIT, handshake) => handshake,
     };
     if let Ok(Ok(stream)) = handshake {
-        serve(stream, slot, door).await;
+        serve(stream, slot, listener).await;
     }
 }
 
-async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, door: Arc<Door>) {
+async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, listener: Arc<ListenerState>) {
     let (_, session) = stream.get_ref();
     let is_h2 = session.alpn_protocol() == Some(b"h2");
     let caller = Arc::new(Caller {
-        server: door.server.clone(),
-        token: Arc::clone(&door.token),
+        server: listener.server.clone(),
+        token: Arc::clone(&listener.token),
         has_certificate: session.peer_certificates().is_some_and(|chain| !chain.is_empty()),
         slot: Arc::clone(&slot),
-        stop: door.stop.clone(),
-        unread: Arc::clone(&door.unread),
-        bodies: Arc::clone(&door.bodies),
+        stop: listener.stop.clone(),
+        unread: Arc::clone(&listener.unread),
+        bodies: Arc::clone(&listener.bodies),
     });
     if caller.has_certificate {
-        slot.becomes_known();
+        slot.mark_authenticated();
     }
     let service = service_fn(move |request: Request<Incoming>| request::answer(Arc::clone(&caller), request));
     let io = TokioIo::new(stream);
@@ -89,32 +89,32 @@ async fn serve(stream: TlsStream<TcpStream>, slot: Arc<Slot>, door: Arc<Door>) {
         builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
         builder.max_header_list_size(HEAD_BYTES as u32);
         builder.initial_connection_window_size(WINDOW).initial_stream_window_size(WINDOW);
-        drive(builder.serve_connection(io, service), &slot, &door).await;
+        drive(builder.serve_connection(io, service), &slot, &listener).await;
     } else {
         let mut builder = conn::http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD_BYTES);
-        drive(builder.serve_connection(io, service), &slot, &door).await;
+        drive(builder.serve_connection(io, service), &slot, &listener).await;
     }
 }
 
-async fn drive(connection: impl GracefulConnection, slot: &Slot, door: &Door) {
+async fn drive(connection: impl GracefulConnection, slot: &Slot, listener: &ListenerState) {
     let mut connection = pin!(connection);
     tokio::select! {
         biased;
         () = slot.is_cut() => return,
-        () = door.stop.cancelled() => {}
+        () = listener.stop.cancelled() => {}
         () = stays_unknown(slot) => {}
         () = idle(slot) => {}
         _ = connection.as_mut() => return,
     }
     connection.as_mut().graceful_shutdown();
-    let _ = timeout(door.grace, connection).await;
+    let _ = timeout(listener.grace, connection).await;
 }
 
 /// Resolves when the connection has not shown in time who it is, whatever it asks and reads.
 async fn stays_unknown(slot: &Slot) {
     tokio::time::sleep(HEAD_LIMIT).await;
-    if slot.is_known() {
+    if slot.is_authenticated() {
         std::future::pending::<()>().await;
     }
 }

@@ -1,8 +1,8 @@
-//! The door for clients outside the process: takes a server and a loopback address, gives an HTTPS listener that
+//! HTTPS for clients outside the process: takes a server and a loopback address, gives an HTTPS listener that
 //! stock `kubectl` can use, and the kubeconfig that opens it.
 //!
 //! Every start makes its own authority, certificates and token; nothing is written to disk. It must not know any
-//! resource: what comes through the door goes to [`ApiServer`] as it is.
+//! resource: every request goes to [`ApiServer`] as it is.
 
 mod bodies;
 mod connection;
@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
-    connection::Door,
+    connection::ListenerState,
     identity::Identity,
     slots::{Slot, Slots},
     unread_responses::Unread,
@@ -38,7 +38,7 @@ const DEFAULT_CONNECTIONS: usize = 512;
 const STOP_LIMIT: Duration = Duration::from_secs(1);
 /// The pause after an accept that failed, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How often a connection that finds no place looks again.
+/// How often a connection that finds no place tries again.
 const PLACE_PAUSE: Duration = Duration::from_millis(5);
 /// Connections that may wait to be taken in; beyond that clients try again by themselves.
 const BACKLOG: u32 = 1024;
@@ -108,9 +108,9 @@ pub fn serve(server: ApiServer, options: ListenOptions) -> Result<Listener, List
     let address =
         socket.local_addr().map_err(|cause| ListenError::Bind { address: options.address, cause })?;
     let (identity, tls) = Identity::generate(address.ip()).map_err(ListenError::Identity)?;
-    server.know_token(&identity.token);
+    server.accept_token(&identity.token);
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let door = Door {
+    let listener = ListenerState {
         server,
         token: identity.token.as_str().into(),
         tls: TlsAcceptor::from(Arc::new(tls)),
@@ -119,9 +119,9 @@ pub fn serve(server: ApiServer, options: ListenOptions) -> Result<Listener, List
         bodies: Arc::default(),
         grace: STOP_LIMIT / 2,
     };
-    tasks.spawn_on(sweep(Arc::clone(&door.unread), stop.clone()), &runtime);
+    tasks.spawn_on(sweep(Arc::clone(&listener.unread), stop.clone()), &runtime);
     let slots = Arc::new(Slots::new(options.connections.max(1)));
-    tasks.spawn_on(accept(socket, Arc::new(door), slots, tasks.clone()), &runtime);
+    tasks.spawn_on(accept(socket, Arc::new(listener), slots, tasks.clone()), &runtime);
     tasks.close();
     Ok(Listener { address, identity, stop, tasks })
 }
@@ -142,15 +142,15 @@ fn bind(address: SocketAddr) -> Result<TcpListener, ListenError> {
     })
 }
 
-/// Takes connections until it is told to stop. One that finds no place waits, and all after it.
-async fn accept(socket: TcpListener, door: Arc<Door>, slots: Arc<Slots>, tasks: TaskTracker) {
+/// Accepts connections until the listener stops. One that finds no place waits, and all after it.
+async fn accept(socket: TcpListener, listener: Arc<ListenerState>, slots: Arc<Slots>, tasks: TaskTracker) {
     loop {
         let (stream, slot) = tokio::select! {
             biased;
-            () = door.stop.cancelled() => return,
+            () = listener.stop.cancelled() => return,
             next = next(&socket, &slots) => next,
         };
-        tasks.spawn(connection::run(stream, Arc::new(slot), Arc::clone(&door)));
+        tasks.spawn(connection::run(stream, Arc::new(slot), Arc::clone(&listener)));
     }
 }
 
@@ -170,7 +170,7 @@ async fn next(socket: &TcpListener, slots: &Slots) -> (TcpStream, Slot) {
     }
 }
 
-/// Looks again and again for answers that nobody reads.
+/// Looks every second for answers that nobody reads.
 async fn sweep(unread: Arc<Unread>, stop: CancellationToken) {
     loop {
         tokio::select! {
@@ -182,7 +182,7 @@ async fn sweep(unread: Arc<Unread>, stop: CancellationToken) {
 }
 
 impl Listener {
-    /// Where it listens; tells the port if 0 was asked for.
+    /// Where it listens, with the port that was chosen if 0 was asked for.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }

@@ -53,7 +53,7 @@ impl Outgoing {
         outgoing
     }
 
-    /// A short answer to a stranger, whose whole connection does not last.
+    /// A short answer to an unauthenticated client, whose whole connection is short-lived.
     pub(super) fn refusal(body: ResponseBody) -> Self {
         Self { body, rest: None, kept: None, tracked: None }
     }

@@ -1,5 +1,5 @@
 //! One request from outside: lets in who shows the client certificate or the token, and hands the request to the
-//! server. A stranger's body is not read, and its refusal keeps no place busy.
+//! server. The body of an unauthenticated client is not read, and its refusal keeps no place busy.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -40,15 +40,15 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let method = request.method().clone();
-    let is_known = caller.has_certificate || has_token(request.headers(), &caller.token);
-    if !is_known {
+    let is_authenticated = caller.has_certificate || has_token(request.headers(), &caller.token);
+    if !is_authenticated {
         caller.slot.refuse();
         let error = if is_too_large(&request) { too_large() } else { ApiError::Unauthorized };
         let mut refusal = response::error(&error);
         refusal.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
         return Ok(response::to(&method, refusal).map(Outgoing::refusal));
     }
-    caller.slot.becomes_known();
+    caller.slot.mark_authenticated();
     let in_flight = caller.slot.begin();
     let response = if is_too_large(&request) {
         response::error(&too_large())

@@ -1,7 +1,7 @@
-//! A fixed number of places for connections, half of them for those that have not shown who they are.
+//! A fixed number of places for connections, at most half of them for unauthenticated clients.
 //!
-//! Where a place is needed, the connection that matters least makes room: one that was refused, one that says nothing,
-//! one that does not show who it is, one that is idle, one that makes no progress. Everybody gets some time first, and
+//! Where a place is needed, the connection that matters least is closed: one that was refused, one that has sent nothing,
+//! one that has not authenticated, one that is idle, one that makes no progress. Everybody gets some time first, and
 //! whoever finds no place waits. Knows nothing of sockets.
 
 use std::{
@@ -19,12 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 /// Refused requests after which a connection is closed.
 const REFUSALS: usize = 16;
-/// How long a connection may say nothing when its place is needed: its first bytes may still wait for a busy processor.
+/// How long a connection may send nothing when its place is needed: its first bytes may still wait for a busy processor.
 const FIRST_BYTE_TIMEOUT: Duration = Duration::from_millis(250);
-/// How long somebody known may ask for nothing when the place is needed: the first request comes some time after the
+/// How long an authenticated client may ask for nothing when the place is needed: the first request comes some time after the
 /// certificate.
 const REST: Duration = Duration::from_millis(500);
-/// How long a connection may take to show who it is, and a request to go on, when its place is needed.
+/// How long a connection may take to authenticate, and a request to make progress, when its place is needed.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// All places.
@@ -42,12 +42,12 @@ struct Open {
 /// What a connection is doing.
 struct Activity {
     /// Whether it has sent anything.
-    spoke: AtomicBool,
-    /// Whether it has shown that it may come in.
-    known: AtomicBool,
+    received_bytes: AtomicBool,
+    /// Whether it has authenticated.
+    authenticated: AtomicBool,
     /// Requests that were refused because it had not.
     refused: AtomicUsize,
-    /// Requests of somebody known that are being answered.
+    /// Requests of an authenticated client that are being answered.
     in_flight: AtomicUsize,
     requests: AtomicU64,
     /// When something last went on: it came, asked, took a piece of an answer or all of it.
@@ -58,8 +58,8 @@ struct Activity {
 impl Activity {
     fn new() -> Self {
         Self {
-            spoke: AtomicBool::default(),
-            known: AtomicBool::default(),
+            received_bytes: AtomicBool::default(),
+            authenticated: AtomicBool::default(),
             refused: AtomicUsize::default(),
             in_flight: AtomicUsize::default(),
             requests: AtomicU64::default(),
@@ -68,8 +68,8 @@ impl Activity {
         }
     }
 
-    fn is_known(&self) -> bool {
-        self.known.load(Ordering::Relaxed)
+    fn is_authenticated(&self) -> bool {
+        self.authenticated.load(Ordering::Relaxed)
     }
 
     fn is_idle(&self) -> bool {
@@ -81,12 +81,12 @@ impl Activity {
     }
 
     fn state(&self) -> State {
-        match self.is_known() {
+        match self.is_authenticated() {
             true if self.is_idle() => State::Idle,
             true => State::Busy,
             false if self.refused.load(Ordering::Relaxed) > 0 => State::Refused,
-            false if self.spoke.load(Ordering::Relaxed) => State::Unknown,
-            false => State::Silent,
+            false if self.received_bytes.load(Ordering::Relaxed) => State::Unknown,
+            false => State::NoBytesYet,
         }
     }
 }
@@ -94,15 +94,15 @@ impl Activity {
 /// What a connection is to the listener; whoever comes first makes room first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// It asked without showing who it is.
+    /// It asked without authenticating.
     Refused,
     /// It has sent nothing.
-    Silent,
-    /// It has not yet shown who it is.
+    NoBytesYet,
+    /// It has not yet authenticated.
     Unknown,
-    /// It is known and asks for nothing.
+    /// It is authenticated and asks for nothing.
     Idle,
-    /// It is known, and something is being answered.
+    /// It is authenticated, and something is being answered.
     Busy,
 }
 
@@ -111,13 +111,13 @@ impl State {
     fn least_time(self) -> Duration {
         match self {
             Self::Refused => Duration::ZERO,
-            Self::Silent => FIRST_BYTE_TIMEOUT,
+            Self::NoBytesYet => FIRST_BYTE_TIMEOUT,
             Self::Idle => REST,
             Self::Unknown | Self::Busy => PROGRESS_TIMEOUT,
         }
     }
 
-    fn is_stranger(self) -> bool {
+    fn is_unauthenticated(self) -> bool {
         self < Self::Idle
     }
 }
@@ -136,13 +136,13 @@ enum Choice {
 /// Chooses among connections by what they are and how long ago they last made progress.
 fn choose(limit: usize, connections: impl Iterator<Item = (u64, State, Duration)>) -> Choice {
     let all: Vec<_> = connections.collect();
-    let strangers = all.iter().filter(|(_, state, _)| state.is_stranger()).count();
-    let too_many_strangers = strangers >= limit.div_ceil(2);
-    if all.len() < limit && !too_many_strangers {
+    let unauthenticated = all.iter().filter(|(_, state, _)| state.is_unauthenticated()).count();
+    let too_many_unauthenticated = unauthenticated >= limit.div_ceil(2);
+    if all.len() < limit && !too_many_unauthenticated {
         return Choice::Free;
     }
     let may_go = |(_, state, quiet): &&(u64, State, Duration)| {
-        *quiet >= state.least_time() && (state.is_stranger() || !too_many_strangers)
+        *quiet >= state.least_time() && (state.is_unauthenticated() || !too_many_unauthenticated)
     };
     let longest = |(_, state, quiet): &&(u64, State, Duration)| (*state, std::cmp::Reverse(*quiet));
     all.iter().filter(may_go).min_by_key(longest).map_or(Choice::Wait, |(id, _, _)| Choice::Evict(*id))
@@ -186,21 +186,21 @@ impl Slots {
 
 impl Slot {
     /// The connection has sent something.
-    pub(super) fn speaks(&self) {
-        self.activity.spoke.store(true, Ordering::Relaxed);
+    pub(super) fn mark_received_bytes(&self) {
+        self.activity.received_bytes.store(true, Ordering::Relaxed);
     }
 
     /// The connection has shown a certificate or a token.
-    pub(super) fn becomes_known(&self) {
+    pub(super) fn mark_authenticated(&self) {
         self.progresses();
-        self.activity.known.store(true, Ordering::Relaxed);
+        self.activity.authenticated.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn is_known(&self) -> bool {
-        self.activity.is_known()
+    pub(super) fn is_authenticated(&self) -> bool {
+        self.activity.is_authenticated()
     }
 
-    /// A request of somebody known begins; it ends when the result is dropped.
+    /// A request of an authenticated client begins; it ends when the result is dropped.
     pub(super) fn begin(&self) -> InFlight {
         self.activity.requests.fetch_add(1, Ordering::Relaxed);
         self.activity.in_flight.fetch_add(1, Ordering::Relaxed);

@@ -4,33 +4,33 @@ type Row = (&'static str, &'static [(State, u64)], Choice);
 
 #[test]
 fn whoever_matters_least_makes_room_and_only_after_some_time() {
-    use State::{Busy, Idle, Refused, Silent, Unknown};
+    use State::{Busy, Idle, NoBytesYet, Refused, Unknown};
     const NOW: u64 = 0;
     const SOON: u64 = 250;
     const REST: u64 = 500;
     const LONG: u64 = 1_000;
-    // The limit is four, so strangers get two places.
+    // The limit is four, so unauthenticated clients get two places.
     let table: [Row; 15] = [
         ("there is room", &[(Busy, LONG), (Busy, LONG), (Busy, LONG)], Choice::Free),
-        ("strangers have half", &[(Unknown, NOW), (Busy, LONG)], Choice::Free),
-        ("strangers have no more", &[(Unknown, NOW), (Unknown, NOW)], Choice::Wait),
+        ("unauthenticated clients have half", &[(Unknown, NOW), (Busy, LONG)], Choice::Free),
+        ("unauthenticated clients have no more", &[(Unknown, NOW), (Unknown, NOW)], Choice::Wait),
         (
-            "a stranger does not take the place of the known",
-            &[(Silent, NOW), (Unknown, NOW), (Idle, LONG)],
+            "an unauthenticated client does not take the place of an authenticated one",
+            &[(NoBytesYet, NOW), (Unknown, NOW), (Idle, LONG)],
             Choice::Wait,
         ),
-        ("a refused one goes at once", &[(Silent, LONG), (Refused, NOW)], Choice::Evict(2)),
-        ("a silent one goes soon", &[(Silent, SOON), (Unknown, SOON)], Choice::Evict(1)),
-        ("an unknown one goes later", &[(Unknown, SOON), (Silent, NOW)], Choice::Wait),
-        ("an unknown one goes", &[(Silent, NOW), (Unknown, LONG)], Choice::Evict(2)),
+        ("a refused one goes at once", &[(NoBytesYet, LONG), (Refused, NOW)], Choice::Evict(2)),
+        ("one without bytes goes soon", &[(NoBytesYet, SOON), (Unknown, SOON)], Choice::Evict(1)),
+        ("an unknown one goes later", &[(Unknown, SOON), (NoBytesYet, NOW)], Choice::Wait),
+        ("an unknown one goes", &[(NoBytesYet, NOW), (Unknown, LONG)], Choice::Evict(2)),
         ("the longest without progress goes", &[(Unknown, LONG), (Unknown, LONG + 1)], Choice::Evict(2)),
         (
-            "strangers go before the known",
+            "unauthenticated clients go before authenticated ones",
             &[(Idle, LONG), (Busy, LONG), (Busy, LONG), (Refused, NOW)],
             Choice::Evict(4),
         ),
         (
-            "a young stranger stays",
+            "a new unauthenticated client stays",
             &[(Unknown, NOW), (Idle, REST), (Busy, LONG), (Busy, NOW)],
             Choice::Evict(2),
         ),
@@ -63,20 +63,20 @@ fn was_cut(slot: &Slot) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn strangers_whose_answers_nobody_reads_keep_nobody_out() {
+async fn unauthenticated_clients_that_do_not_read_answers_keep_nobody_out() {
     let slots = Slots::new(4);
-    let known = slots.take().unwrap();
-    known.becomes_known();
-    let _request = known.begin();
-    let mut strangers = Vec::new();
+    let authenticated = slots.take().unwrap();
+    authenticated.mark_authenticated();
+    let _request = authenticated.begin();
+    let mut unauthenticated = Vec::new();
     for _ in 0..100 {
-        let stranger = slots.take().unwrap();
-        stranger.speaks();
-        stranger.refuse();
-        strangers.push(stranger);
+        let client = slots.take().unwrap();
+        client.mark_received_bytes();
+        client.refuse();
+        unauthenticated.push(client);
     }
-    assert_eq!(strangers.iter().filter(|slot| !was_cut(slot)).count(), 2);
-    assert!(!was_cut(&known));
+    assert_eq!(unauthenticated.iter().filter(|slot| !was_cut(slot)).count(), 2);
+    assert!(!was_cut(&authenticated));
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,10 +92,10 @@ async fn a_connection_is_closed_after_some_refusals() {
 async fn who_goes_on_keeps_its_place() {
     let slots = Slots::new(2);
     let (reader, watcher) = (slots.take().unwrap(), slots.take());
-    assert!(watcher.is_none(), "one place is for strangers");
-    reader.becomes_known();
+    assert!(watcher.is_none(), "one place is for unauthenticated clients");
+    reader.mark_authenticated();
     let watcher = slots.take().unwrap();
-    watcher.becomes_known();
+    watcher.mark_authenticated();
     let _requests = (reader.begin(), watcher.begin());
     assert!(slots.take().is_none(), "both have just begun");
     tokio::time::advance(PROGRESS_TIMEOUT).await;
@@ -108,7 +108,7 @@ async fn who_goes_on_keeps_its_place() {
 async fn a_dropped_connection_leaves_its_place() {
     let slots = Slots::new(1);
     let first = slots.take().unwrap();
-    first.becomes_known();
+    first.mark_authenticated();
     let _request = first.begin();
     assert!(slots.take().is_none());
     drop(first);

@@ -56,7 +56,7 @@ enum Additional {
     Schema(Box<Schema>),
 }
 
-/// How the items of a list are told apart.
+/// How the items of a list are distinguished.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum ListKind {
     #[default]

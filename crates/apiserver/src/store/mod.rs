@@ -145,7 +145,7 @@ impl Store {
     }
 
     /// Registers a watcher that has seen everything so far.
-    pub(crate) fn sleep(
+    pub(crate) fn register_waker(
         &mut self,
         resource: &ResourceKey,
         watcher: WatcherId,
@@ -153,7 +153,7 @@ impl Store {
         waker: &Waker,
     ) {
         if let Some(table) = self.tables.get_mut(resource) {
-            table.sleep(watcher, namespace, waker, &mut self.woken);
+            table.register_waker(watcher, namespace, waker, &mut self.woken);
         }
     }
 

@@ -51,7 +51,7 @@ impl Table {
 
     /// Registers a watcher for the next event. A waker it replaces is given to `woken`, because a waker must not be
     /// dropped while the cluster is locked: it may own the task that owns the watcher, whose end takes the lock.
-    pub(super) fn sleep(
+    pub(super) fn register_waker(
         &mut self,
         watcher: WatcherId,
         namespace: Option<&Arc<str>>,

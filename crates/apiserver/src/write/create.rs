@@ -18,7 +18,7 @@ const NAME_ATTEMPTS: usize = 8;
 const MAX_PREFIX: usize = 58;
 
 impl Writer<'_> {
-    /// Stores a new object; `noticed` is what its caller should be told of the body.
+    /// Stores a new object; `noticed` holds warnings about the body for its caller.
     pub(crate) fn create(
         &mut self,
         place: &Place,

@@ -37,7 +37,7 @@ pub(super) fn judge(resource: &Resource, object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What a caller is told who gives a custom resource a finalizer that others may use too.
+/// The warning for a caller who gives a custom resource a finalizer that others may use too.
 pub(super) fn warnings(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<String> {
     if !resource.is_custom() {
         return Vec::new();

@@ -209,7 +209,7 @@ impl Writer<'_> {
         read.map_err(|why| source.undecodable(place, &why)).map(|()| noticed)
     }
 
-    /// Prunes and defaults, or drops nulls where there is no schema. Gives what the caller should be told, beginning
+    /// Prunes and defaults, or drops nulls where there is no schema. Returns the warnings for the caller, beginning
     /// with what was `noticed` before, or why the object is refused.
     fn normalise(
         &self,

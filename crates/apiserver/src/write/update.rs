@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Writer<'_> {
-    /// Replaces an object by PUT; `noticed` is what its caller should be told of the body.
+    /// Replaces an object by PUT; `noticed` holds warnings about the body for its caller.
     pub(crate) fn update(
         &mut self,
         place: &Place,

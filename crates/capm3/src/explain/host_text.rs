@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use super::text::{Facts, facts, labelled, one_line, since};
 use crate::paint::{Line, Paint};
 
-/// The story and what the objects say. `now` is given where the objects are those of this moment.
-pub fn story(explanation: &HostExplanation, now: Option<Timestamp>, colour: bool) -> String {
+/// The summary and the facts of the objects. `now` is given where the objects are those of this moment.
+pub fn render_text(explanation: &HostExplanation, now: Option<Timestamp>, colour: bool) -> String {
     let HostExplanation { namespace, host, stands, .. } = explanation;
     let name = Line::of(Paint::Bold, format!("BareMetalHost {namespace}/{host}"));
     let since = since(explanation.since.as_deref(), now);

@@ -1,6 +1,6 @@
 //! The objects of one namespace of a running cluster, and which kinds could not be read.
 //!
-//! A kind that is not served is said to be so: it is never taken for a kind without objects.
+//! A kind that is not served is reported as such: it is never taken for a kind without objects.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     remote::{Remote, unreadable},
 };
 
-/// What the explanation of a machine looks at. Whoever may not list Secrets can still be told the rest.
+/// What the explanation of a machine looks at. Whoever may not list Secrets still gets the rest.
 pub fn of_machines(remote: &Remote, namespace: &str, remarks: &mut Vec<String>) -> Result<Site, Failure> {
     let (mut documents, mut knows_secrets): (Vec<Document>, bool) = (Vec::new(), true);
     let mut unread = BTreeMap::new();
@@ -60,7 +60,7 @@ pub fn of_hosts(
     let site = Site::read(&documents, true);
     let is_reported = find(&site, target, Some(namespace)).is_ok_and(|host| is_orphaned(&site, &host));
     if is_reported && let Ok(Some(events)) = remote.list(&event_kind(), namespace, Default::default()) {
-        // Since when a host is orphaned only its events tell. Whoever may not read them is told the rest.
+        // Only its events show since when a host is orphaned. Whoever may not read them gets the rest.
         documents.extend(events);
         return Ok(Site::read(&documents, true).lacking(unread));
     }

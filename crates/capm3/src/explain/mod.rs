@@ -10,7 +10,7 @@ use capm3_engine::{
     Clock, ObjectKey,
     manifests::{self, Document, Problem},
 };
-use capm3_offline::explain::{Site, Target, explain, explain_host, find, has_a_say};
+use capm3_offline::explain::{Site, Target, explain, explain_host, find, is_relevant};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use tracing::info;
@@ -114,13 +114,13 @@ fn answer(
     if args.target.is_host() {
         let explanation = explain_host(site, key).ok_or_else(|| gone("BareMetalHost"))?;
         return match args.output {
-            Output::Text => Ok(host_text::story(&explanation, now, paint::colours_stdout())),
+            Output::Text => Ok(host_text::render_text(&explanation, now, paint::colours_stdout())),
             Output::Json => json(serde_json::to_string_pretty(&explanation)),
         };
     }
     let explanation = explain(site, key).ok_or_else(|| gone("Metal3Machine"))?;
     match args.output {
-        Output::Text => Ok(text::story(&explanation, now, paint::colours_stdout())),
+        Output::Text => Ok(text::render_text(&explanation, now, paint::colours_stdout())),
         Output::Json => json(serde_json::to_string_pretty(&explanation)),
     }
 }
@@ -154,9 +154,9 @@ fn files(args: &ExplainArgs, remarks: &mut Vec<String>) -> Result<Site, Failure>
 }
 
 /// What no server would take is no ground for an explanation. What a server has given out is there whatever we think of
-/// it: that it looks wrong is only told.
+/// it: a value that looks wrong is only reported.
 fn judge(documents: &[Document], remarks: &mut Vec<String>) -> Result<(), Failure> {
-    let judged = documents.iter().filter(|document| has_a_say(document));
+    let judged = documents.iter().filter(|document| is_relevant(document));
     let (given_out, written): (Vec<&Document>, Vec<&Document>) =
         judged.partition(|document| document.value_at("metadata.resourceVersion").is_some());
     let mut refused = refusals(&written)?;

@@ -9,8 +9,8 @@ use crate::{
     paint::{Line, Paint},
 };
 
-/// The story, the steps and the tables. `now` is given where the objects are those of this moment.
-pub fn story(explanation: &Explanation, now: Option<Timestamp>, colour: bool) -> String {
+/// The summary, the steps and the tables. `now` is given where the objects are those of this moment.
+pub fn render_text(explanation: &Explanation, now: Option<Timestamp>, colour: bool) -> String {
     let mut lines = head(explanation, now);
     lines.push(Line::default());
     lines.extend(facts(&Facts {
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_its_largest_unit() {
+    fn an_age_is_printed_in_its_largest_unit() {
         let now: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
         for (since, expected) in [
             ("2026-01-02T00:00:00Z", Some("0 seconds")),

@@ -138,20 +138,20 @@ mod tests {
     }
 
     #[test]
-    fn without_a_pod_the_namespace_must_be_said() {
+    fn without_a_pod_the_namespace_must_be_given() {
         for arguments in [&["--leader-elect"] as &[&str], &["--leader-elect", "--leader-elect-namespace="]] {
-            let said = candidate(arguments).unwrap_err();
-            assert!(said.contains("set --leader-elect-namespace NAMESPACE"), "{said}");
-            assert!(said.contains("/nonexistent/namespace"), "{said}");
+            let message = candidate(arguments).unwrap_err();
+            assert!(message.contains("set --leader-elect-namespace NAMESPACE"), "{message}");
+            assert!(message.contains("/nonexistent/namespace"), "{message}");
         }
     }
 
     #[test]
     fn times_that_do_not_fit_are_refused_by_their_flags() {
-        let said =
+        let message =
             candidate(&["--leader-elect", "--leader-elect-namespace=n", "--leader-elect-renew-deadline=15s"]);
-        let said = said.unwrap_err();
-        assert!(said.contains("must be longer than the renew deadline"), "{said}");
-        assert!(said.contains("--leader-elect-renew-deadline"), "{said}");
+        let message = message.unwrap_err();
+        assert!(message.contains("must be longer than the renew deadline"), "{message}");
+        assert!(message.contains("--leader-elect-renew-deadline"), "{message}");
     }
 }

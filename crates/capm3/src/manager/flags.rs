@@ -97,8 +97,8 @@ mod tests {
         /// Whatever is given, the answer is a duration or says what is expected.
         #[test]
         fn any_text_is_a_duration_or_refused_with_an_example(text in ".{0,20}") {
-            if let Err(said) = duration(&text) {
-                prop_assert!(said.contains("such as 15s"), "{}", said);
+            if let Err(message) = duration(&text) {
+                prop_assert!(message.contains("such as 15s"), "{}", message);
             }
         }
     }

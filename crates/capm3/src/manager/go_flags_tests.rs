@@ -99,9 +99,9 @@ fn op141_every_flag_of_the_go_manager_is_taken_and_has_its_default() {
             NoEffect => assert!(default.is_empty() || default == theirs, "--{flag}: {default:?}"),
         }
         let given = format!("--{flag}={value}");
-        let said: Vec<&str> = parse(&[given]).without_effect().iter().map(|it| it.flag).collect();
-        let is_said = said.iter().any(|it| it.trim_start_matches('-') == *flag);
-        assert!(said.len() <= 1 && (said.is_empty() || is_said), "--{flag}: {said:?}");
+        let printed: Vec<&str> = parse(&[given]).without_effect().iter().map(|it| it.flag).collect();
+        let is_said = printed.iter().any(|it| it.trim_start_matches('-') == *flag);
+        assert!(printed.len() <= 1 && (printed.is_empty() || is_said), "--{flag}: {printed:?}");
         assert!(!is_said || matches!(own, NoEffect) || *flag == "vmodule", "--{flag} has no effect");
     }
     assert_eq!(FLAGS.len(), 36);

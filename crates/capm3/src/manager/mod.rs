@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_all_namespaces_are_served_without_a_limit_and_nothing_is_said() {
+    fn without_flags_all_namespaces_are_served_without_a_limit_and_nothing_is_logged() {
         let args = parse(&[]);
         let options = options(&args, WriteGate::always_open());
         assert!(options.namespace.is_empty() && options.workers_of.is_empty());

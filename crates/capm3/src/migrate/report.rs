@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use capm3_offline::migrate::{Migration, Place, Severity};
+use capm3_offline::migrate::{Migration, Severity, SourcePlace};
 
 /// Everything that was changed and everything that the user should know.
 pub fn text(migration: &Migration) -> String {
@@ -27,7 +27,7 @@ pub fn text(migration: &Migration) -> String {
 }
 
 /// `file:line: Kind name: path`, as far as each is known.
-fn place(place: &Place) -> String {
+fn place(place: &SourcePlace) -> String {
     let line = if place.line == 0 { String::new() } else { format!(":{}", place.line) };
     let parts = [format!("{}{line}", place.file), place.object.clone(), place.path.clone()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")

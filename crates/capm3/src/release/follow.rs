@@ -18,13 +18,13 @@ use crate::{
 };
 
 /// How often the host is read.
-const POLL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long the manager may take before its absence is suspected: it proves for a minute after its start.
 const REACTION: Duration = Duration::from_secs(90);
 
-/// How often the event of a refusal is looked for: it is written after the request is taken off.
-const LOOKS: usize = 5;
+/// How often the event of a refusal is read at most: it is written after the request is removed.
+const MAX_POLLS: usize = 5;
 
 /// Prints each step until the release ends.
 pub async fn follow(
@@ -61,36 +61,36 @@ impl Steps<'_> {
         let (mut first, mut last): (Option<Seen>, Option<Seen>) = (None, None);
         let mut trouble = String::new();
         loop {
-            match self.look().await {
+            match self.read_host().await {
                 Ok(now) => {
                     trouble.clear();
                     if last.as_ref() != Some(&now) {
-                        if let Some(end) = self.tell(last.as_ref(), &now).await {
+                        if let Some(end) = self.print_change(last.as_ref(), &now).await {
                             return end;
                         }
                         first.get_or_insert_with(|| now.clone());
                         last = Some(now);
                     }
                 }
-                Err(error) => self.complain(&error, &mut trouble)?,
+                Err(error) => self.report_error(&error, &mut trouble)?,
             }
             if !is_suspected && first == last && started.elapsed() >= REACTION {
                 is_suspected = true;
                 exit::say("no manager has reacted; check whether `capm3 manager` runs, and read its log");
             }
-            sleep(POLL).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
-    async fn look(&self) -> Result<Seen, ApiError> {
+    async fn read_host(&self) -> Result<Seen, ApiError> {
         let host = self.client.get_object::<BareMetalHost>(self.host).await?;
         Ok(seen(host.as_ref(), self.machine))
     }
 
-    /// Prints what is new; gives the end if it is one.
-    async fn tell(&self, last: Option<&Seen>, now: &Seen) -> Option<Result<(), Failure>> {
+    /// Prints what is new; returns the end if it is reached.
+    async fn print_change(&self, last: Option<&Seen>, now: &Seen) -> Option<Result<(), Failure>> {
         let host = self.host;
-        let told = match (last, now) {
+        let printed = match (last, now) {
             (_, Seen::Released(None)) => {
                 return Some(exit::print(&format!("released: host {host} is free\n")));
             }
@@ -101,22 +101,22 @@ impl Steps<'_> {
                 return Some(Err(Failure::Invalid(format!("BareMetalHost {host} is deleted"))));
             }
             (_, Seen::Refused) => return Some(Err(self.refused().await)),
-            // The first look finds the host as it was shown.
+            // The first read finds the host as it was shown.
             (None, Seen::Stands(Progress::Clear | Progress::LetGo, _)) => Ok(()),
             (Some(Seen::Stands(Progress::Clear, _)), Seen::Stands(Progress::Wait, text)) => {
                 exit::print(&format!("cleared: the image is removed from the spec\ndeprovisioning: {text}\n"))
             }
             (_, Seen::Stands(step, text)) => exit::print(&format!("{}: {text}\n", word(*step))),
         };
-        told.err().map(Err)
+        printed.err().map(Err)
     }
 
-    /// A request that is taken off without a release: the manager says why in an event.
+    /// A request that is removed without a release: the manager gives the reason in an event.
     async fn refused(&self) -> Failure {
         let mut newest = None;
-        for look in 0..LOOKS {
-            if look > 0 {
-                sleep(POLL).await;
+        for poll in 0..MAX_POLLS {
+            if poll > 0 {
+                sleep(POLL_INTERVAL).await;
             }
             let events = refusals(self.client, self.host).await;
             let is_new = events.last().is_some_and(|event| !self.known.contains(&event.name));
@@ -136,8 +136,8 @@ impl Steps<'_> {
         }
     }
 
-    /// Says once that the host cannot be read; what trying again cannot help ends everything.
-    fn complain(&self, error: &ApiError, trouble: &mut String) -> Result<(), Failure> {
+    /// Prints once that the host cannot be read; an error that a retry cannot solve ends everything.
+    fn report_error(&self, error: &ApiError, trouble: &mut String) -> Result<(), Failure> {
         let text = error.with_causes();
         if let ApiError::Refused { code: 401 | 403, .. } | ApiError::NotServed { .. } = error {
             let text = format!("cannot read BareMetalHost {}: {text}; {}", self.host, withdraw(self.host));

@@ -113,9 +113,9 @@ fn request(
             }
         };
         // The operator writes the status of a host often: what reads as before was agreed to before.
-        let story = text::story(&key, &release, None);
-        if story != shown {
-            exit::print(&text::story(&key, &release, Some(Clock::system().now())))?;
+        let summary = text::render_text(&key, &release, None);
+        if summary != shown {
+            exit::print(&text::render_text(&key, &release, Some(Clock::system().now())))?;
             if args.dry_run {
                 exit::print("nothing is written (--dry-run)\n")?;
                 return Ok(None);
@@ -125,7 +125,7 @@ fn request(
             } else if !args.yes && !ask::is_agreed(&key)? {
                 return Err(Failure::Invalid(format!("host {key} is not released: nothing is written")));
             }
-            shown = story;
+            shown = summary;
         }
         if release.is_requested || write(remote, &key, &release)? {
             return Ok(Some((key, release)));

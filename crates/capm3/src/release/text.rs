@@ -12,8 +12,8 @@ use crate::{
     stop::StopSignal,
 };
 
-/// The host and what will happen. `now` is given where ages are to be told.
-pub fn story(host: &ObjectKey, release: &Release, now: Option<Timestamp>) -> String {
+/// The host and what will happen. `now` is given where ages are printed.
+pub fn render_text(host: &ObjectKey, release: &Release, now: Option<Timestamp>) -> String {
     let since = since(release.since.as_deref(), now);
     let mut facts = vec![("Why:", release.why.clone())];
     facts.extend(rows(&release.facts));

@@ -82,7 +82,7 @@ impl Live {
     }
 
     /// A kind that is not served is never taken for one without objects. Of addresses a cluster may have none: then each
-    /// machine that needs one is told so, unless the files have the pools to give them out.
+    /// machine that needs one is reported, unless the files have the pools to give them out.
     fn list(&self, kind: &ResourceKind, namespace: &str, has_pools: bool) -> Result<Vec<Document>, Failure> {
         let listed = self.0.list(kind, namespace, Detail::Whole);
         let listed = listed

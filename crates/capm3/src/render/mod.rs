@@ -99,7 +99,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let Reading { mut documents, problems } = manifests::read(&args.filename)?;
     let mut problems = problems;
     info!(objects = documents.len(), problems = problems.len(), "manifests are read");
-    let judged: Vec<&Document> = documents.iter().filter(|document| render::has_a_say(document)).collect();
+    let judged: Vec<&Document> = documents.iter().filter(|document| render::is_relevant(document)).collect();
     problems.extend(refusals(&judged)?);
     if !problems.is_empty() {
         problems.sort();
@@ -145,7 +145,7 @@ fn print_nodes(args: &RenderArgs, rendering: &Rendering, target: Target) -> Resu
         nodes.push(node);
     }
     print_data(args, &text.join("\n"), || serde_json::to_string_pretty(&json!({ "machines": nodes })))?;
-    say_problems(rendering);
+    print_problems(rendering);
     for refusal in &refusals {
         exit::say(format_args!("error: {refusal}"));
     }
@@ -162,7 +162,7 @@ fn options(args: &RenderArgs) -> Options {
     }
 }
 
-/// Nothing to show is told, unless a problem tells more.
+/// That there is nothing to show is printed, unless a problem says more.
 fn check(args: &RenderArgs, rendering: &Rendering) -> Result<(), Failure> {
     if !rendering.machines.is_empty() || !rendering.problems.is_empty() {
         return Ok(());
@@ -179,7 +179,7 @@ fn check(args: &RenderArgs, rendering: &Rendering) -> Result<(), Failure> {
 
 fn print(args: &RenderArgs, rendering: &Rendering, text: &str) -> Result<(), Failure> {
     print_data(args, text, || serde_json::to_string_pretty(rendering))?;
-    say_problems(rendering);
+    print_problems(rendering);
     Ok(())
 }
 
@@ -194,7 +194,7 @@ fn print_data(
     }
 }
 
-fn say_problems(rendering: &Rendering) {
+fn print_problems(rendering: &Rendering) {
     for line in problems::warnings(&rendering.warnings) {
         exit::say(line);
     }

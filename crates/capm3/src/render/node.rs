@@ -41,8 +41,8 @@ pub fn side_by_side(node: &Node, whose: &str) -> String {
         text.push('\n');
     }
     name_servers(node, &mut text);
-    let told = |loss: &&Loss| blocks.iter().any(|block| block.losses.contains(loss));
-    for loss in node.outcome.lost.iter().filter(|loss| !told(loss)) {
+    let is_reported = |loss: &&Loss| blocks.iter().any(|block| block.losses.contains(loss));
+    for loss in node.outcome.lost.iter().filter(|loss| !is_reported(loss)) {
         lost(loss, &mut text);
     }
     text

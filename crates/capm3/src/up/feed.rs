@@ -29,7 +29,7 @@ struct State {
 
 enum Mode {
     /// Until it is known whether they are wanted: what happens to wrong manifests is of no interest.
-    Held(Vec<(Duration, capm3_lab::Step)>),
+    Held(Vec<(Duration, capm3_lab::ProgressStep)>),
     /// On a terminal.
     Drawn(Box<Live>),
     /// For logs, pipes and terminals that cannot show more.
@@ -49,7 +49,7 @@ impl Feed {
         let next = live.map_or(Mode::Printed, |live| Mode::Drawn(Box::new(live)));
         let before = std::mem::replace(&mut self.state().mode, next);
         if let Mode::Held(steps) = before {
-            steps.into_iter().for_each(|(at, step)| self.tell(at, step));
+            steps.into_iter().for_each(|(at, step)| self.record(at, step));
         }
         Showing(self)
     }
@@ -64,7 +64,7 @@ impl Feed {
         }
     }
 
-    fn tell(&self, at: Duration, step: capm3_lab::Step) {
+    fn record(&self, at: Duration, step: capm3_lab::ProgressStep) {
         let State { mode, naming } = &mut *self.state();
         naming.learn(&step.key.namespace);
         let line = format!("{} {} {}", step.kind, naming.name(&step.key), step.what);
@@ -84,8 +84,8 @@ impl Feed {
 }
 
 impl Progress for Feed {
-    fn step(&self, step: capm3_lab::Step) {
-        self.tell(self.started.elapsed(), step);
+    fn step(&self, step: capm3_lab::ProgressStep) {
+        self.record(self.started.elapsed(), step);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `up` without `--once`: real time, kubectl through HTTPS, until it is told to stop.
+//! `up` without `--once`: real time, kubectl through HTTPS, until it is stopped.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn serve(args: &UpArgs, manifests: &Reading, stopwatch: Stopwatch) -> Resu
     let stop = stop_signal().map_err(|e| Failure::CouldNotRun(format!("cannot wait for signals: {e}")))?;
     tokio::pin!(stop);
     let (lab, feed) = start(args, manifests).await?;
-    // Before anything else, so that a port that is taken is told at once.
+    // Before anything else, so that a port that is taken is reported at once.
     let listener = listen(args, &lab)?;
     put(&lab, manifests).await?;
     let port = listener.local_addr().port();

@@ -4,16 +4,16 @@
 //! `cargo test -p capm3 --test clients -- --nocapture` prints the figures.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
+mod client;
 #[path = "../common/mod.rs"]
 #[allow(dead_code, reason = "each test uses its own part")]
 mod common;
-mod door;
 mod watch;
 
 use std::{sync::Mutex, time::Duration};
 
+use client::{Caller, Connection, Protocol, TestClient};
 use common::{Up, repository};
-use door::{Caller, Connection, Door, Protocol};
 use futures::{StreamExt, stream};
 use serde_json::json;
 use watch::Watch;
@@ -32,16 +32,16 @@ const CROWD: usize = 600;
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Starts the program, waits for the memory to rest, attacks it, and judges.
-fn survives<F: Future<Output = String>>(name: &str, listen: &str, attack: impl FnOnce(Door) -> F) {
+fn survives<F: Future<Output = String>>(name: &str, listen: &str, attack: impl FnOnce(TestClient) -> F) {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let up = Up::listening(&repository().join("examples/three-racks"), listen);
-    let door = Door::read(&std::fs::read_to_string(&up.kubeconfig).unwrap());
+    let client = TestClient::read(&std::fs::read_to_string(&up.kubeconfig).unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        assert_eq!(door.probe().await, Ok(()), "the certificate fits {listen}");
+        assert_eq!(client.probe().await, Ok(()), "the certificate fits {listen}");
         let watch = Watch::start(up.pid());
-        let prober = tokio::spawn(watch.probe(door.clone()));
-        let words = tokio::time::timeout(Duration::from_secs(60), attack(door)).await.expect("the attack ends");
+        let prober = tokio::spawn(watch.probe(client.clone()));
+        let words = tokio::time::timeout(Duration::from_secs(60), attack(client)).await.expect("the attack ends");
         watch.attack_is_over();
         let probes = prober.await.unwrap();
         let back = watch.back(LEFT_KB).await;
@@ -63,14 +63,14 @@ fn survives<F: Future<Output = String>>(name: &str, listen: &str, attack: impl F
 
 /// Opens connections, some at a time, and hands them over when their request is sent.
 async fn crowd(
-    door: &Door,
+    client: &TestClient,
     caller: Caller,
     protocol: Protocol,
     path: &str,
     streams: usize,
 ) -> Vec<Connection> {
     let one = |_| async {
-        let mut connection = door.open(caller, protocol).await.ok()?;
+        let mut connection = client.open(caller, protocol).await.ok()?;
         for _ in 0..streams {
             // Whoever is cut is cut.
             if connection.ask(path).await.is_err() {
@@ -84,27 +84,27 @@ async fn crowd(
 }
 
 #[test]
-fn strangers_that_do_not_read_their_refusals_keep_nobody_out() {
-    survives("strangers", "127.0.0.2:0", |door| async move {
+fn unauthenticated_clients_that_do_not_read_their_refusals_keep_nobody_out() {
+    survives("unauthenticated clients", "127.0.0.2:0", |client| async move {
         let mut held = Vec::new();
         for _ in 0..2 {
-            held.extend(crowd(&door, Caller::Stranger, Protocol::UnreadHttp2, MAPS, 8).await);
+            held.extend(crowd(&client, Caller::Unauthenticated, Protocol::UnreadHttp2, MAPS, 8).await);
         }
         assert!(held.len() >= 600, "only {} connections", held.len());
-        door.hold_on().await;
-        format!("{} connections of strangers with a window of 0", held.len())
+        client.hold_on().await;
+        format!("{} unauthenticated connections with a window of 0", held.len())
     });
 }
 
 #[test]
 fn large_changes_do_not_fill_the_memory() {
     const PATCHES: usize = 200;
-    survives("patches", "127.0.0.1:0", |door| async move {
-        door.create(MAPS, &json!({"metadata": {"name": "large"}})).await;
+    survives("patches", "127.0.0.1:0", |client| async move {
+        client.create(MAPS, &json!({"metadata": {"name": "large"}})).await;
         let patch = |number: usize| {
             let text = char::from(b'a' + u8::try_from(number % 26).unwrap()).to_string().repeat(1024 * 1024);
-            let (door, patch) = (&door, json!({"data": {"text": text}}));
-            async move { door.patch(&format!("{MAPS}/large"), &patch).await }
+            let (client, patch) = (&client, json!({"data": {"text": text}}));
+            async move { client.patch(&format!("{MAPS}/large"), &patch).await }
         };
         let patched = stream::iter(0..PATCHES).map(patch).buffer_unordered(32);
         assert_eq!(patched.filter(|code| std::future::ready(*code == 200)).count().await, PATCHES);
@@ -117,14 +117,14 @@ fn watches_that_nobody_reads_are_cut() {
     const WATCHES: usize = 5_000;
     /// At most; those that are cut are opened again.
     const CONNECTIONS: usize = 100;
-    survives("watches", "127.1.2.3:0", |door| async move {
+    survives("watches", "127.1.2.3:0", |client| async move {
         for number in 0..100 {
             let data = json!({"text": "x".repeat(4096)});
-            door.create(MAPS, &json!({"metadata": {"name": format!("map-{number}")}, "data": data})).await;
+            client.create(MAPS, &json!({"metadata": {"name": format!("map-{number}")}, "data": data})).await;
         }
         let (mut held, mut opened) = (Vec::new(), 0);
         while opened < WATCHES && held.len() < CONNECTIONS {
-            let mut connection = door.open(Caller::Known, Protocol::UnreadHttp2).await.unwrap();
+            let mut connection = client.open(Caller::Authenticated, Protocol::UnreadHttp2).await.unwrap();
             for _ in 0..250 {
                 if opened == WATCHES || connection.ask(&format!("{MAPS}?watch=true")).await.is_err() {
                     break;
@@ -134,7 +134,7 @@ fn watches_that_nobody_reads_are_cut() {
             held.push(connection);
         }
         assert_eq!(opened, WATCHES);
-        door.hold_on().await;
+        client.hold_on().await;
         let cut = held.iter().filter(|connection| connection.is_closed()).count();
         assert!(cut > 0, "somebody is cut");
         format!("{opened} unread watches on {} connections, {cut} of them cut", held.len())
@@ -143,13 +143,13 @@ fn watches_that_nobody_reads_are_cut() {
 
 #[test]
 fn a_crowd_of_known_clients_that_do_not_read_keeps_nobody_out() {
-    survives("known crowd", "127.0.0.1:0", |door| async move {
+    survives("known crowd", "127.0.0.1:0", |client| async move {
         let data = json!({"text": "x".repeat(900 * 1024)});
-        door.create(MAPS, &json!({"metadata": {"name": "large"}, "data": data})).await;
-        let lists = crowd(&door, Caller::Known, Protocol::UnreadHttp1, MAPS, 1).await;
+        client.create(MAPS, &json!({"metadata": {"name": "large"}, "data": data})).await;
+        let lists = crowd(&client, Caller::Authenticated, Protocol::UnreadHttp1, MAPS, 1).await;
         let watches = format!("{MAPS}?watch=true");
-        let watches = crowd(&door, Caller::Known, Protocol::UnreadHttp1, &watches, 1).await;
-        door.hold_on().await;
+        let watches = crowd(&client, Caller::Authenticated, Protocol::UnreadHttp1, &watches, 1).await;
+        client.hold_on().await;
         format!("{} unread lists and {} unread watches of 0.9 MB", lists.len(), watches.len())
     });
 }

@@ -10,7 +10,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::door::Door;
+use super::client::TestClient;
 
 /// Between two looks at the memory.
 const LOOK: Duration = Duration::from_millis(10);
@@ -66,13 +66,13 @@ impl Watch {
     }
 
     /// Asks until the attack is over.
-    pub fn probe(&self, door: Door) -> impl Future<Output = Probes> + Send + 'static {
+    pub fn probe(&self, client: TestClient) -> impl Future<Output = Probes> + Send + 'static {
         let done = self.done.clone();
         async move {
             let (mut sent, mut failures) = (0, Vec::new());
             while !done.is_cancelled() {
                 sent += 1;
-                failures.extend(door.probe().await.err());
+                failures.extend(client.probe().await.err());
                 tokio::time::sleep(PROBE).await;
             }
             Probes { sent, answered: sent - failures.len(), failures }

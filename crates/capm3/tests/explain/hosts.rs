@@ -6,7 +6,7 @@ use crate::objects::Objects;
 
 /// A machine that was assigned to a failure domain names it, in use and while it waits.
 #[test]
-fn the_assigned_failure_domain_is_told_beside_that_of_the_host() {
+fn the_assigned_failure_domain_is_reported_beside_that_of_the_host() {
     let assigned = |machine: &str, domain: &str| {
         Objects::of_site().with("Machine", machine, "/spec/failureDomain", json!(domain))
     };
@@ -31,7 +31,7 @@ fn the_assigned_failure_domain_is_told_beside_that_of_the_host() {
 
 /// A node may run on a host with which something is wrong: nobody must act for the machine, but it is worth a word.
 #[test]
-fn trouble_with_the_host_of_a_ready_machine_is_told() {
+fn trouble_with_the_host_of_a_ready_machine_is_reported() {
     let host =
         |pointer: &str, value: Value| Objects::of_site().with("BareMetalHost", "host-1", pointer, value);
     let table = [
@@ -54,7 +54,7 @@ fn trouble_with_the_host_of_a_ready_machine_is_told() {
 
 /// A machine's own host may be paused by a person, by a tool that says its name, or by the provider itself.
 #[test]
-fn the_own_host_of_a_machine_that_is_paused_is_told_with_who_paused_it() {
+fn the_own_host_of_a_machine_that_is_paused_is_reported_with_who_paused_it() {
     let paused = |value: &str| {
         Objects::of_site().with(
             "BareMetalHost",
@@ -94,7 +94,7 @@ fn the_own_host_of_a_machine_that_is_paused_is_told_with_who_paused_it() {
 
 /// A host that is being deleted will not stay: the machine is not ready any more.
 #[test]
-fn a_host_that_is_being_deleted_is_told_with_the_way_out() {
+fn a_host_that_is_being_deleted_is_reported_with_the_way_out() {
     let text = Objects::of_site()
         .with("BareMetalHost", "host-1", "/metadata/deletionTimestamp", json!("2026-01-01T12:00:00Z"))
         .with("BareMetalHost", "host-1", "/metadata/finalizers", json!(["baremetalhost.metal3.io"]))

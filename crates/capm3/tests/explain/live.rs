@@ -61,7 +61,7 @@ fn serve_without_secrets(objects: &Objects) -> String {
 
 /// The namespace is that of the kubeconfig's context.
 #[test]
-fn whoever_may_not_list_secrets_is_told_the_rest() {
+fn whoever_may_not_list_secrets_gets_the_rest() {
     let site =
         Objects::of_site().with("Metal3Machine", "worker-3", "/spec/metaData", json!({"name": "mine"}));
     let site = site.with("BareMetalHost", "host-4", "/spec/image", Value::Null);

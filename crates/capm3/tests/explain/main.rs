@@ -7,8 +7,8 @@
 mod common;
 mod hosts;
 mod live;
+mod machines;
 mod objects;
 mod one_host;
 mod pools;
-mod stories;
 mod usage;

@@ -185,7 +185,7 @@ fn a_reserved_host_says_for_whom() {
 }
 
 #[test]
-fn hosts_in_use_on_their_way_back_free_or_unusable_are_told_as_such() {
+fn hosts_in_use_on_their_way_back_free_or_unusable_are_reported_as_such() {
     let free = Objects::of_site().with("BareMetalHost", "host-small", "/metadata/labels", json!({}));
     let table = [
         (

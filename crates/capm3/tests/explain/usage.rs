@@ -33,7 +33,7 @@ fn a_machine_that_is_not_there_ends_with_one_and_the_nearest_name() {
 }
 
 #[test]
-fn a_machine_without_a_metal3machine_is_told_as_such() {
+fn a_machine_without_a_metal3machine_is_reported_as_such() {
     let run = Objects::of_site().without("Metal3Machine", "worker-0-metal").explain("machine/worker-0");
     assert_eq!(run.code, 1);
     let part = "Machine metal3/worker-0 has no Metal3Machine: spec.infrastructureRef names Metal3Machine worker-0-metal, which is not found\n";

@@ -52,14 +52,15 @@ impl Tally {
         for (key, is) in fact {
             let was = before.get(key);
             if forecast.facts.get(key) != Some(is) {
-                let said = forecast.facts.get(key);
-                self.wrong
-                    .push(format!("site {seed}, {key}:\n was {was:?}\n forecast {said:?}\n fact {is:?}\n"));
+                let printed = forecast.facts.get(key);
+                self.wrong.push(format!(
+                    "site {seed}, {key}:\n was {was:?}\n forecast {printed:?}\n fact {is:?}\n"
+                ));
             }
             if !is_foreseen(without_uids, key, is) {
-                let said = (without_uids.undecided.get(key), without_uids.facts.get(key));
+                let printed = (without_uids.undecided.get(key), without_uids.facts.get(key));
                 self.wrong
-                    .push(format!("site {seed}, {key} without uid:\n forecast {said:?}\n fact {is:?}\n"));
+                    .push(format!("site {seed}, {key} without uid:\n forecast {printed:?}\n fact {is:?}\n"));
             }
         }
         assert_eq!(forecast.facts.len(), fact.len(), "site {seed}");
@@ -80,7 +81,7 @@ impl Tally {
                     && key.ends_with(&format!("/{}", machine.name))
             };
             let machine = rendered.iter().find(is_it);
-            let said = machine.map(|machine| Fact {
+            let printed = machine.map(|machine| Fact {
                 host: machine.host.as_ref().map(|host| format!("{}/{host}", home(key))),
                 data_template: machine.data_template.clone(),
                 index: machine.index.map(i64::from),
@@ -88,8 +89,8 @@ impl Tally {
                 network_data: machine.network_data.clone(),
                 ..fact.clone()
             });
-            if said.as_ref() != Some(fact) {
-                self.wrong.push(format!("site {seed}, {key}:\n rendered {said:?}\n forecast {fact:?}\n"));
+            if printed.as_ref() != Some(fact) {
+                self.wrong.push(format!("site {seed}, {key}:\n rendered {printed:?}\n forecast {fact:?}\n"));
             }
         }
     }
@@ -119,15 +120,15 @@ impl Tally {
 /// Whether a forecast that does not know all uids is right about a machine. Where a host is not decided, the data of the other
 /// machines of the namespace may depend on it: then only hosts are compared.
 fn is_foreseen(forecast: &Forecast, key: &str, is: &Fact) -> bool {
-    let Some(said) = forecast.facts.get(key) else { return false };
+    let Some(printed) = forecast.facts.get(key) else { return false };
     let home = |key: &str| key.split('/').next().unwrap_or_default().to_owned();
     match forecast.undecided.get(key) {
         Some(possible) => is.host.as_ref().map_or(possible.may_take_none, |host| {
             let name = host.rsplit('/').next().unwrap_or_default();
             possible.hosts.contains(name)
         }),
-        None if forecast.undecided.keys().any(|other| home(other) == home(key)) => said.host == is.host,
-        None => said == is,
+        None if forecast.undecided.keys().any(|other| home(other) == home(key)) => printed.host == is.host,
+        None => printed == is,
     }
 }
 

@@ -60,7 +60,7 @@ fn an_annotation_in_a_document_of_v1beta2_is_not_taken_unasked() {
 /// The kinds of Cluster API are converted by Cluster API: an annotation that holds more than the document is told, one
 /// that does not goes.
 #[test]
-fn an_annotation_of_cluster_api_is_told_where_it_holds_more() {
+fn an_annotation_of_cluster_api_is_reported_where_it_holds_more() {
     let cluster = |annotation: &str| {
         format!(
             "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: c\n  annotations:\n    cluster.x-k8s.io/conversion-data: '{annotation}'\nspec:\n  paused: true\n  infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Cluster, name: c}}\n"

@@ -14,8 +14,8 @@ fn template(metadata: &str) -> String {
 fn metadata_has_known_members_and_text_in_them() {
     let input =
         template("  name: a\n  namespace: no\n  foo: bar\n  labels: {x: 1, y: }\n  annotations: {z: true}\n");
-    let told = text("metadata", &input, 1);
-    told.reports(&[
+    let reported = text("metadata", &input, 1);
+    reported.reports(&[
         "stdin:5: Metal3DataTemplate a: metadata.namespace: is false for YAML where text is expected; write: quotes around it",
         "stdin:6: Metal3DataTemplate a: metadata.foo: unknown field; write: ",
         "stdin:7: Metal3DataTemplate a: metadata.labels.x: is 1 for YAML where text is expected; write: quotes around it",

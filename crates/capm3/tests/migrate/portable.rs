@@ -74,10 +74,10 @@ fn portable_output_never_loses_the_data_template_of_a_failure_domain() {
 
 /// With `--portable` values that the schema of the reference implementation refuses are told.
 #[test]
-fn portable_output_is_told_where_the_reference_refuses_it() {
+fn portable_output_is_reported_where_the_reference_refuses_it() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t}\nspec:\n  metaData:\n    strings: [{key: a, value: \"\"}]\n  networkData:\n    links:\n      ethernets: [{id: e, type: phy}]\n      bonds:\n      - {id: b, bondMode: 802.3ad, bondLinks: [e], macAddress: {fromHostInterface: e}}\n      - {id: c, bondMode: 802.3ad, bondLinks: [e], macAddress: {fromHostInterface: e}, parameters: [{name: bond-miimon, value: 100}]}\n      vlans:\n      - {id: v, vlanID: 7, vlanLink: b, macAddress: {fromHostInterface: e}}\n      - {id: w, vlanID: 7, vlanLink: c, macAddress: {fromHostInterface: e}}\n    networks:\n      ipv4DHCP:\n      - id: net\n        link: b\n        routes:\n        - {network: 10.0.0.0, prefix: 8, gateway: {string: 10.0.0.1}}\n        - {network: 10.0.0.0, prefix: 9, gateway: {string: 10.0.0.2}}\n";
-    let told = is_expected("portable-refused", run(&["-f", "-", "--portable"], template));
-    assert_eq!(told.code, 1);
+    let reported = is_expected("portable-refused", run(&["-f", "-", "--portable"], template));
+    assert_eq!(reported.code, 1);
     for what in [
         "an empty text",
         "a link without macAddress",
@@ -86,7 +86,7 @@ fn portable_output_is_told_where_the_reference_refuses_it() {
         "a VLAN on two links",
         "two routes to one network",
     ] {
-        told.reports(&[&format!("the reference implementation refuses {what} in v1beta2")]);
+        reported.reports(&[&format!("the reference implementation refuses {what} in v1beta2")]);
     }
     assert_eq!(run(&["-f", "-"], template).code, 0);
 }

@@ -32,7 +32,7 @@ fn unknown_members_are_errors_unless_pruned() {
 
 /// A word that YAML takes for a truth value is told, for what the user wrote is lost otherwise.
 #[test]
-fn text_that_yaml_reads_as_something_else_is_told() {
+fn text_that_yaml_reads_as_something_else_is_reported() {
     text("not-text", &routed("gateway: 10.0.0.1").replace("id: net", "id: n"), 1).reports(&[
         "networks.ipv4DHCP[0].id: is false for YAML where text is expected; write: quotes around it",
     ]);
@@ -47,7 +47,7 @@ fn wrong_usage_ends_with_2() {
 
 /// What the provider's own admission would refuse is told with its line, and never passes as done.
 #[test]
-fn what_an_api_server_would_refuse_is_told() {
+fn what_an_api_server_would_refuse_is_reported() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t}\nspec:\n  metaData:\n    fromHostInterfaces:\n    - key: mac\n  networkData:\n    networks:\n      ipv4:\n      - id: net\n        link: e\n";
     text("refused", template, 1).reports(&[
         "stdin:7: Metal3DataTemplate t: spec.metaData.fromHostInterfaces[0]: an API server refuses it: ",
@@ -57,7 +57,7 @@ fn what_an_api_server_would_refuse_is_told() {
 
 /// A key that stands twice is told with both lines, and no other indentation is proposed for it.
 #[test]
-fn a_key_that_stands_twice_is_told_with_both_lines() {
+fn a_key_that_stands_twice_is_reported_with_both_lines() {
     let cluster = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: Metal3Cluster\nmetadata: {name: c}\nspec:\n  cloudProviderEnabled: true\n  controlPlaneEndpoint: {host: a, port: 6443}\n  cloudProviderEnabled: false\n";
     let run = run(&["-f", "-"], cluster);
     assert_eq!(run.code, 1);

@@ -18,7 +18,7 @@ fn a_number_in_quotes_is_a_number() {
 
 /// A fraction, a number that no field can hold, and text that is no number are told with their lines and stay.
 #[test]
-fn a_value_that_is_no_whole_number_is_told() {
+fn a_value_that_is_no_whole_number_is_reported() {
     let ethernet = "links:\n  ethernets:\n  - id: e\n    type: phy\n    mtu: 1500.5\n    macAddress: {fromHostInterface: eth0}";
     text("number-fraction", &network_data(ethernet), 1)
         .reports(&["stdin:11: ", "links.ethernets[0].mtu: is 1500.5, which is not a whole number"]);

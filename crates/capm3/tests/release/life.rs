@@ -146,24 +146,24 @@ fn a_host_whose_machine_is_gone_is_released_and_no_other_one_is() {
     let (code, stderr) = site.release_while(host, |process| {
         assert!(Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap().success());
     });
-    let told = format!(
+    let reported = format!(
         "error: SIGINT: host metal3/{host} is no longer followed, but its release continues; to see its progress: capm3 \
          explain host/{host} -n metal3; {stands}\n"
     );
-    assert_eq!((code, stderr), (Some(130), told));
+    assert_eq!((code, stderr), (Some(130), reported));
 
     let run = site.release(host, &["--yes"]);
     let parts =
         ["the release is requested already\n".to_owned(), format!("released: host metal3/{host} is free\n")];
     has(&run, 0, &parts.each_ref().map(String::as_str));
     let target = format!("host/{host}");
-    let told =
+    let reported =
         capm3(&["explain", &target, "-n", "metal3", "--kubeconfig", &site.up.kubeconfig, "-o", "json"], "");
     assert_eq!(
-        (&told.json()["isFree"], &told.json()["consumer"]),
+        (&reported.json()["isFree"], &reported.json()["consumer"]),
         (&json!(true), &Value::Null),
         "{}",
-        told.text()
+        reported.text()
     );
     assert!(site.host(living_host)["spec"]["image"].is_object(), "no other host is touched");
 }

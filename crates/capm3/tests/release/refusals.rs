@@ -33,9 +33,9 @@ fn where_metal3machines_are_not_served_nothing_is_written() {
         assert!(run.stderr.contains(part), "{part}: {}", run.text());
     }
     let path = kubeconfig.path().to_str().unwrap();
-    let told = capm3(&["explain", "host/h", "--kubeconfig", path], "");
-    assert!(told.stdout.contains("names a machine that cannot be read\n"), "{}", told.text());
-    assert!(told.stderr.contains("Metal3Machine v1beta2 is not served"), "{}", told.text());
+    let reported = capm3(&["explain", "host/h", "--kubeconfig", path], "");
+    assert!(reported.stdout.contains("names a machine that cannot be read\n"), "{}", reported.text());
+    assert!(reported.stderr.contains("Metal3Machine v1beta2 is not served"), "{}", reported.text());
 }
 
 /// The request is written on the very version of the host that was shown.
@@ -72,7 +72,7 @@ fn a_host_that_changes_meanwhile_is_read_and_shown_again() {
 }
 
 #[test]
-fn a_refusal_of_the_manager_is_told_in_its_words() {
+fn a_refusal_of_the_manager_is_printed_with_its_text() {
     let mut is_written = false;
     let kubeconfig = serve(move |asked| match asked {
         Asked { method, .. } if method == "patch" => {

@@ -138,8 +138,8 @@ fn has_failed(fails: Fails, right: &Right, lab: &Lab) -> bool {
     }
 }
 
-/// Whether it was said.
-fn is_said(says: Says, right: &Right, lab: &Lab, log: &str) -> bool {
+/// Whether it was reported.
+fn is_reported(says: Says, right: &Right, lab: &Lab, log: &str) -> bool {
     match says {
         Says::Readyz => {
             let line = format!("): grant list on {} in ", right.resource);
@@ -183,8 +183,8 @@ async fn live_without(right: &'static Right) -> Vec<String> {
             if !has_failed(fails, right, &lab) {
                 wrong.push(format!("it happens all the same: {fails}"));
             }
-            if !is_said(says, right, &lab, &logged) {
-                wrong.push(format!("it is not said: {says}\n{}", told(&lab, &logged)));
+            if !is_reported(says, right, &lab, &logged) {
+                wrong.push(format!("it is not reported: {says}\n{}", reported(&lab, &logged)));
             }
         }
         is_granted.store(true, Ordering::SeqCst);
@@ -206,8 +206,8 @@ async fn live_without(right: &'static Right) -> Vec<String> {
     wrong
 }
 
-/// What was said instead.
-fn told(lab: &Lab, log: &str) -> String {
+/// What was reported instead.
+fn reported(lab: &Lab, log: &str) -> String {
     let mut lines: Vec<String> = log
         .lines()
         .filter(|line| !line.contains(" INFO ") || line.contains("cannot"))
@@ -238,7 +238,7 @@ fn chosen() -> Vec<&'static Right> {
 }
 
 #[test]
-fn without_a_right_only_what_the_table_names_fails_and_it_is_said_and_done_once_it_is_granted() {
+fn without_a_right_only_what_the_table_names_fails_and_it_is_reported_and_done_once_it_is_granted() {
     let rights = chosen();
     assert!(!rights.is_empty());
     let next = Mutex::new(rights.iter());

@@ -1,8 +1,8 @@
 //! What a machine may count on before there is one: the contract by which a cluster autoscaler grows a MachineDeployment
 //! from zero.
 //!
-//! Takes the hosts that a template's machines may come to stand on, gives the [`Offer`] that each of them keeps, and reads
-//! and writes it in the template's status. Must not guess: a host that does not tell is left out.
+//! Takes the hosts that machines of a template may use, gives the [`HostResources`] that each of them has at least, and reads
+//! and writes it in the template's status. Must not guess: a host whose hardware is unknown is left out.
 //!
 //! The status holds the minimum over all matching hosts: an average would promise Pods room on nodes that cannot hold
 //! them. Hosts in use count too, because a figure that changed with each machine would cost a write per machine.
@@ -12,13 +12,13 @@ mod status;
 mod tests;
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3MachineTemplate};
-pub use status::{said, say};
+pub use status::{read_status, write_status};
 
 use crate::host::Selector;
 
 /// What a host, or each of several hosts, has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offer {
+pub struct HostResources {
     /// Processors that the operating system sees.
     pub cpus: i64,
     /// Memory in MiB.
@@ -27,7 +27,7 @@ pub struct Offer {
     pub architecture: Option<&'static str>,
 }
 
-impl Offer {
+impl HostResources {
     /// What both have.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -44,19 +44,19 @@ impl Offer {
     }
 }
 
-/// What one host has; none if it was not inspected or tells too little, if it is on its way out, or if it is provisioned
-/// elsewhere, so that no machine ever comes to stand on it.
-pub fn of_host(host: &BareMetalHost) -> Option<Offer> {
+/// What one host has; none if it was not inspected or its hardware is incomplete, if it is being deleted, or if it is provisioned
+/// elsewhere, so that no machine ever uses it.
+pub fn resources_of(host: &BareMetalHost) -> Option<HostResources> {
     let never = host.metadata.is_deleting() || host.spec.externally_provisioned;
     let hardware = host.status.hardware.as_ref().filter(|_| !never)?;
-    Some(Offer {
+    Some(HostResources {
         cpus: hardware.cpu.count.filter(|count| *count > 0)?,
         mebibytes: hardware.ram_mebibytes.filter(|amount| *amount > 0)?,
         architecture: hardware.cpu.arch.as_deref().and_then(architecture),
     })
 }
 
-/// The hosts on which machines of a template may come to stand.
+/// The hosts that machines of a template may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidates {
     /// None if the selector cannot be used: then no host is ever taken.
@@ -70,21 +70,25 @@ impl Candidates {
     }
 
     /// What the host has, if it is one of them.
-    pub fn offer(&self, host: &BareMetalHost) -> Option<Offer> {
+    pub fn resources_of(&self, host: &BareMetalHost) -> Option<HostResources> {
         let labels = host.metadata.labels.as_ref();
         let fits = self.selector.as_ref().is_some_and(|selector| selector.mismatch(labels).is_none());
-        of_host(host).filter(|_| fits)
+        resources_of(host).filter(|_| fits)
     }
 
     /// What each of them has: the least of every resource.
-    pub fn common<'a>(&self, hosts: impl IntoIterator<Item = &'a BareMetalHost>) -> Option<Offer> {
-        hosts.into_iter().filter_map(|host| self.offer(host)).reduce(Offer::and)
+    pub fn common<'a>(&self, hosts: impl IntoIterator<Item = &'a BareMetalHost>) -> Option<HostResources> {
+        hosts.into_iter().filter_map(|host| self.resources_of(host)).reduce(HostResources::and)
     }
 }
 
-/// Whether what all hosts have may be another than `common`, now that one of them offers `new` instead of `old`. Says so
-/// once too often rather than too seldom.
-pub fn may_change(common: Option<Offer>, old: Option<Offer>, new: Option<Offer>) -> bool {
+/// Whether what all hosts have may differ from `common`, now that one of them has `new` instead of `old`. Answers yes
+/// too often rather than too seldom.
+pub fn may_change(
+    common: Option<HostResources>,
+    old: Option<HostResources>,
+    new: Option<HostResources>,
+) -> bool {
     if old == new {
         return false;
     }

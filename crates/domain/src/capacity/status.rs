@@ -1,28 +1,28 @@
-//! The offer as it stands in a template's status.
+//! The resources of hosts in a template.
 
 use capm3_api::v1beta2::{Metal3MachineTemplateStatus, TemplateNodeInfo};
 
-use super::{Offer, architecture};
+use super::{HostResources, architecture};
 
 const CPU: &str = "cpu";
 const MEMORY: &str = "memory";
 
-/// What a status says, if it says it as [`say`] does.
-pub fn said(status: &Metal3MachineTemplateStatus) -> Option<Offer> {
+/// The resources in a status, if they are in the form that [`write_status`] writes.
+pub fn read_status(status: &Metal3MachineTemplateStatus) -> Option<HostResources> {
     let node = status.node_info.as_ref().and_then(|node| node.architecture.as_deref());
-    Some(Offer {
+    Some(HostResources {
         cpus: status.capacity.get(CPU)?.parse().ok()?,
         mebibytes: status.capacity.get(MEMORY)?.strip_suffix("Mi")?.parse().ok()?,
         architecture: node.and_then(architecture),
     })
 }
 
-/// Says an offer in a status, or that there is none. Other resources and the operating system are somebody else's words
+/// Writes the resources to a status, or removes them. Other resources and the operating system are written by others
 /// and stay.
-pub fn say(status: &mut Metal3MachineTemplateStatus, offer: Option<Offer>) {
+pub fn write_status(status: &mut Metal3MachineTemplateStatus, resources: Option<HostResources>) {
     for (resource, amount) in [
-        (CPU, offer.map(|offer| offer.cpus.to_string())),
-        (MEMORY, offer.map(|offer| format!("{}Mi", offer.mebibytes))),
+        (CPU, resources.map(|resources| resources.cpus.to_string())),
+        (MEMORY, resources.map(|resources| format!("{}Mi", resources.mebibytes))),
     ] {
         match amount {
             Some(amount) => status.capacity.insert(resource.to_owned(), amount),
@@ -30,6 +30,6 @@ pub fn say(status: &mut Metal3MachineTemplateStatus, offer: Option<Offer>) {
         };
     }
     let mut node = status.node_info.take().unwrap_or_default();
-    node.architecture = offer.and_then(|offer| offer.architecture).map(str::to_owned);
+    node.architecture = resources.and_then(|resources| resources.architecture).map(str::to_owned);
     status.node_info = Some(node).filter(|node| *node != TemplateNodeInfo::default());
 }

@@ -18,18 +18,18 @@ fn template(selector: &Value) -> Metal3MachineTemplate {
     serde_json::from_value(json!({"spec": {"template": {"spec": {"hostSelector": selector}}}})).unwrap()
 }
 
-fn offer(cpus: i64, mebibytes: i64, architecture: Option<&'static str>) -> Offer {
-    Offer { cpus, mebibytes, architecture }
+fn resources(cpus: i64, mebibytes: i64, architecture: Option<&'static str>) -> HostResources {
+    HostResources { cpus, mebibytes, architecture }
 }
 
 #[test]
-fn a_host_counts_if_it_tells_processors_and_memory() {
-    for (told, expected) in [
-        (hardware(32, 65_536, "x86_64"), Some(offer(32, 65_536, Some("amd64")))),
-        (hardware(64, 65_536, "aarch64"), Some(offer(64, 65_536, Some("arm64")))),
-        (hardware(8, 1024, "arm64"), Some(offer(8, 1024, Some("arm64")))),
-        (hardware(8, 1024, "vax"), Some(offer(8, 1024, None))),
-        (json!({"cpu": {"count": 4}, "ramMebibytes": 512}), Some(offer(4, 512, None))),
+fn a_host_counts_if_its_processors_and_memory_are_known() {
+    for (inspected, expected) in [
+        (hardware(32, 65_536, "x86_64"), Some(resources(32, 65_536, Some("amd64")))),
+        (hardware(64, 65_536, "aarch64"), Some(resources(64, 65_536, Some("arm64")))),
+        (hardware(8, 1024, "arm64"), Some(resources(8, 1024, Some("arm64")))),
+        (hardware(8, 1024, "vax"), Some(resources(8, 1024, None))),
+        (json!({"cpu": {"count": 4}, "ramMebibytes": 512}), Some(resources(4, 512, None))),
         (hardware(0, 1024, "x86_64"), None),
         (hardware(8, -1, "x86_64"), None),
         (json!({"cpu": {"count": 4}}), None),
@@ -37,20 +37,20 @@ fn a_host_counts_if_it_tells_processors_and_memory() {
         (json!({"hostname": "h"}), None),
         (Value::Null, None),
     ] {
-        assert_eq!(of_host(&host(&json!({}), &told)), expected, "{told}");
+        assert_eq!(resources_of(&host(&json!({}), &inspected)), expected, "{inspected}");
     }
 }
 
 #[test]
 fn a_host_that_no_machine_can_have_does_not_count() {
-    let told = host(&json!({}), &hardware(8, 1024, "x86_64"));
-    let mut elsewhere = told.clone();
+    let inspected = host(&json!({}), &hardware(8, 1024, "x86_64"));
+    let mut elsewhere = inspected.clone();
     elsewhere.spec.externally_provisioned = true;
-    let mut leaving = told.clone();
+    let mut leaving = inspected.clone();
     leaving.metadata.deletion_timestamp = serde_json::from_value(json!("2026-03-04T05:06:07Z")).unwrap();
-    let mut taken = told;
+    let mut taken = inspected;
     taken.spec.consumer_ref = Some(Default::default());
-    assert_eq!([elsewhere, leaving, taken].map(|host| of_host(&host).is_some()), [false, false, true]);
+    assert_eq!([elsewhere, leaving, taken].map(|host| resources_of(&host).is_some()), [false, false, true]);
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn every_machine_may_count_on_the_least_of_the_hosts_that_match() {
     let unknown = host(&json!({"role": "worker"}), &Value::Null);
     let all = [&big, &broad, &arm, &unknown];
     for (selector, expected) in [
-        (json!({"matchLabels": {"role": "worker"}}), Some(offer(32, 1024, Some("amd64")))),
-        (json!({"matchLabels": {"role": "edge"}}), Some(offer(4, 8192, Some("arm64")))),
-        (Value::Null, Some(offer(4, 1024, None))),
+        (json!({"matchLabels": {"role": "worker"}}), Some(resources(32, 1024, Some("amd64")))),
+        (json!({"matchLabels": {"role": "edge"}}), Some(resources(4, 8192, Some("arm64")))),
+        (Value::Null, Some(resources(4, 1024, None))),
         (json!({"matchLabels": {"role": "none"}}), None),
         (json!({"matchExpressions": [{"key": "role", "operator": "like", "values": ["w"]}]}), None),
     ] {
@@ -73,75 +73,75 @@ fn every_machine_may_count_on_the_least_of_the_hosts_that_match() {
 }
 
 #[test]
-fn the_status_says_the_offer_and_keeps_what_others_said() {
+fn the_status_holds_the_resources_and_keeps_what_others_wrote() {
     let read = |status: Value| {
         serde_json::from_value::<Metal3MachineTemplate>(json!({"status": status})).unwrap().status
     };
     let foreign = read(json!({"capacity": {"cpu": "1", "nvidia.com/gpu": "2"},
         "nodeInfo": {"architecture": "arm64", "operatingSystem": "linux"}}));
     let mut status = foreign;
-    say(&mut status, Some(offer(32, 65_536, Some("amd64"))));
+    write_status(&mut status, Some(resources(32, 65_536, Some("amd64"))));
     let expected = json!({"capacity": {"cpu": "32", "memory": "65536Mi", "nvidia.com/gpu": "2"},
         "nodeInfo": {"architecture": "amd64", "operatingSystem": "linux"}});
     assert_eq!(serde_json::to_value(&status).unwrap(), expected);
-    say(&mut status, None);
+    write_status(&mut status, None);
     let expected = json!({"capacity": {"nvidia.com/gpu": "2"}, "nodeInfo": {"operatingSystem": "linux"}});
     assert_eq!(serde_json::to_value(&status).unwrap(), expected);
 
     let mut status = read(json!({}));
-    say(&mut status, Some(offer(8, 1024, None)));
+    write_status(&mut status, Some(resources(8, 1024, None)));
     assert_eq!(serde_json::to_value(&status).unwrap(), json!({"capacity": {"cpu": "8", "memory": "1024Mi"}}));
-    say(&mut status, None);
+    write_status(&mut status, None);
     assert_eq!(status, read(json!({})));
-    assert_eq!(said(&read(json!({"capacity": {"cpu": "8", "memory": "1Gi"}}))), None, "not our words");
+    assert_eq!(read_status(&read(json!({"capacity": {"cpu": "8", "memory": "1Gi"}}))), None, "not our units");
 }
 
 #[test]
-fn only_a_host_that_matters_asks_for_another_look() {
+fn only_a_host_that_matters_asks_for_another_reconcile() {
     let x86 = Some("amd64");
-    let common = Some(offer(8, 1024, x86));
+    let common = Some(resources(8, 1024, x86));
     for (old, new, expected) in [
         (None, None, false),
-        (None, Some(offer(8, 1024, x86)), false),
-        (None, Some(offer(64, 4096, x86)), false),
-        (None, Some(offer(4, 4096, x86)), true),
-        (None, Some(offer(64, 512, x86)), true),
-        (None, Some(offer(64, 4096, Some("arm64"))), true),
-        (Some(offer(64, 4096, x86)), None, false),
-        (Some(offer(8, 4096, x86)), None, true),
-        (Some(offer(64, 1024, x86)), None, true),
-        (Some(offer(64, 4096, x86)), Some(offer(32, 4096, x86)), false),
-        (Some(offer(64, 4096, x86)), Some(offer(2, 4096, x86)), true),
+        (None, Some(resources(8, 1024, x86)), false),
+        (None, Some(resources(64, 4096, x86)), false),
+        (None, Some(resources(4, 4096, x86)), true),
+        (None, Some(resources(64, 512, x86)), true),
+        (None, Some(resources(64, 4096, Some("arm64"))), true),
+        (Some(resources(64, 4096, x86)), None, false),
+        (Some(resources(8, 4096, x86)), None, true),
+        (Some(resources(64, 1024, x86)), None, true),
+        (Some(resources(64, 4096, x86)), Some(resources(32, 4096, x86)), false),
+        (Some(resources(64, 4096, x86)), Some(resources(2, 4096, x86)), true),
     ] {
         assert_eq!(may_change(common, old, new), expected, "{old:?} to {new:?}");
     }
-    assert!(may_change(None, None, common), "the first host that tells");
+    assert!(may_change(None, None, common), "the first host that is inspected");
 }
 
-fn offers() -> impl Strategy<Value = Offer> {
+fn any_resources() -> impl Strategy<Value = HostResources> {
     let architecture = select(vec![Some("amd64"), Some("amd64"), Some("arm64"), None]);
     (1..4_i64, 1..4_i64, architecture)
-        .prop_map(|(cpus, mebibytes, architecture)| offer(cpus, mebibytes, architecture))
+        .prop_map(|(cpus, mebibytes, architecture)| resources(cpus, mebibytes, architecture))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the other hosts have: where no look is asked for, a look would find what is known already.
+    /// Whatever the other hosts have: where no reconcile is asked for, one would find what is known already.
     #[test]
     fn no_change_goes_unnoticed(
-        others in vec(offers(), 0..4), old in option::of(offers()), new in option::of(offers()),
+        others in vec(any_resources(), 0..4), old in option::of(any_resources()), new in option::of(any_resources()),
     ) {
-        let common = |one: Option<Offer>| others.iter().copied().chain(one).reduce(Offer::and);
+        let common = |one: Option<HostResources>| others.iter().copied().chain(one).reduce(HostResources::and);
         if !may_change(common(old), old, new) {
             prop_assert_eq!(common(old), common(new));
         }
     }
 
     #[test]
-    fn what_is_said_is_read_back(offer in option::of(offers())) {
+    fn what_is_written_is_read_back(resources in option::of(any_resources())) {
         let mut status = capm3_api::v1beta2::Metal3MachineTemplateStatus::default();
-        say(&mut status, offer);
-        prop_assert_eq!(said(&status), offer);
+        write_status(&mut status, resources);
+        prop_assert_eq!(read_status(&status), resources);
     }
 }

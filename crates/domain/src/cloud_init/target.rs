@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde::Serialize;
 
 /// What cloud-init writes on an image. The names are those of cloud-init's own setting
-/// `system_info.network.renderers`, with `sysconfig` told apart by distribution.
+/// `system_info.network.renderers`, with one `sysconfig` per distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Renderer {

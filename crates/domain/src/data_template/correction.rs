@@ -42,7 +42,7 @@ impl fmt::Display for Correction {
 
 /// Whether the machine's `spec.dataTemplate` has to be rewritten before the next step.
 ///
-/// Until a claim exists or the host was told what to run, the rack decides ([`data_template_for`]). From then on the claim does: a rewrite of the
+/// Until a claim exists or the host has an image, the rack decides ([`data_template_for`]). From then on the claim does: a rewrite of the
 /// machine by others is put right, and changes of mapping, domain or host have no effect. A machine whose template
 /// maps no domains is left alone throughout.
 ///
@@ -70,7 +70,7 @@ pub fn correction(
         Some(claim) => (Some(claim.spec.template.clone()?), None),
         // Rendered data without a claim in sight: the claim is being moved or deleted, so nothing may shift now.
         None if machine.status.rendered_data.is_some() => return None,
-        // A host that was told what to run does not read its data again.
+        // A host that has an image does not read its data again.
         None if host.is_some_and(has_image) => return None,
         None => {
             (data_template_for(machine, host, Some(template)), domain_key(machine, host).map(str::to_owned))
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_in_another_rack_is_told_in_the_event() {
+    fn a_host_in_another_rack_is_reported_in_the_event() {
         let host: BareMetalHost =
             serde_json::from_value(json!({"metadata": {"labels": {label::FAILURE_DOMAIN: "rack1"}}}))
                 .unwrap();
@@ -171,7 +171,7 @@ mod tests {
 
     /// It would get an index and addresses that its node never hears of.
     #[test]
-    fn a_machine_whose_host_was_told_what_to_run_stays_as_it_is() {
+    fn a_machine_whose_host_has_an_image_stays_as_it_is() {
         for payload in
             [json!({"image": {"url": "http://image"}}), json!({"customDeploy": {"method": "install"}})]
         {

@@ -54,7 +54,7 @@ pub(super) fn is_identified_by_name(machine: &Metal3Machine) -> bool {
     matches!(provider_id(machine), Some(SomeProviderId::Current(id)) if is_its_own(machine, &id))
 }
 
-/// Whether the user data on a host is what the machine has said to be its own.
+/// Whether the user data on a host is what the machine has recorded as its own.
 pub fn has_user_data_of(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
     let own = machine.status.user_data.as_ref().map(SecretRef::name_str).filter(|name| !name.is_empty());
     own.is_some() && own == host.spec.user_data.as_ref().map(SecretRef::name_str)

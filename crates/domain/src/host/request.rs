@@ -154,8 +154,8 @@ mod tests {
     fn a_label_tells_its_deployment_unless_the_name_was_too_long() {
         for (length, expected) in [(1, true), (59, true), (60, false), (61, false), (200, false)] {
             let name = "x".repeat(length);
-            let told = deployment_label(&name);
-            assert_eq!(deployment_of_label(&told), expected.then_some(name.as_str()), "{length}");
+            let label = deployment_label(&name);
+            assert_eq!(deployment_of_label(&label), expected.then_some(name.as_str()), "{length}");
         }
         assert_eq!(deployment_of_label("cp-a"), None);
     }

@@ -67,9 +67,12 @@ mod tests {
         let used = json!({"spec": {"image": {"url": "http://i"}}});
         let cleaning = json!({"status": {"provisioning": {"state": "deprovisioning"}}});
         let filled = json!({"spec": {"image": {"url": "http://i"}, "userData": {"name": "boot"}}});
-        let told = |name: &str| json!({"status": {"userData": {"name": name}}});
-        assert!(!judged(told("boot"), filled.clone()), "whatever the conditions say during a pause");
-        assert!(judged(told("other"), filled));
+        let with_user_data = |name: &str| json!({"status": {"userData": {"name": name}}});
+        assert!(
+            !judged(with_user_data("boot"), filled.clone()),
+            "whatever the conditions say during a pause"
+        );
+        assert!(judged(with_user_data("other"), filled));
         let fresh = json!({"status": {"provisioning": {"state": "available"}}});
         let new = json!({"metadata": {"name": "m"}});
         assert!(judged(new.clone(), used.clone()));

@@ -1,7 +1,7 @@
 //! Indexes of a Metal3DataTemplate: which one a new claim gets.
 //!
 //! Takes the indexes in use and gives the lowest free one; gaps are filled first, counting starts at 0. Which
-//! templates count together is said by their keys ([`space_of_template`]). Must not know claims: whoever holds an
+//! templates count together is decided by their keys ([`space_of_template`]). Must not know claims: whoever holds an
 //! index is recorded by the Metal3Data object itself.
 //!
 //! ```

@@ -68,8 +68,8 @@ impl RenderError {
         self
     }
 
-    /// The same in the words of another problem, which users of the Go provider know at this place.
-    pub(super) fn told_as(mut self, problem: Problem) -> Self {
+    /// The same with the text of another problem, which users of the Go provider know at this place.
+    pub(super) fn reported_as(mut self, problem: Problem) -> Self {
         self.more.detail = match self.more.detail.as_str() {
             "" => self.problem.to_string(),
             detail => format!("{}: {detail}", self.problem),
@@ -120,7 +120,7 @@ impl RenderError {
         text
     }
 
-    /// Ranges are told as their design prints it.
+    /// Ranges are printed as in their design.
     fn whereabouts_of_range(&self) -> String {
         let path = self.path.strip_prefix("spec.").unwrap_or(&self.path);
         let name = self.more.item.as_ref().map(|item| format!(" ({})", item.name)).unwrap_or_default();

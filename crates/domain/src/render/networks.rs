@@ -111,7 +111,7 @@ fn pool_of<'a>(
 ) -> Result<(&'a str, &'static str), RenderError> {
     if let Some(source) = &network.from_pool_annotation {
         let pool = inputs.objects.pool_of(source, &format!("{path}.fromPoolAnnotation"));
-        let pool = pool.map_err(|error| error.told_as(Problem::NoAddress))?;
+        let pool = pool.map_err(|error| error.reported_as(Problem::NoAddress))?;
         return Ok((pool, "fromPoolAnnotation"));
     }
     let reference = network.from_pool_ref.as_ref().map(|reference| reference.name.as_str());

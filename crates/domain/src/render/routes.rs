@@ -88,7 +88,7 @@ fn pool_of<'a>(
 ) -> Result<Option<(&'a str, &'static str)>, RenderError> {
     if let Some(source) = &gateway.from_pool_annotation {
         let pool = inputs.objects.pool_of(source, &format!("{path}.fromPoolAnnotation"));
-        let pool = pool.map_err(|error| error.told_as(Problem::NoGatewayPool))?;
+        let pool = pool.map_err(|error| error.reported_as(Problem::NoGatewayPool))?;
         return Ok(Some((pool, "fromPoolAnnotation")));
     }
     let reference = gateway.from_pool_ref.as_ref().map(|reference| reference.name.as_str());

@@ -163,17 +163,17 @@ fn s192_a_template_that_cannot_be_rendered_is_reported_with_the_remedy() {
     ];
     assert!(table.len() >= 20);
     for (template, found, field, way_out) in table {
-        let said = setting.advice(template);
-        assert!(said.starts_with("Metal3DataTemplate t: "), "{said}");
+        let printed = setting.advice(template);
+        assert!(printed.starts_with("Metal3DataTemplate t: "), "{printed}");
         for word in [found, &field, way_out] {
-            assert!(said.contains(word), "{word:?} is not said: {said}");
+            assert!(printed.contains(word), "{word:?} is not said: {printed}");
         }
     }
 }
 
 /// Whatever gives the gateway of a route, it is of the route's family; the network and the address are too.
 #[test]
-fn an_address_of_the_wrong_family_is_told_with_path_network_and_both_families() {
+fn an_address_of_the_wrong_family_is_reported_with_path_network_and_both_families() {
     let setting = Setting::new(json!({
         "v4": {"address": "10.0.0.5", "prefix": 24, "gateway": "10.0.0.1", "dnsServers": ["2001:db8::53"]},
         "v6": {"address": "2001:db8::5", "prefix": 64, "gateway": "2001:db8::1"},
@@ -241,16 +241,16 @@ fn an_address_of_the_wrong_family_is_told_with_path_network_and_both_families() 
         ),
     ];
     for (list, more, problem, place) in table {
-        let said = setting.advice(network(list, more));
+        let printed = setting.advice(network(list, more));
         let start = format!("Metal3DataTemplate t: {problem}: spec.networkData.networks.{list}[0]{place}; ");
-        assert!(said.starts_with(&start), "{start}: {said}");
+        assert!(printed.starts_with(&start), "{start}: {printed}");
     }
-    let said = setting.advice(network(
+    let printed = setting.advice(network(
         "ipv6",
         json!({"fromPoolAnnotation": {"object": "baremetalhost", "annotation": "pool"}}),
     ));
     let end = "pool v4 gives IPv4 (network net); let annotation pool of BareMetalHost host-1 name a pool that serves";
-    assert!(said.ends_with(end), "{said}");
+    assert!(printed.ends_with(end), "{printed}");
     // Any family of name server serves a node that has both.
     let dns = json!({"routes": [{"network": "0.0.0.0", "gateway": {"fromIPPool": "v4"}, "services": {"dnsFromIPPool": "v4"}}]});
     assert_eq!(setting.advice(network("ipv4DHCP", dns)), "");
@@ -260,12 +260,12 @@ fn an_address_of_the_wrong_family_is_told_with_path_network_and_both_families() 
 #[test]
 fn what_the_template_says_wrongly_goes_into_a_new_one() {
     let setting = Setting::new(json!({})).at(9);
-    let said = setting.advice(network(
+    let printed = setting.advice(network(
         "ipv4",
         json!({"ipAddress": {"start": "10.0.0.1", "end": "10.0.0.2"}, "prefix": 24}),
     ));
     assert_eq!(
-        said,
+        printed,
         "Metal3DataTemplate t: IP address out of bounds: networkData.networks.ipv4[0] (net): index 9, step 1 gives \
          10.0.0.10, end is 10.0.0.2; ask for fewer machines, or widen the range in a new Metal3DataTemplate \
          (templateReference: that of the old template or, if it has none, the name of the old template) and roll out a Metal3MachineTemplate that refers to it"

@@ -91,7 +91,7 @@ impl Setting {
         Ok(pools.into_values().map(|p| format!("{}/{}/{}", p.api_group, p.kind, p.name)).collect())
     }
 
-    /// What is said of a template `t` that cannot be rendered.
+    /// The message about a template `t` that cannot be rendered.
     pub fn advice(&self, template: Value) -> String {
         let spec: Metal3DataTemplateSpec = read(template);
         let pools = referenced_pools(&spec, self.inputs().objects).map(drop);

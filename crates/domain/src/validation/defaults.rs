@@ -29,7 +29,7 @@ pub fn fill_in(kind: &str, object: &mut Value) {
         "IPPool" => {
             if let Some(spec) = descend(object, &["spec"]) {
                 set(spec, "allocationStrategy", json!("sequential"), is_empty_text);
-                // So that its absence is told in the same words as an empty one.
+                // So that its absence gives the same message as an empty one.
                 set(spec, "namePrefix", json!(""), |_| false);
             }
         }

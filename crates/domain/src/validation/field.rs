@@ -50,7 +50,7 @@ pub struct FieldError {
     pub kind: FieldErrorKind,
     /// What is wrong and the way out.
     pub detail: String,
-    /// What was found; only told where it helps.
+    /// What was found; only printed where it helps.
     pub value: Value,
 }
 

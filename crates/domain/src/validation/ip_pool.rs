@@ -221,7 +221,7 @@ impl Bounds {
         families.any(|family| Some(family) != first)
     }
 
-    /// How many addresses there are to draw from, or why that cannot be said.
+    /// How many addresses there are to draw from, or why that is unknown.
     fn size(&self) -> Result<u64, &'static str> {
         let last = self.end.or_else(|| Some(self.subnet?.broadcast().into()));
         let span = match (self.start, last, self.subnet) {

@@ -1,4 +1,4 @@
-//! What is allowed in a Metal3DataTemplate and probably not meant: said as warnings, because a template that the Go
+//! What is allowed in a Metal3DataTemplate and probably not meant: reported as warnings, because a template that the Go
 //! provider accepts must stay accepted.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,10 @@ use std::fmt;
 use capm3_api::vocabulary::reason;
 
 use super::{Code, Text};
-use crate::render::{Problem, RenderError};
+use crate::{
+    address::AddressError,
+    render::{Problem, RenderError},
+};
 
 /// Why data cannot be rendered. Prints as `status.errorMessage` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +60,19 @@ impl DataError {
             | Self::Address { .. } => reason::IP_ALLOCATION_FAILED,
             Self::Render { .. } | Self::OtherTemplate { .. } => reason::RENDER_FAILED,
             Self::ForeignSecret(_) => reason::SECRET_NOT_OURS,
+        }
+    }
+
+    /// The same for people: without the texts that only programs for the Go provider know.
+    pub fn sentence(&self) -> Text {
+        let exhausted = Text::new(AddressError::Exhausted { requested: false });
+        match self {
+            Self::Address { pool, report, capacity } if *report == exhausted => Text::from(match capacity {
+                Some(1) => format!("IPPool {pool} has no free address (1 address)"),
+                Some(many) => format!("IPPool {pool} has no free address ({many} addresses)"),
+                None => format!("pool {pool} has no free address"),
+            }),
+            other => Text::new(other),
         }
     }
 
@@ -119,5 +135,46 @@ impl Problem {
             Self::IllegalBondParameters { .. } => "CAPM3-D029",
             Self::NoVlanId { .. } => "CAPM3-D030",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exhausted_pool_has_a_sentence_for_people_and_the_text_of_the_go_provider() {
+        let error = |report: &str, capacity| DataError::Address {
+            pool: "p".to_owned(),
+            report: Text::new(report),
+            capacity,
+        };
+        for (error, sentence, status) in [
+            (
+                error("Exhausted IP Pools", Some(2)),
+                "IPPool p has no free address (2 addresses)",
+                "IP Allocation for p failed : Exhausted IP Pools (the pool has 2 addresses)",
+            ),
+            (
+                error("Exhausted IP Pools", Some(1)),
+                "IPPool p has no free address (1 address)",
+                "IP Allocation for p failed : Exhausted IP Pools (the pool has 1 address)",
+            ),
+            (
+                error("Exhausted IP Pools", None),
+                "pool p has no free address",
+                "IP Allocation for p failed : Exhausted IP Pools",
+            ),
+            (
+                error("paused", None),
+                "IP Allocation for p failed : paused",
+                "IP Allocation for p failed : paused",
+            ),
+        ] {
+            assert_eq!(
+                (error.sentence().to_string().as_str(), error.to_string().as_str()),
+                (sentence, status)
+            );
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::{
     ANSWER, ApiClient, ApiError, Ask, Budget, Detail, Guard, PageMeta,
     items::Items,
     limits::{LimitExceeded, bytes_within},
+    page_path,
 };
 use crate::ResourceKind;
 
@@ -48,11 +49,7 @@ impl ApiClient {
         take: &mut (dyn FnMut(&[u8]) -> Result<(), ApiError> + Send),
     ) -> Result<ReadPage, ApiError> {
         let limits = self.guard.limits;
-        let mut path = format!("{}?limit={}", kind.collection_path(""), limits.page_objects);
-        if let Some(token) = token {
-            path.push_str(&format!("&continue={}", token.replace('=', "%3D")));
-        }
-        path.push_str(&self.selection);
+        let path = page_path(kind, "", limits.page_objects, None, token) + &self.selection;
         self.turn().await;
         let opening = self.exchange(Ask { accept: detail.accept(true), ..Ask::get(&path) });
         let timeout = limits.answer_time.min(ANSWER);
@@ -134,7 +131,7 @@ async fn read(mut body: Body, guard: &Guard, limit: usize) -> Result<Option<Vec<
     Ok(Some(text))
 }
 
-/// An answer that cannot be read, told in few words.
+/// An answer that cannot be read, in few words.
 pub(crate) fn unreadable(source: serde_json::Error) -> ApiError {
     ApiError::Unreadable { source: in_few_words(source) }
 }

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart_by_code_and_reason() {
+    fn code_and_reason_distinguish_refusals() {
         let of = |code, reason: &str| {
             ApiError::from_answer(code, format!(r#"{{"reason":"{reason}","message":"m"}}"#).as_bytes())
         };

@@ -162,14 +162,14 @@ mod tests {
         }
         for (host, port) in [("10.96.0.1", "https"), ("10.96.0.1", "70000"), ("a b", "443"), ("a/b?c", "443")]
         {
-            let said = server(host, port).unwrap_err().to_string();
-            assert!(said.contains(host) && said.contains(port), "{said}");
+            let message = server(host, port).unwrap_err().to_string();
+            assert!(message.contains(host) && message.contains(port), "{message}");
         }
         for (host, port) in [("", "443"), ("10.96.0.1", "")] {
-            let said = server(host, port).unwrap_err().to_string();
+            let message = server(host, port).unwrap_err().to_string();
             assert!(
-                said.contains(HOST) && said.contains(PORT) && said.contains("set a kubeconfig"),
-                "{said}"
+                message.contains(HOST) && message.contains(PORT) && message.contains("set a kubeconfig"),
+                "{message}"
             );
         }
     }
@@ -179,9 +179,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let account = ServiceAccount::at(folder.path());
         let check = |error: InClusterError, expected: &str| {
-            let said = format!("{error} {error:?}");
-            assert!(said.contains(expected) && said.contains("set a kubeconfig"), "{said}");
-            assert!(!said.contains("print-me"), "{said}");
+            let message = format!("{error} {error:?}");
+            assert!(message.contains(expected) && message.contains("set a kubeconfig"), "{message}");
+            assert!(!message.contains("print-me"), "{message}");
         };
         let connect = || account.connect("https://10.96.0.1:443".parse().unwrap(), "test").map(drop);
         check(connect().unwrap_err(), "ca.crt: No such file");

@@ -136,15 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_kubeconfig_is_told_by_its_line_and_never_quoted() {
+    fn a_broken_kubeconfig_is_reported_by_its_line_and_never_quoted() {
         for broken in ["  token: never-print-me", "token: [never-print-me", "exec: never-print-me"] {
             let problem = read(&kubeconfig("", broken)).unwrap_err();
-            let told = format!("{problem} {problem:?}");
+            let message = format!("{problem} {problem:?}");
             assert!(
                 problem.to_string().starts_with("it is not a kubeconfig: see its line 1"),
-                "{broken}: {told}"
+                "{broken}: {message}"
             );
-            assert!(!told.contains("never-print-me"), "{broken}: {told}");
+            assert!(!message.contains("never-print-me"), "{broken}: {message}");
         }
     }
 
@@ -155,10 +155,13 @@ mod tests {
             BASE64_STANDARD.encode("-----BEGIN PRIVATE KEY-----\\nneverprintme\\n-----END PRIVATE KEY-----");
         let user = format!("client-key-data: {key}\n    client-certificate-data: {key}");
         let problem = super::super::over_network_by_secret(&kubeconfig("", &user), "test").await.unwrap_err();
-        let told = format!("{problem} {problem:?}");
-        assert!(told.starts_with("its certificates or keys cannot be used"), "{told}");
+        let message = format!("{problem} {problem:?}");
+        assert!(message.starts_with("its certificates or keys cannot be used"), "{message}");
         let bytes = format!("{:?}", "neverprintme".as_bytes());
-        assert!(!told.contains("neverprintme") && !told.contains(bytes.trim_matches(['[', ']'])), "{told}");
+        assert!(
+            !message.contains("neverprintme") && !message.contains(bytes.trim_matches(['[', ']'])),
+            "{message}"
+        );
     }
 
     /// A secret and a file of one's own are held to the same.
@@ -176,8 +179,11 @@ mod tests {
             for result in [own, foreign] {
                 assert_eq!(result.is_err(), is_refused, "{line}: {result:?}");
                 if let Err(error) = result {
-                    let told = error.to_string();
-                    assert!(told.contains("cluster.proxy-url") && !told.contains("192.0.2.9"), "{told}");
+                    let message = error.to_string();
+                    assert!(
+                        message.contains("cluster.proxy-url") && !message.contains("192.0.2.9"),
+                        "{message}"
+                    );
                 }
             }
         }
@@ -219,9 +225,12 @@ mod tests {
                 match (result, field) {
                     (Ok(()), None) => {}
                     (Err(error), Some(field)) => {
-                        let told = format!("{error} {error:?}");
-                        assert!(told.contains(field) && told.contains("plain http"), "{server}: {told}");
-                        assert!(!told.contains("never-print-me"), "{told}");
+                        let message = format!("{error} {error:?}");
+                        assert!(
+                            message.contains(field) && message.contains("plain http"),
+                            "{server}: {message}"
+                        );
+                        assert!(!message.contains("never-print-me"), "{message}");
                     }
                     (result, field) => panic!("{server} {user}: {result:?} instead of {field:?}"),
                 }

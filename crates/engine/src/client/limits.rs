@@ -156,7 +156,7 @@ pub enum LimitExceeded {
     Share {
         /// What would be held.
         what: &'static str,
-        /// What the cluster may hold at present. It changes all the time, and is not told so that the text does not.
+        /// What the cluster may hold at present. It changes all the time, and is not printed so that the text does not.
         share: usize,
         /// What all may hold.
         total: usize,
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn one_gets_a_part_of_what_is_free_and_keeps_what_it_has() {
-        // (held, wanted, used by all, the share that is told if it is refused)
+        // (held, wanted, used by all, the share in the error if it is refused)
         let table = [
             (0, 250, 0, Ok(())),
             (0, 251, 0, Err(250)),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exceeded_is_told_with_its_limit() {
+    fn what_is_exceeded_is_reported_with_its_limit() {
         let table: [(Result<(), LimitExceeded>, &str); 4] = [
             (bytes_within("a line of the watch", 11, 10), "a line of the watch has more than 10 bytes"),
             (count_within("pages of the list", 11, 10), "there are more than 10 pages of the list"),

@@ -46,6 +46,9 @@ use crate::{Object, ObjectKey, ResourceKind, metrics::RequestCounts, read_json::
 /// How long a server may take for a whole answer, and to open a watch.
 const ANSWER: Duration = Duration::from_secs(30);
 
+/// Objects of a page.
+const PAGE: usize = 500;
+
 /// A client with a name of its own, so that the server can tell whose requests are whose.
 #[derive(Clone)]
 pub struct ApiClient {
@@ -278,7 +281,7 @@ impl ApiClient {
         detail: Detail,
         continue_: Option<&str>,
     ) -> Result<Page<T>, ApiError> {
-        let path = page_path(kind, namespace, None, continue_) + &self.selection;
+        let path = page_path(kind, namespace, PAGE, None, continue_) + &self.selection;
         decode(&self.send(Ask { accept: detail.accept(true), ..Ask::get(&path) }).await?)
     }
 
@@ -290,7 +293,7 @@ impl ApiClient {
         selector: Option<&str>,
         continue_: Option<&str>,
     ) -> Result<Page<T>, ApiError> {
-        let path = page_path(kind, namespace, selector, continue_);
+        let path = page_path(kind, namespace, PAGE, selector, continue_);
         decode(&self.send(Ask { accept: Detail::Whole.accept(true), ..Ask::get(&path) }).await?)
     }
 
@@ -439,8 +442,14 @@ impl ApiClient {
     }
 }
 
-fn page_path(kind: &ResourceKind, namespace: &str, selector: Option<&str>, token: Option<&str>) -> String {
-    let mut path = format!("{}?limit=500", kind.collection_path(namespace));
+fn page_path(
+    kind: &ResourceKind,
+    namespace: &str,
+    limit: usize,
+    selector: Option<&str>,
+    token: Option<&str>,
+) -> String {
+    let mut path = format!("{}?limit={limit}", kind.collection_path(namespace));
     for (name, value) in [("labelSelector", selector), ("continue", token)] {
         if let Some(value) = value {
             path.push_str(&format!("&{name}={}", value.replace('=', "%3D")));

@@ -176,20 +176,23 @@ async fn a_changed_file_counts_for_the_next_name() {
 }
 
 #[tokio::test]
-async fn a_name_without_address_is_told_with_the_files_that_were_read() {
+async fn a_name_without_address_is_reported_with_the_files_that_were_read() {
     let (_server, names, _folder) = served(&[]).await;
     let files = format!(
         "{}, and the DNS servers of {} give no address",
         names.hosts.display(),
         names.resolv_conf.display()
     );
-    let said = names.addresses("nowhere.example").await.unwrap_err().to_string();
-    assert!(said.starts_with(&format!("nowhere.example is not in {files}: ")), "{said}");
+    let printed = names.addresses("nowhere.example").await.unwrap_err().to_string();
+    assert!(printed.starts_with(&format!("nowhere.example is not in {files}: ")), "{printed}");
     std::fs::remove_file(&names.resolv_conf).unwrap();
     let error = ApiError::transport(names.addresses("nowhere.example").await.unwrap_err());
-    let said = error.with_causes();
-    assert!(said.starts_with("no answer from the API server: nowhere.example is not in "), "{said}");
-    assert!(said.contains("resolv.conf cannot be used: ") && said.contains("No such file"), "{said}");
+    let printed = error.with_causes();
+    assert!(printed.starts_with("no answer from the API server: nowhere.example is not in "), "{printed}");
+    assert!(
+        printed.contains("resolv.conf cannot be used: ") && printed.contains("No such file"),
+        "{printed}"
+    );
     assert_eq!(found(&names, "api").await, ["10.1.2.3", "fd00::3"], "the hosts file is enough");
     std::fs::remove_file(&names.hosts).unwrap();
     assert_eq!(found(&names, "localhost").await, ["::1", "127.0.0.1"]);

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// So many seconds' worth may come at once.
 const BURST: u64 = 8;
 
-/// What an event costs beside its bytes: each is parsed, compared and told.
+/// What an event costs beside its bytes: each is parsed, compared and delivered.
 const EVENT: usize = 4096;
 
 /// A bucket that leaks at the allowed rate.

@@ -214,7 +214,7 @@ struct NamedMeta {
     resource_version: String,
 }
 
-/// One object that cannot be read costs itself only: it is told by its key.
+/// One object that cannot be read costs itself only: it is reported by its key.
 fn read_object<K: DeserializeOwned>(
     text: &[u8],
     event: impl FnOnce(K) -> WatchEvent<K>,
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_and_a_watch_have_their_time_and_silence_has_its_own() {
+    fn a_line_a_watch_and_a_stall_have_their_own_timeouts() {
         let limits = Limits::WORKLOAD;
         let seconds = Duration::from_secs;
         let table = [

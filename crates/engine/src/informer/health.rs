@@ -1,4 +1,4 @@
-//! Whether the copy of a kind can be relied on: what its informer last heard from the server, and when.
+//! Whether the copy of a kind can be relied on: what its informer last received from the server, and when.
 //!
 //! Takes the outcomes of lists and watches, and when the server last sent anything; gives a state for readiness, for
 //! proofs of absence and for the log. The start and the end of each outage is logged once.
@@ -149,7 +149,7 @@ struct Inner {
     state: KindState,
     since: Instant,
     /// When a list of the kind last arrived or a watch of it was last known to be alive.
-    heard: Instant,
+    received: Instant,
     /// A watch is open: what arrives on its connection shows that it is alive.
     is_followed: bool,
     /// What went wrong since then.
@@ -163,9 +163,9 @@ struct Inner {
 }
 
 impl Inner {
-    /// Whether nothing was heard for so long that it is an outage; `activity` is when the server last sent anything.
-    fn is_silent(&self, activity: Instant) -> bool {
-        let last = if self.is_followed { self.heard.max(activity) } else { self.heard };
+    /// Whether nothing was received for so long that it is an outage; `activity` is when the server last sent anything.
+    fn is_stalled(&self, activity: Instant) -> bool {
+        let last = if self.is_followed { self.received.max(activity) } else { self.received };
         last.elapsed() >= OUTAGE
     }
 }
@@ -176,7 +176,7 @@ impl KindHealth {
         let inner = Inner {
             state: KindState::Starting,
             since: Instant::now(),
-            heard: Instant::now(),
+            received: Instant::now(),
             is_followed: false,
             trouble: None,
             was_served: false,
@@ -228,7 +228,7 @@ impl KindHealth {
     /// A list has arrived. It ends no outage: a kind that can be listed but not watched would come and go.
     pub(super) fn listed(&self) {
         let mut inner = self.inner.lock();
-        inner.heard = Instant::now();
+        inner.received = Instant::now();
         if matches!(inner.state, KindState::Starting | KindState::NotInstalled) {
             self.enter(&mut inner, KindState::Synced);
         }
@@ -238,7 +238,7 @@ impl KindHealth {
     /// A watch is open.
     pub(super) fn followed(&self) {
         let mut inner = self.inner.lock();
-        inner.heard = Instant::now();
+        inner.received = Instant::now();
         inner.is_followed = true;
         inner.trouble = None;
         self.enter(&mut inner, KindState::Synced);
@@ -250,7 +250,7 @@ impl KindHealth {
         let mut inner = self.inner.lock();
         if inner.is_followed {
             inner.is_followed = false;
-            inner.heard = inner.heard.max(activity.unwrap_or_else(Instant::now));
+            inner.received = inner.received.max(activity.unwrap_or_else(Instant::now));
         }
     }
 
@@ -267,7 +267,7 @@ impl KindHealth {
             KindState::Failing(cause) => {
                 inner.trouble = Some(cause.clone());
                 let is_brief = match inner.state {
-                    KindState::Synced => inner.heard.elapsed() < OUTAGE,
+                    KindState::Synced => inner.received.elapsed() < OUTAGE,
                     KindState::NotInstalled => true,
                     _ => false,
                 };
@@ -279,17 +279,17 @@ impl KindHealth {
         }
     }
 
-    /// Looks whether the server has fallen silent, or sends again on a watch that is still open.
+    /// Checks whether the server has stalled, or sends again on a watch that is still open.
     pub(super) fn judge(&self, activity: Instant) {
         let mut inner = self.inner.lock();
-        let is_silent = inner.is_silent(activity);
+        let is_stalled = inner.is_stalled(activity);
         match inner.state {
-            KindState::Synced if is_silent => {
-                let silent = || format!("the API server has not answered for {} s", OUTAGE.as_secs());
-                let cause = inner.trouble.clone().unwrap_or_else(silent);
+            KindState::Synced if is_stalled => {
+                let stalled = || format!("the API server has not answered for {} s", OUTAGE.as_secs());
+                let cause = inner.trouble.clone().unwrap_or_else(stalled);
                 self.enter(&mut inner, KindState::Failing(cause));
             }
-            KindState::Failing(_) if inner.is_followed && !is_silent => {
+            KindState::Failing(_) if inner.is_followed && !is_stalled => {
                 self.enter(&mut inner, KindState::Synced);
             }
             _ => {}
@@ -321,7 +321,7 @@ impl KindHealth {
         inner.since = Instant::now();
     }
 
-    /// One warning when an outage begins and one line when it ends; what is as expected at the start is not told.
+    /// One warning when an outage begins and one line when it ends; what is as expected at the start is not logged.
     fn log(&self, inner: &Inner, state: &KindState) {
         let line = self.line(state);
         let was_bad = !inner.state.is_healthy() && inner.state != KindState::Starting;

@@ -64,7 +64,7 @@ async fn a_kind_that_was_never_listed_is_unhealthy_from_the_first_failure() {
 
 /// What happened since the last list, how many seconds ago the server last sent anything, and whether that is healthy.
 #[tokio::test(start_paused = true)]
-async fn silence_of_45_seconds_is_an_outage() {
+async fn a_server_that_sends_nothing_for_45_seconds_is_an_outage() {
     type Event = fn(&KindHealth);
     let open: Event = |_| {};
     let broke: Event = |health| health.unfollowed(Some(Instant::now() - Duration::from_secs(25)));
@@ -79,18 +79,18 @@ async fn silence_of_45_seconds_is_an_outage() {
         (ended, 44, 0, true),
         (ended, 45, 0, false),
     ];
-    for (row, (event, seconds, silence, is_healthy)) in table.into_iter().enumerate() {
+    for (row, (event, seconds, stalled, is_healthy)) in table.into_iter().enumerate() {
         let health = synced();
         after(100).await;
         event(&health);
         after(seconds).await;
-        health.judge(Instant::now() - Duration::from_secs(silence));
+        health.judge(Instant::now() - Duration::from_secs(stalled));
         assert_eq!(health.state().is_healthy(), is_healthy, "row {row}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_with_the_next_sign_of_life_on_an_open_watch_and_else_with_a_new_one() {
+async fn a_stall_ends_with_the_next_bytes_on_an_open_watch_and_else_with_a_new_watch() {
     let health = synced();
     let quiet = Instant::now();
     after(45).await;

@@ -27,10 +27,10 @@ pub use quota::backoff;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use store::went_back;
-pub use store::{Change, Heard, Index, Store};
+pub use store::{Change, Index, Store, StorePosition};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
-pub(crate) use watchdog::watch_for_silence;
+pub(crate) use watchdog::watch_for_stalled_server;
 
 use crate::{
     Object, ObjectKey, ResourceKind,
@@ -103,7 +103,7 @@ impl<K: Object> Informer<K> {
         self
     }
 
-    /// Runs until it is dropped. Errors, and panics of those who are told, are waited out with growing pauses; they
+    /// Runs until it is dropped. Errors, and panics of subscribers, are waited out with growing pauses; they
     /// never end the task.
     pub async fn run(self) {
         let mut pause = FIRST_PAUSE;
@@ -168,7 +168,7 @@ impl<K: Object> Informer<K> {
         match self.has_definition(kind).await {
             Ok(false) => {
                 self.health.not_installed();
-                self.store.replace(Vec::new(), &BTreeSet::new(), 0, Heard::default());
+                self.store.replace(Vec::new(), &BTreeSet::new(), 0, StorePosition::default());
             }
             Err(_) if self.health.state() == KindState::NotInstalled => {}
             _ => self.health.failed(ReadVerb::List, error),
@@ -208,7 +208,7 @@ impl<K: Object> Informer<K> {
     }
 
     async fn list(&self, kind: &ResourceKind) -> Result<String, ApiError> {
-        let heard = self.store.heard();
+        let known = self.store.position();
         let Listed { objects, unreadable, version } = match &self.quota {
             Some(quota) => {
                 let (objects, version) = self.list_within(kind, quota).await?;
@@ -217,10 +217,10 @@ impl<K: Object> Informer<K> {
             None => self.list_all(kind).await?,
         };
         let at = version.parse().unwrap_or(0);
-        if went_back(at, heard.version) {
-            warn!(kind = %kind, known = heard.version, now = at, "the API server is at an older resourceVersion than before, as after a restore; the cache is rebuilt from a new list");
+        if went_back(at, known.version) {
+            warn!(kind = %kind, known = known.version, now = at, "the API server is at an older resourceVersion than before, as after a restore; the cache is rebuilt from a new list");
         }
-        self.store.replace(objects, &unreadable, at, heard);
+        self.store.replace(objects, &unreadable, at, known);
         self.recount();
         Ok(version)
     }

@@ -31,8 +31,8 @@ const TOMBSTONE: usize = 128;
 /// must not depend on what the others take meanwhile.
 const HEADROOM: usize = 64 * 1024;
 
-/// So many unreadable objects are told one by one.
-const TOLD: usize = 10;
+/// So many unreadable objects are logged one by one.
+const MAX_REPORTED: usize = 10;
 
 /// What one informer may keep.
 pub(super) struct Quota<K> {
@@ -164,7 +164,7 @@ impl<K: Object> Quota<K> {
     /// Counts an object that cannot be read.
     fn leave_out(&self, error: &serde_json::Error, kind: &ResourceKind) -> Result<(), ApiError> {
         let number = self.unreadable.fetch_add(1, Ordering::Relaxed) + 1;
-        if number <= TOLD {
+        if number <= MAX_REPORTED {
             warn!(kind = %kind, %error, "an object cannot be parsed and is ignored");
         }
         Ok(count_within("objects that cannot be read", number, self.guard.limits.unreadable)?)

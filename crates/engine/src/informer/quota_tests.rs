@@ -52,7 +52,7 @@ async fn pages_are_followed_to_their_end_and_counted() {
     assert_eq!(budget.used(), (0, 0));
 }
 
-/// What a server makes up in a list, and what is said of it.
+/// What a server makes up in a list, and the error for it.
 #[tokio::test(start_paused = true)]
 async fn a_list_is_cut_at_its_limits() {
     let many = |number: u64| (0..number).map(|i| object(&format!("n{i}"), 1)).collect::<Vec<_>>();
@@ -109,9 +109,9 @@ async fn events_that_never_end_are_cut_at_the_share() {
     let budget = Budget::default();
     let informer = empty(&budget);
     list(&informer).await.unwrap();
-    let told =
+    let reported =
         (0..10_000).find_map(|i| tell(&informer, WatchEvent::Applied(node(&format!("n{i}"), 2))).err());
-    assert!(matches!(told, Some(ApiError::LimitExceeded(LimitExceeded::Share { .. }))), "{told:?}");
+    assert!(matches!(reported, Some(ApiError::LimitExceeded(LimitExceeded::Share { .. }))), "{reported:?}");
     let known = informer.store.all().len();
     assert!((900..1100).contains(&known), "a quarter of the budget: {known}");
     let long = WatchEvent::Bookmark("1".repeat(9000));
@@ -139,8 +139,8 @@ async fn deletions_that_never_end_are_cut_and_those_that_are_settled_are_forgott
             tell(&informer, WatchEvent::Bookmark((i + 10).to_string())).unwrap();
         }
     }
-    let told = (0..12_000).find_map(|i| come_and_go(1_000_000 + i, u64::MAX).err());
-    assert!(matches!(told, Some(ApiError::LimitExceeded(_))), "{told:?}");
+    let reported = (0..12_000).find_map(|i| come_and_go(1_000_000 + i, u64::MAX).err());
+    assert!(matches!(reported, Some(ApiError::LimitExceeded(_))), "{reported:?}");
 }
 
 #[test]

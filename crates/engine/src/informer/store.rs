@@ -73,9 +73,9 @@ fn is_news(version: u64, known: u64, horizon: u64) -> bool {
     version > known || horizon == EVERYTHING || (known <= horizon && version != known)
 }
 
-/// What was heard of before a list was asked for.
+/// What the store had seen before a list was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Heard {
+pub struct StorePosition {
     /// The newest version.
     pub version: u64,
     /// How many deletions.
@@ -269,7 +269,7 @@ impl<K: Object> Store<K> {
             }
             Change { old, new: Some(new) }
         };
-        self.tell(&change);
+        self.notify(&change);
         true
     }
 
@@ -315,26 +315,32 @@ impl<K: Object> Store<K> {
             self.take_out(&mut inner, slot, &old);
             Change { old: Some(old), new: None }
         };
-        self.tell(&change);
+        self.notify(&change);
         true
     }
 
-    /// What was heard of so far.
-    pub fn heard(&self) -> Heard {
+    /// What the store has seen so far.
+    pub fn position(&self) -> StorePosition {
         let inner = self.inner.read();
         let versions = inner.objects.iter().map(|object| object.version());
         let deleted = inner.deleted.values().map(|gone| gone.at);
         let version = versions.chain(deleted).chain([inner.observed]).max().unwrap_or_default();
-        Heard { version, deletions: inner.deletions }
+        StorePosition { version, deletions: inner.deletions }
     }
 
     /// Takes in a whole list made at `version`: what is not in it and not newer than it is deleted, and what it has otherwise
-    /// than known up to then is taken from it. `heard` is from before the list was asked for. Lists are never older than
+    /// than known up to then is taken from it. `since` is the position before the list was requested. Lists are never older than
     /// that, unless the server was put back to an earlier state: then nothing counts but the list.
     ///
     /// Objects in `unreadable` are in the list, so what is known of them is kept.
-    pub fn replace(&self, objects: Vec<K>, unreadable: &BTreeSet<ObjectKey>, version: u64, heard: Heard) {
-        let horizon = if went_back(version, heard.version) { EVERYTHING } else { version };
+    pub fn replace(
+        &self,
+        objects: Vec<K>,
+        unreadable: &BTreeSet<ObjectKey>,
+        version: u64,
+        since: StorePosition,
+    ) {
+        let horizon = if went_back(version, since.version) { EVERYTHING } else { version };
         let listed: BTreeSet<ObjectKey> = objects.iter().map(Object::key).collect();
         let missing: BTreeSet<ObjectKey> = {
             let inner = self.inner.read();
@@ -345,7 +351,7 @@ impl<K: Object> Store<K> {
             self.remove(&key, horizon);
         }
         for object in objects {
-            self.take(object, horizon, heard.deletions, false);
+            self.take(object, horizon, since.deletions, false);
         }
         let mut inner = self.inner.write();
         inner.deleted.retain(|_, gone| gone.at > horizon);
@@ -412,7 +418,7 @@ impl<K: Object> Store<K> {
         }
     }
 
-    fn tell(&self, change: &Change<K>) {
+    fn notify(&self, change: &Change<K>) {
         for subscriber in self.subscribers.lock().iter() {
             subscriber(change);
         }

@@ -68,7 +68,7 @@ fn an_object_that_is_listed_but_cannot_be_parsed_is_kept() {
     store.apply(object("a", 5, "x"));
     store.apply(object("b", 6, "x"));
     let unreadable = [ObjectKey::new("n", "a")].into();
-    store.replace(vec![], &unreadable, 10, store.heard());
+    store.replace(vec![], &unreadable, 10, store.position());
     assert!(store.get(&ObjectKey::new("n", "a")).is_some());
     assert!(store.get(&ObjectKey::new("n", "b")).is_none());
 }
@@ -125,14 +125,14 @@ fn a_relist_tells_of_objects_that_vanished_meanwhile() {
         vec![object("b", 2, "x"), object("c", 8, "y")],
         &BTreeSet::new(),
         10,
-        Heard { version: 2, deletions: 0 },
+        StorePosition { version: 2, deletions: 0 },
     );
     assert_eq!(*log.lock(), ["->1", "->2", "->12", "1>-", "->8"]);
     assert!(store.get(&ObjectKey::new("n", "own-write")).is_some(), "newer than the list: stays");
     assert!(store.is_synced());
 }
 
-/// A restored backup: the list is older than what was heard of before it was asked for.
+/// A restored backup: the list is older than what was known before it was requested.
 #[test]
 fn a_server_that_went_back_is_believed() {
     let store = Store::new(&[BY_APP]);
@@ -140,14 +140,14 @@ fn a_server_that_went_back_is_believed() {
         store.apply(object(name, version, "x"));
     }
     store.remove(&ObjectKey::new("n", "gone"), 70);
-    assert_eq!(store.heard().version, 70);
+    assert_eq!(store.position().version, 70);
     let log = recording(&store);
     let restored = vec![object("changed", 10, "y"), object("same", 5, "x"), object("gone", 20, "x")];
-    store.replace(restored, &BTreeSet::new(), 40, store.heard());
+    store.replace(restored, &BTreeSet::new(), 40, store.position());
     assert_eq!(*log.lock(), ["60>-", "50>10", "5>5", "->20"]);
     assert_eq!((store.count(&BY_APP, "x"), store.count(&BY_APP, "y")), (2, 1));
     assert!(store.apply(object("later", 41, "y")), "what comes then counts as new");
-    assert!(store.heard().version < 50);
+    assert!(store.position().version < 50);
 }
 
 /// The server went back and on again before it was asked: no version tells, but the list is the newer word.
@@ -156,19 +156,19 @@ fn a_list_knows_better_than_anything_older() {
     let store = Store::new(&[BY_APP]);
     store.apply(object("a", 50, "x"));
     store.apply(object("own-write", 90, "x"));
-    let before = Heard { version: 60, deletions: 0 };
+    let before = StorePosition { version: 60, deletions: 0 };
     store.replace(vec![object("a", 10, "y"), object("own-write", 70, "y")], &BTreeSet::new(), 80, before);
     let version = |name: &str| store.get(&ObjectKey::new("n", name)).unwrap().version();
     assert_eq!(version("a"), 10);
     assert_eq!(version("own-write"), 90, "written while the list was under way");
 }
 
-/// The server said "gone" without a version while the list was under way.
+/// The server answered "gone" without a version while the list was under way.
 #[test]
 fn a_list_does_not_bring_back_what_was_deleted_since_it_was_asked_for() {
     let store = Store::new(&[BY_APP]);
     store.apply(object("a", 70, "x"));
-    let before = store.heard();
+    let before = store.position();
     store.remove(&ObjectKey::new("n", "a"), 70);
     store.replace(vec![object("a", 70, "x")], &BTreeSet::new(), 80, before);
     assert!(store.get(&ObjectKey::new("n", "a")).is_none());
@@ -242,7 +242,7 @@ fn an_aggregate_follows_every_change_and_a_handle_stays_as_it_was() {
     assert_eq!(*store.aggregate::<Apps>("n"), apps(&[("x", 1), ("y", 1)]));
     store.remove(&ObjectKey::new("n", "a"), 4);
     assert_eq!(*store.aggregate::<Apps>("n"), apps(&[("y", 1)]));
-    store.replace(vec![object("c", 5, "z")], &BTreeSet::new(), 5, store.heard());
+    store.replace(vec![object("c", 5, "z")], &BTreeSet::new(), 5, store.position());
     assert_eq!(*store.aggregate::<Apps>("n"), apps(&[("z", 1)]));
     assert_eq!(*early, apps(&[("x", 2)]));
     assert_eq!(*store.aggregate::<Apps>("another group"), Apps::default());

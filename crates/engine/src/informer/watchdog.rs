@@ -1,7 +1,7 @@
-//! Notices a server that has fallen silent: open watches look the same whether nothing happens or nobody is there.
+//! Notices a stalled server: open watches look the same whether nothing happens or the server is gone.
 //!
 //! Takes when the server last sent anything; judges the health of every kind by it. HTTP/2 pings are answered every few
-//! seconds; a server without them, which speaks HTTP/1.1, is asked for something small instead.
+//! seconds; a server without pings (HTTP/1.1) gets a small request instead.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -18,7 +18,11 @@ const CHECK: Duration = Duration::from_secs(5);
 const ASK_AFTER: Duration = Duration::from_secs(18);
 
 /// Runs until it is dropped.
-pub(crate) async fn watch_for_silence(client: ApiClient, activity: Activity, kinds: Vec<Arc<KindHealth>>) {
+pub(crate) async fn watch_for_stalled_server(
+    client: ApiClient,
+    activity: Activity,
+    kinds: Vec<Arc<KindHealth>>,
+) {
     let mut checks = tokio::time::interval(CHECK);
     checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut asking = pin!(Fuse::terminated());
@@ -89,7 +93,7 @@ mod tests {
             health.listed();
             health.followed();
             let tasks = Tasks::default();
-            tasks.spawn(watch_for_silence(client, activity.clone(), vec![Arc::clone(&health)]));
+            tasks.spawn(watch_for_stalled_server(client, activity.clone(), vec![Arc::clone(&health)]));
             Self { is_frozen, asked, activity, health, _tasks: tasks }
         }
 

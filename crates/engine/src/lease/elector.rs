@@ -67,7 +67,7 @@ pub struct Elector {
     /// The Lease as our last write left it; none if it must be read first.
     ours: Option<Value>,
     uid: String,
-    /// What the last failed try came to, so that it is said once.
+    /// The result of the last failed try, so that it is logged once.
     failure: String,
 }
 

@@ -124,9 +124,9 @@ mod tests {
         ];
         for ((lease, deadline, retry), expected) in table {
             let timing = Timing::new(milliseconds(lease), milliseconds(deadline), milliseconds(retry));
-            let said = timing.map_or_else(|error| error.to_string(), |_| String::new());
-            assert_eq!(said.is_empty(), expected.is_empty(), "{lease} {deadline} {retry}: {said}");
-            assert!(said.contains(expected), "{said}");
+            let message = timing.map_or_else(|error| error.to_string(), |_| String::new());
+            assert_eq!(message.is_empty(), expected.is_empty(), "{lease} {deadline} {retry}: {message}");
+            assert!(message.contains(expected), "{message}");
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     node::Node,
     path,
-    place::{Inside, Place},
+    place::{FieldPlace, Inside},
     problem::Problem,
 };
 use crate::{ObjectKey, ResourceKind};
@@ -32,13 +32,13 @@ pub struct Document {
     pub index: usize,
     /// The object.
     pub value: Value,
-    place: Place,
+    place: FieldPlace,
 }
 
 impl Document {
-    /// An object that no file holds; its lines are unknown, which is told as 0.
+    /// An object that no file holds; its lines are unknown, which is 0.
     pub fn made(file: impl Into<String>, value: Value) -> Self {
-        Self { file: file.into(), index: 1, value, place: Place::default() }
+        Self { file: file.into(), index: 1, value, place: FieldPlace::default() }
     }
 
     /// The line at which it begins, from 1.
@@ -59,12 +59,12 @@ impl Document {
 
     /// A problem of this document, at a field.
     pub fn problem(&self, field: &str, message: impl fmt::Display) -> Problem {
-        let said = if field.is_empty() {
+        let message = if field.is_empty() {
             format!("{self}: {message}")
         } else {
             format!("{self}: {field}: {message}")
         };
-        Problem { file: self.file.clone(), line: self.line_of(field), message: said, code: None }
+        Problem { file: self.file.clone(), line: self.line_of(field), message, code: None }
     }
 
     fn text(&self, pointer: &str) -> &str {

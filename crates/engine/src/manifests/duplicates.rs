@@ -45,7 +45,7 @@ mod tests {
         "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {name: h, namespace: m}\n";
 
     #[test]
-    fn only_documents_that_differ_are_told_with_both_places() {
+    fn only_documents_that_differ_are_reported_with_both_places() {
         let text = format!("{HOST}---\n{HOST}---\n{HOST}spec: {{online: true}}\n");
         let problems = contradictions(&crate::manifests::parse("hosts.yaml", &text).documents);
         assert_eq!(problems.len(), 1, "{problems:?}");

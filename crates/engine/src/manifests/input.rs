@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_the_largest_unit_that_fits() {
+    fn sizes_are_printed_in_the_largest_unit_that_fits() {
         assert_eq!([size(GIB), size(64 * MIB), size(10)], ["1 GiB", "64 MiB", "10 bytes"]);
     }
 }

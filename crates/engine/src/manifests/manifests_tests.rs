@@ -37,8 +37,11 @@ fn messages(text: &str) -> Vec<String> {
 fn documents_are_read_in_order_and_empty_ones_left_out() {
     let reading = parse("f.yaml", TWO);
     assert_eq!(reading.problems, []);
-    let told: Vec<_> = reading.documents.iter().map(|d| (d.to_string(), d.index, d.line())).collect();
-    assert_eq!(told, [("Namespace ns1".to_owned(), 1, 3), ("Metal3DataTemplate ns1/m3dt".to_owned(), 2, 8)]);
+    let reported: Vec<_> = reading.documents.iter().map(|d| (d.to_string(), d.index, d.line())).collect();
+    assert_eq!(
+        reported,
+        [("Namespace ns1".to_owned(), 1, 3), ("Metal3DataTemplate ns1/m3dt".to_owned(), 2, 8)]
+    );
     assert_eq!(reading.documents[1].resource().plural, "metal3datatemplates");
 }
 
@@ -86,7 +89,7 @@ fn values_are_found_by_the_same_paths() {
 }
 
 #[test]
-fn a_problem_is_told_with_file_line_object_and_field() {
+fn a_problem_is_reported_with_file_line_object_and_field() {
     let document = parse("f.yaml", TWO).documents.remove(1);
     let problem = document.problem("spec.networkData.links.vlans[1].vlanID", "too large");
     assert_eq!(
@@ -96,16 +99,16 @@ fn a_problem_is_told_with_file_line_object_and_field() {
 }
 
 #[test]
-fn every_document_with_a_mistake_is_told_and_the_others_are_still_read() {
+fn every_document_with_a_mistake_is_reported_and_the_others_are_still_read() {
     let text = "a: [1\nb: 2\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: good}\n---\nkind: A\nkind: B\n---\nx:\n\ty: 1\n";
     let reading = parse("f.yaml", text);
     assert_eq!(reading.documents.iter().map(ToString::to_string).collect::<Vec<_>>(), ["Namespace good"]);
-    let told = messages(text);
-    assert_eq!(told.len(), 3, "{told:#?}");
-    assert!(told[0].starts_with("f.yaml:2: not valid YAML: "), "{}", told[0]);
+    let reported = messages(text);
+    assert_eq!(reported.len(), 3, "{reported:#?}");
+    assert!(reported[0].starts_with("f.yaml:2: not valid YAML: "), "{}", reported[0]);
     let twice = "f.yaml:9: not valid YAML: duplicate mapping key: kind occurs twice, in lines 8 and 9";
-    assert_eq!(told[1], twice);
-    assert!(told[2].starts_with("f.yaml:12: not valid YAML: "), "{}", told[2]);
+    assert_eq!(reported[1], twice);
+    assert!(reported[2].starts_with("f.yaml:12: not valid YAML: "), "{}", reported[2]);
 }
 
 #[test]
@@ -137,8 +140,8 @@ fn what_says_which_object_it_is_must_be_there_and_be_text() {
 #[test]
 fn a_list_is_read_as_its_items() {
     let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Namespace\n  metadata: {name: a}\n- apiVersion: v1\n  kind: Namespace\n  metadata: {name: b}\n";
-    let told: Vec<_> = parse("f", text).documents.iter().map(|d| (d.to_string(), d.line())).collect();
-    assert_eq!(told, [("Namespace a".to_owned(), 4), ("Namespace b".to_owned(), 7)]);
+    let reported: Vec<_> = parse("f", text).documents.iter().map(|d| (d.to_string(), d.line())).collect();
+    assert_eq!(reported, [("Namespace a".to_owned(), 4), ("Namespace b".to_owned(), 7)]);
     assert_eq!(parse("f", "apiVersion: v1\nkind: List\nitems: []\n"), Reading::default());
 }
 
@@ -153,7 +156,7 @@ fn json_directives_document_ends_and_block_text_are_understood() {
 }
 
 #[test]
-fn aliases_and_merges_are_told_where_they_are_used() {
+fn aliases_and_merges_are_reported_where_they_are_used() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: &m\n  name: a\nother: *m\nthird:\n  <<: *m\n";
     let document = parse("f.yaml", text).documents.remove(0);
     assert_eq!(document.value["third"]["name"], "a");
@@ -163,12 +166,12 @@ fn aliases_and_merges_are_told_where_they_are_used() {
 
 #[test]
 fn a_text_that_is_nested_too_deeply_is_refused_and_does_not_end_the_program() {
-    let told = messages(&format!("a: {}1{}\n", "[".repeat(5000), "]".repeat(5000)));
-    assert!(told[0].starts_with("f.yaml:1: not valid YAML: "), "{told:?}");
+    let reported = messages(&format!("a: {}1{}\n", "[".repeat(5000), "]".repeat(5000)));
+    assert!(reported[0].starts_with("f.yaml:1: not valid YAML: "), "{reported:?}");
 }
 
 #[test]
-fn folders_are_read_in_order_of_names_and_paths_that_cannot_be_used_are_told_apart() {
+fn folders_are_read_in_order_of_names_and_paths_that_cannot_be_used_differ_in_their_errors() {
     let folder = std::env::temp_dir().join(format!("capm3-manifests-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("inner.yaml")).unwrap();
     let namespace = |name: &str| format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n");

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::{Map, Number, Value};
 use serde_saphyr::Spanned;
 
-use super::place::{Inside, Place};
+use super::place::{FieldPlace, Inside};
 
 /// A value, and what is where in it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,7 +17,7 @@ pub(super) struct Node {
     /// The value.
     pub value: Value,
     /// Its lines.
-    pub place: Place,
+    pub place: FieldPlace,
 }
 
 impl<'de> Deserialize<'de> for Node {
@@ -34,7 +34,7 @@ pub(super) fn line<T>(spanned: &Spanned<T>) -> usize {
 struct NodeVisitor;
 
 fn leaf<E>(value: impl Into<Value>) -> Result<Node, E> {
-    Ok(Node { value: value.into(), place: Place::default() })
+    Ok(Node { value: value.into(), place: FieldPlace::default() })
 }
 
 impl<'de> Visitor<'de> for NodeVisitor {
@@ -84,19 +84,22 @@ impl<'de> Visitor<'de> for NodeVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Node, A::Error> {
         let (mut values, mut places) = (Vec::new(), Vec::new());
         while let Some(item) = access.next_element::<Spanned<Node>>()? {
-            places.push(Place { line: line(&item), inside: item.value.place.inside });
+            places.push(FieldPlace { line: line(&item), inside: item.value.place.inside });
             values.push(item.value.value);
         }
-        Ok(Node { value: Value::Array(values), place: Place { line: 0, inside: Inside::Items(places) } })
+        Ok(Node { value: Value::Array(values), place: FieldPlace { line: 0, inside: Inside::Items(places) } })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Node, A::Error> {
         let (mut values, mut places) = (Map::new(), Vec::new());
         while let Some(key) = access.next_key::<Spanned<String>>()? {
             let member = access.next_value::<Node>()?;
-            places.push((key.value.clone(), Place { line: line(&key), inside: member.place.inside }));
+            places.push((key.value.clone(), FieldPlace { line: line(&key), inside: member.place.inside }));
             values.insert(key.value, member.value);
         }
-        Ok(Node { value: Value::Object(values), place: Place { line: 0, inside: Inside::Members(places) } })
+        Ok(Node {
+            value: Value::Object(values),
+            place: FieldPlace { line: 0, inside: Inside::Members(places) },
+        })
     }
 }

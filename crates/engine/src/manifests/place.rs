@@ -4,7 +4,7 @@ use super::path;
 
 /// Lines of a value and of everything in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FieldPlace {
     /// Line of the key, or of the list item, from 1.
     pub line: usize,
     /// What is inside.
@@ -18,12 +18,12 @@ pub(crate) enum Inside {
     #[default]
     Nothing,
     /// Members by key.
-    Members(Vec<(String, Place)>),
+    Members(Vec<(String, FieldPlace)>),
     /// Items of a list.
-    Items(Vec<Place>),
+    Items(Vec<FieldPlace>),
 }
 
-impl Place {
+impl FieldPlace {
     /// The place of a field, or of its nearest parent that is in the file.
     pub fn of_path(&self, path: &str) -> &Self {
         let path = path.strip_prefix('.').unwrap_or(path);

@@ -1,4 +1,4 @@
-//! Something wrong in a file, said with the place.
+//! Something wrong in a file, with its place.
 
 use std::fmt;
 

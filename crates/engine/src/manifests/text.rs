@@ -86,7 +86,7 @@ fn parsed(file: &str, chunk: &Chunk<'_>) -> Vec<Result<Node, Vec<Problem>>> {
     }
 }
 
-/// What is said, with the place, where a map has a key twice.
+/// The message, with the place, where a map has a key twice.
 pub(super) const DUPLICATE_KEY: &str = "duplicate mapping key";
 
 fn syntax_problem(file: &str, chunk: &Chunk<'_>, error: &Error) -> Problem {

@@ -76,7 +76,7 @@ pub enum Fault {
     NeverAnswered,
     /// The server is asked after a while: for a watch this means an outdated view for so long.
     Late(Duration),
-    /// A watch that ends at once without having told anything.
+    /// A watch that ends at once without an event.
     Closed,
 }
 
@@ -124,7 +124,7 @@ pub trait Faults: Send + Sync + 'static {
     }
 
     /// Asks the server, where the call reaches it. Whoever rewrites answers does it here.
-    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
+    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> AnswerFuture {
         let _: &Call = call;
         ask(server.clone(), request)
     }
@@ -144,7 +144,7 @@ impl Faults for NoFaults {
 pub type AnswerBody = Either<ResponseBody, UnsyncBoxBody<Bytes, BoxError>>;
 
 /// An answer that comes.
-pub type Answer = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, BoxError>> + Send>>;
+pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, BoxError>> + Send>>;
 
 /// An answer that the lab made up.
 fn whole(code: StatusCode, body: impl Into<Bytes>) -> Response<AnswerBody> {
@@ -175,13 +175,13 @@ impl Faulty {
 impl Service<Request<Body>> for Faulty {
     type Response = Response<AnswerBody>;
     type Error = BoxError;
-    type Future = Answer;
+    type Future = AnswerFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Body>) -> Answer {
+    fn call(&mut self, request: Request<Body>) -> AnswerFuture {
         let call = Call { method: request.method().clone(), path: request.uri().to_string() };
         let (server, faults) = (self.server.clone(), Arc::clone(&self.faults));
         match faults.apply_fault(&call) {
@@ -207,7 +207,7 @@ impl Service<Request<Body>> for Faulty {
     }
 }
 
-fn ask(mut server: ApiServer, request: Request<Body>) -> Answer {
+fn ask(mut server: ApiServer, request: Request<Body>) -> AnswerFuture {
     let answer = server.call(request);
     Box::pin(async move {
         let response = answer.await?;

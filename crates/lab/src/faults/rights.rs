@@ -12,7 +12,7 @@ use kube::client::Body;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Fault, Faults, ask, whole};
+use super::{AnswerFuture, Call, Fault, Faults, ask, whole};
 
 /// The account of the provider.
 const USER: &str = "system:serviceaccount:capm3-system:capm3-manager";
@@ -132,7 +132,7 @@ impl Faults for Authorizer {
         Fault::None
     }
 
-    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
+    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> AnswerFuture {
         match Access::of(&call.method, &call.path) {
             Some(access) if !(self.allows)(&access) => {
                 let answer = whole(StatusCode::FORBIDDEN, access.refusal().to_string());

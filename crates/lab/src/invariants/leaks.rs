@@ -123,9 +123,9 @@ impl<'a> Objects<'a> {
         (!owned && !given.contains(name)).then(|| format!("Secret {} belongs to nobody", key(secret)))
     }
 
-    /// What an owner says it has given must be what is there.
+    /// What an owner reports as given must be what exists.
     fn count(&self, owner: &'a Value, kind: &'static str, status: &str, name: &str) -> Option<String> {
-        let said = match owner.pointer(status) {
+        let reported = match owner.pointer(status) {
             Some(Value::Array(list)) => list.len(),
             Some(Value::Object(map)) => map.len(),
             _ => 0,
@@ -133,7 +133,8 @@ impl<'a> Objects<'a> {
         let of_owner = |object: &&Value| beside(object, text(object, name)) == key(owner);
         let there = self.of(kind).filter(of_owner).count();
         let what = format!("{} {}", text(owner, "/kind"), key(owner));
-        (said != there).then(|| format!("{what} says that it has given {said}, but there are {there} {kind}"))
+        (reported != there)
+            .then(|| format!("{what} says that it has given {reported}, but there are {there} {kind}"))
     }
 }
 
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_leak_is_told() {
+    fn each_leak_is_reported() {
         let rows = [
             (object("Secret", "s", json!({})), "Secret n/s belongs to nobody"),
             (object("Secret", "s", json!({"owner": "x"})), "Secret n/s belongs to X x, which is gone"),

@@ -212,7 +212,7 @@ mod tests {
         ]
     }
 
-    /// What may not be done to a live machine, and what is told of it.
+    /// What may not be done to a live machine, and how it is reported.
     fn steps() -> Vec<(Value, &'static str)> {
         vec![
             (gone(host()), "host n/h of live machine n/m is deleted"),
@@ -230,11 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn each_loss_of_a_live_machine_is_told() {
-        for (step, told) in steps() {
+    fn each_loss_of_a_live_machine_is_reported() {
+        for (step, loss) in steps() {
             let mut objects = world();
             objects.push(step);
-            assert_eq!(judge(&history_of(&objects)), [format!("revision 7: {told}")]);
+            assert_eq!(judge(&history_of(&objects)), [format!("revision 7: {loss}")]);
         }
     }
 

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mix_up_is_told_with_its_revision() {
+    fn each_mix_up_is_reported_with_its_revision() {
         let data = |name, claim| {
             held("Metal3Data", name, json!({"index": 0, "template": {"name": "t"}, "claim": {"name": claim}}))
         };

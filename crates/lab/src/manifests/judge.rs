@@ -28,10 +28,11 @@ pub async fn judge(documents: &[&Document]) -> Result<Vec<Problem>, LabError> {
     let mut problems = Vec::new();
     for document in documents {
         let complaints = one(&mut putting, document).await;
-        let told = complaints.into_iter().filter(|complaint| !is_left_open(document, complaint));
-        problems.extend(
-            told.map(|c| document.problem(&as_written(&document.value, &c.field), c.message).of_rule(c.code)),
-        );
+        let reported = complaints.into_iter().filter(|complaint| !is_left_open(document, complaint));
+        problems
+            .extend(reported.map(|c| {
+                document.problem(&as_written(&document.value, &c.field), c.message).of_rule(c.code)
+            }));
     }
     Ok(problems)
 }
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn fields_are_spelled_as_in_the_document() {
         let object = json!({"spec": {"image": {"url": "x"}, "list": [{"a": 1}]}, "metadata": {"labels": {"a.b/c": 1}}});
-        for (said, written) in [
+        for (field, written) in [
             ("spec.image.url", "spec.image.url"),
             ("Spec.Image.URL", "spec.image.url"),
             ("Spec.Image.Checksum", "spec.image.checksum"),
@@ -121,7 +122,7 @@ mod tests {
             ("kind", "kind"),
             ("", ""),
         ] {
-            assert_eq!(as_written(&object, said), written, "{said}");
+            assert_eq!(as_written(&object, field), written, "{field}");
         }
     }
 }

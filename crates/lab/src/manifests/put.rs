@@ -54,7 +54,7 @@ impl Lab {
     }
 }
 
-/// What is to be said of documents that were put.
+/// Problems of documents that were put.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
     /// What the server refuses.
@@ -114,7 +114,7 @@ impl Putting {
         }
     }
 
-    /// Says that a namespace is missing and makes it, so that it is said once and hides nothing.
+    /// Reports that a namespace is missing and makes it, so that it is reported once and hides nothing.
     async fn lost_namespace(&self, document: &Document) -> Complaint {
         let namespace = document.key().namespace;
         self.make_namespace(&namespace).await;

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_rules_at_one_field_are_told_in_their_order() {
+    fn two_rules_at_one_field_are_reported_in_their_order() {
         let pool = json!({"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPPool", "metadata": {"name": "p", "namespace": "n"},
             "spec": {"namePrefix": "p", "pools": [{"start": "10.0.0.1", "end": "10.0.0.9"}],
                 "preAllocations": {"a": "10.0.0.2", "b": "10.0.0.2", "c": "10.1.0.1"}}});

@@ -1,8 +1,11 @@
 //! Which kinds a server serves, and what a user may have meant by one that it does not serve.
 
+use std::collections::BTreeSet;
+
+use capm3_engine::manifests;
 use serde_json::Value;
 
-/// A kind as discovery tells it.
+/// A kind as discovery lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Served {
     /// `group/version`, or the version alone for the core group.
@@ -114,10 +117,8 @@ fn age(version: &str) -> Option<(u8, u32, u32)> {
 
 /// The known word that a person most likely meant.
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = word.to_lowercase();
-    let limit = 1 + word.chars().count() / 5;
-    let near = known.map(|candidate| (strsim::levenshtein(&lower, &candidate.to_lowercase()), candidate));
-    near.filter(|(distance, _)| *distance <= limit).min().map(|(_, candidate)| candidate)
+    let in_order: BTreeSet<&str> = known.collect();
+    manifests::nearest(word, 1 + word.chars().count() / 5, in_order)
 }
 
 #[cfg(test)]
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_not_served_is_told_with_what_is() {
+    fn a_kind_that_is_not_served_is_reported_with_what_is() {
         assert_eq!(find(&served(), "v1", "Secret").unwrap().plural, "x");
         let table = [
             (

@@ -234,24 +234,24 @@ mod tests {
                 "a lowercase name, got \"A\"",
             ),
         ];
-        for (field, said, value, expected) in table {
-            assert_eq!(of_cause(field, said, value.as_ref()).message, expected);
+        for (field, cause, value, expected) in table {
+            assert_eq!(of_cause(field, cause, value.as_ref()).message, expected);
         }
     }
 
     #[test]
-    fn unknown_fields_are_told_with_those_that_are_known() {
+    fn unknown_fields_are_reported_with_those_that_are_known() {
         let schema = json!({"properties": {"spec": {"properties": {
             "pools": {"items": {"properties": {"start": {}, "end": {}}}}}}}});
         let message =
             "strict decoding error: unknown field \"spec.pools[0].strat\", unknown field \"spec.colour\"";
-        let told: Vec<String> = unknown_fields(message)
+        let messages: Vec<String> = unknown_fields(message)
             .iter()
             .map(|field| of_unknown_field(field, Some(&schema)))
             .map(|c| format!("{}: {}", c.field, c.message))
             .collect();
         assert_eq!(
-            told,
+            messages,
             [
                 "spec.pools[0].strat: unknown field; did you mean start?",
                 "spec.colour: unknown field; expected one of pools",

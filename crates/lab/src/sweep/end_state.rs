@@ -136,9 +136,9 @@ impl EndState {
         let all: std::collections::BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
         let count = |state: &Self, line: &String| state.0.get(line).copied().unwrap_or(0);
         let differs = |line: &&String| count(self, line) != count(other, line);
-        let said =
+        let line_of =
             |line: &String| format!("{} times instead of {}: {line}", count(other, line), count(self, line));
-        all.into_iter().filter(differs).map(said).collect()
+        all.into_iter().filter(differs).map(line_of).collect()
     }
 }
 

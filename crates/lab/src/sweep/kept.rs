@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn another_address_another_machine_and_a_host_provisioned_anew_are_told() {
+    fn another_address_another_machine_and_a_host_provisioned_anew_are_reported() {
         let before = kept("m", "10.0.0.1", "then");
         let lost = |machine, address, start| before.lost(&kept(machine, address, start), Keeps::Everything);
         assert_eq!(lost("m", "10.0.0.1", "then"), Vec::<String>::new());

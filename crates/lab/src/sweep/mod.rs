@@ -30,8 +30,8 @@ use crate::{
 
 /// How long the provider is away where it does not come back at once.
 const AWAY: Duration = Duration::from_secs(30);
-/// Differences that are told of one run; the first ones say what is wrong.
-const TOLD: usize = 5;
+/// Differences that are reported of one run; the first ones show what is wrong.
+const MAX_REPORTED: usize = 5;
 
 /// Where the provider is cut off: points 1 and 2 are before and after the first write, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +80,7 @@ pub struct Sweep {
 /// Why a run could not be made at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// The story could not be told.
+    /// The scenario could not be run.
     #[error("{scenario}: {source}")]
     Scenario {
         /// The story.
@@ -120,8 +120,8 @@ impl Sweep {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| SweepError::Set(error.into()))?;
-        let told = runtime.block_on(self.tell(trouble));
-        told.map_err(|source| SweepError::Scenario { scenario: self.scenario, source })
+        let result = runtime.block_on(self.run_scenario(trouble));
+        result.map_err(|source| SweepError::Scenario { scenario: self.scenario, source })
     }
 
     /// The next provider starts at once, or only after everybody else has done what they could without it.
@@ -135,9 +135,10 @@ impl Outcome {
     /// Adds how the end differs from that of the undisturbed run.
     fn compare(&mut self, undisturbed: &Self) {
         let differences = undisturbed.state.differences(&self.state);
-        let more = differences.len().saturating_sub(TOLD);
-        self.violations
-            .extend(differences.into_iter().take(TOLD).map(|line| format!("the end differs: {line}")));
+        let more = differences.len().saturating_sub(MAX_REPORTED);
+        self.violations.extend(
+            differences.into_iter().take(MAX_REPORTED).map(|line| format!("the end differs: {line}")),
+        );
         if more > 0 {
             self.violations.push(format!("and {more} more differences"));
         }

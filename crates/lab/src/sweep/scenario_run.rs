@@ -47,7 +47,7 @@ pub(super) trait Trouble {
 }
 
 impl Sweep {
-    pub(super) async fn tell(&self, trouble: &impl Trouble) -> Result<Outcome, ScenarioError> {
+    pub(super) async fn run_scenario(&self, trouble: &impl Trouble) -> Result<Outcome, ScenarioError> {
         let faults = trouble.faults();
         let options = Options { seed: self.seed, faults, remembered: Some(usize::MAX), ..Options::default() };
         let mut lab = Lab::start(&options).await?;

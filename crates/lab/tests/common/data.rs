@@ -125,8 +125,8 @@ pub fn warnings(lab: &Lab, kind: &str, name: &str) -> Vec<String> {
             && text(event, "/involvedObject/name") == name
             && text(event, "/type") == "Warning"
     };
-    let said = |event: &Arc<Value>| format!("{}: {}", text(event, "/reason"), text(event, "/message"));
-    lab.objects("Event").iter().filter(about).map(said).collect()
+    let printed = |event: &Arc<Value>| format!("{}: {}", text(event, "/reason"), text(event, "/message"));
+    lab.objects("Event").iter().filter(about).map(printed).collect()
 }
 
 /// Scales the workers and waits for rest.

@@ -99,11 +99,11 @@ impl Writes {
         let sent = all.iter().filter(|w| w.user_agent == "capm3" && w.resource == "/events");
         let sent: Vec<&WriteRecord> = sent.filter(|w| w.verb == "create").collect();
         assert!(!sent.is_empty(), "no event was sent at all: nothing is shown");
-        let told = |w: &&WriteRecord| {
+        let reported = |w: &&WriteRecord| {
             let event = lab.object("Event", &w.name).unwrap_or_default();
             format!("{} {}: {} {}", w.code, w.name, text(&event, "/reason"), text(&event, "/message"))
         };
-        sent.iter().filter(|w| w.code != 201).map(told).collect()
+        sent.iter().filter(|w| w.code != 201).map(reported).collect()
     }
 }
 

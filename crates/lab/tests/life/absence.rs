@@ -99,8 +99,8 @@ async fn no_host_is_cleared_while_the_definition_of_machines_is_being_deleted() 
     tokio::time::sleep(HOUR).await;
     assert_eq!(hosts_in_use(&lab), before);
     for machine in lab.objects("Metal3Machine") {
-        let said = machine.pointer("/status/conditions").unwrap().to_string();
-        assert!(said.contains("CustomResourceDefinition of Metal3Machine is being deleted"), "{said}");
+        let printed = machine.pointer("/status/conditions").unwrap().to_string();
+        assert!(printed.contains("CustomResourceDefinition of Metal3Machine is being deleted"), "{printed}");
     }
     assert_eq!(events(&lab, "HostRefused").len(), 6);
 }
@@ -191,10 +191,10 @@ async fn machines_that_are_restored_before_their_hosts_wait_for_them() {
     let machines = lab.objects("Metal3Machine");
     assert_eq!(machines.len(), 6);
     for machine in &machines {
-        let said = machine.pointer("/status/conditions").unwrap().to_string();
+        let printed = machine.pointer("/status/conditions").unwrap().to_string();
         assert!(
-            said.contains(&format!("BareMetalHost {} of this machine is not found", host_of(machine))),
-            "{said}"
+            printed.contains(&format!("BareMetalHost {} of this machine is not found", host_of(machine))),
+            "{printed}"
         );
     }
     restore.bring(&origin, &lab, "metal3", |_| true, &change).await.unwrap();
@@ -240,10 +240,10 @@ async fn machines_from_a_backup_older_than_their_claim_wait_until_somebody_tells
     assert_eq!(machines.len(), 6);
     for machine in &machines {
         assert_eq!(text(machine, HOST), "");
-        let said = machine.pointer("/status/conditions").unwrap().to_string();
+        let printed = machine.pointer("/status/conditions").unwrap().to_string();
         assert!(
-            said.contains("is this machine and the host is in use, but this machine has no record of it"),
-            "{said}"
+            printed.contains("is this machine and the host is in use, but this machine has no record of it"),
+            "{printed}"
         );
         let record = get(&origin, "Metal3Machine", &name(machine))["metadata"]["annotations"]
             ["metal3.io/BareMetalHost"]
@@ -295,7 +295,7 @@ async fn machines_without_a_record_whose_data_is_there_take_no_free_host() {
         assert_eq!(host.pointer("/spec/consumerRef"), None, "{host}");
     }
     for machine in lab.objects("Metal3Machine") {
-        let said = machine.pointer("/status/conditions").unwrap().to_string();
-        assert!(said.contains("shows, but no host has a spec.consumerRef to it"), "{said}");
+        let printed = machine.pointer("/status/conditions").unwrap().to_string();
+        assert!(printed.contains("shows, but no host has a spec.consumerRef to it"), "{printed}");
     }
 }

@@ -41,12 +41,22 @@ fn is_deleting(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
+/// A lab whose server keeps every revision, at rest with these manifests.
+async fn remembering(manifests: &[Manifest]) -> Lab {
+    let lab = Lab::start(&Options { remembered: Some(usize::MAX), ..Options::default() }).await.unwrap();
+    lab.apply(manifests).await.unwrap();
+    rest(&lab).await;
+    lab
+}
+
+fn history(lab: &Lab, group: &str, plural: &str) -> Vec<Revision> {
+    lab.server().history(None, group, plural).unwrap()
+}
+
 /// Finalizers keep a claim until its data is taken back, and data until its addresses are released.
 #[tokio::test(start_paused = true)]
 async fn dt81_finalizers_keep_claim_and_data_until_what_hangs_on_them_is_released() {
-    let lab = Lab::start(&Options { remembered: Some(usize::MAX), ..Options::default() }).await.unwrap();
-    lab.apply(&workers(2, on_pool("fleet"))).await.unwrap();
-    rest(&lab).await;
+    let lab = remembering(&workers(2, on_pool("fleet"))).await;
     for kind in ["Metal3DataClaim", "Metal3Data"] {
         assert_eq!(lab.objects(kind).len(), 2);
         assert!(lab.objects(kind).iter().all(|object| has_finalizer(object, CLAIM_FINALIZER)), "{kind}");
@@ -55,8 +65,8 @@ async fn dt81_finalizers_keep_claim_and_data_until_what_hangs_on_them_is_release
     scale(&lab, 0).await;
     let resources =
         [(INFRASTRUCTURE, "metal3dataclaims"), (INFRASTRUCTURE, "metal3datas"), (IPAM, "ipclaims")];
-    let history = |(group, plural): &(&str, &str)| lab.server().history(None, group, plural).unwrap();
-    let mut history: Vec<Revision> = resources.iter().flat_map(history).collect();
+    let mut history: Vec<Revision> =
+        resources.iter().flat_map(|(group, plural)| history(&lab, group, plural)).collect();
     history.sort_by_key(|revision| revision.number);
     let mut there: BTreeMap<(String, String), Value> = BTreeMap::new();
     let mut ends = BTreeMap::from([("Metal3DataClaim", 0), ("Metal3Data", 0), ("IPClaim", 0)]);
@@ -95,7 +105,7 @@ async fn ip117_addresses_are_released_with_their_data() {
     let mut spec = on_pool("fleet");
     spec["networkData"]["networks"]["ipv4"][0]["routes"] =
         json!([{"network": "0.0.0.0", "prefix": 0, "gateway": {"fromPoolRef": foreign}}]);
-    let lab = settled(&workers(1, spec)).await;
+    let lab = remembering(&workers(1, spec)).await;
     let claim = get(&lab, "IPAddressClaim", "fleet-0-theirs");
     assert!(
         has_finalizer(&claim, DATA_FINALIZER)
@@ -106,6 +116,11 @@ async fn ip117_addresses_are_released_with_their_data() {
     scale(&lab, 0).await;
     for kind in ["Metal3Data", "IPClaim", "IPAddressClaim", "IPAddress"] {
         assert!(lab.objects(kind).is_empty(), "{kind}: {:?}", lab.objects(kind));
+    }
+    let end = |group, plural| history(&lab, group, plural).into_iter().find(|it| it.removed).unwrap().number;
+    let end_of_data = end(INFRASTRUCTURE, "metal3datas");
+    for (group, plural) in [(IPAM, "ipclaims"), (CAPI_IPAM, "ipaddressclaims")] {
+        assert!(end(group, plural) < end_of_data, "{plural} are not left to the garbage collector");
     }
     scale(&lab, 1).await;
     let again = lab.objects("IPAddress");

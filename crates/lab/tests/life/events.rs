@@ -19,29 +19,29 @@ fn counts(lab: &Lab) -> BTreeMap<(String, String), usize> {
     counts
 }
 
-fn assert_each_told_once(lab: &Lab, writes: &Writes) {
+fn assert_each_event_once(lab: &Lab, writes: &Writes) {
     assert_eq!(writes.events_not_taken(lab), Vec::<String>::new(), "sent again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_is_told_once_a_machine_and_what_the_objects_tell_is_only_logged() {
+async fn a_claim_has_one_event_per_machine_and_what_objects_show_is_only_logged() {
     let (lab, writes) = Writes::lab().await;
     lab.apply(&three_racks()).await.unwrap();
     rest(&lab).await;
     let counts = counts(&lab);
     assert_eq!(lab.objects("Metal3Machine").len(), 6);
     for machine in lab.objects("Metal3Machine") {
-        let told = counts.get(&(name(&machine), "HostClaimed".to_owned()));
-        assert_eq!(told, Some(&1), "{}", name(&machine));
+        let reported = counts.get(&(name(&machine), "HostClaimed".to_owned()));
+        assert_eq!(reported, Some(&1), "{}", name(&machine));
     }
     for reason in ["DataReady", "Rendered", "ProviderIDSet"] {
         assert_eq!(events(&lab, reason), Vec::<String>::new(), "a condition or the spec tells it");
     }
-    assert_each_told_once(&lab, &writes);
+    assert_each_event_once(&lab, &writes);
 }
 
 #[tokio::test(start_paused = true)]
-async fn release_fallback_and_refusal_are_told_once() {
+async fn release_fallback_and_refusal_have_one_event_each() {
     let mut manifests = control_plane(3);
     manifests.retain(|m| m.key().name != "rack3-host-1");
     let role = json!({"metadata": {"labels": {"cluster-role": "control-plane"}}});
@@ -75,13 +75,13 @@ async fn release_fallback_and_refusal_are_told_once() {
     rest(&lab).await;
     let released = events(&lab, "HostReleased").into_iter().filter(|e| e.starts_with(&name(&other))).count();
     assert_eq!(released, 1);
-    assert_each_told_once(&lab, &writes);
+    assert_each_event_once(&lab, &writes);
 }
 
 /// The whole story of a cluster, up, upgraded and gone, with hosts that are kept and with hosts that are not: at no step
 /// is anything told that was told before.
 #[tokio::test(start_paused = true)]
-async fn in_the_whole_story_of_a_cluster_nothing_is_told_twice() {
+async fn in_the_whole_life_of_a_cluster_no_event_is_repeated() {
     for keeps in [false, true] {
         let mut manifests = three_racks();
         for template in ["my-cluster-cp", "my-cluster-workers"] {
@@ -92,19 +92,19 @@ async fn in_the_whole_story_of_a_cluster_nothing_is_told_twice() {
         let (lab, writes) = Writes::lab().await;
         lab.apply(&manifests).await.unwrap();
         rest(&lab).await;
-        assert_each_told_once(&lab, &writes);
+        assert_each_event_once(&lab, &writes);
         let before: Vec<String> = lab.objects("Metal3Machine").iter().map(|m| name(m)).collect();
         upgrade(&lab).await;
         let after: Vec<String> = lab.objects("Metal3Machine").iter().map(|m| name(m)).collect();
         assert_eq!(after.len(), 6);
         assert!(!after.iter().any(|machine| before.contains(machine)), "every machine is a new one");
-        assert_each_told_once(&lab, &writes);
+        assert_each_event_once(&lab, &writes);
         delete_cluster(&lab).await;
         rest(&lab).await;
         assert_eq!(lab.objects("Metal3Machine").len(), 0);
         let given_back = ["HostReleased", "HostBooked"].map(|reason| events(&lab, reason).len());
         assert_eq!(given_back, if keeps { [6, 6] } else { [12, 0] }, "each machine gave its host back");
-        assert_each_told_once(&lab, &writes);
+        assert_each_event_once(&lab, &writes);
     }
 }
 

@@ -111,7 +111,7 @@ async fn a_request_is_refused_while_a_machine_of_the_name_is_there_or_for_anothe
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_manager_releases_orphaned_hosts_by_itself_only_if_it_is_told_to() {
+async fn the_manager_releases_orphaned_hosts_by_itself_only_with_its_flag() {
     let options =
         Options { release_orphaned_hosts_after: Some(Duration::from_secs(1800)), ..Options::default() };
     let mut lab = Lab::start(&options).await.unwrap();
@@ -125,8 +125,11 @@ async fn the_manager_releases_orphaned_hosts_by_itself_only_if_it_is_told_to() {
     rest(&lab).await;
     assert_blank(&lab, &host);
     assert!(lab.object("Metal3DataClaim", &machine).is_none());
-    let told = events(&lab, "ReleaseRequested");
-    assert!(matches!(told.as_slice(), [one] if one.contains("--release-orphaned-hosts-after")), "{told:?}");
+    let reported_text = events(&lab, "ReleaseRequested");
+    assert!(
+        matches!(reported_text.as_slice(), [one] if one.contains("--release-orphaned-hosts-after")),
+        "{reported_text:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,10 +161,10 @@ async fn a_machine_made_anew_under_the_same_name_neither_takes_nor_clears_the_us
     assert_eq!(get(&lab, "BareMetalHost", &host)["spec"], before);
     let new = get(&lab, "Metal3Machine", &machine);
     assert_eq!(text(&new, HOST), "", "it has no host");
-    let said = new.pointer("/status/conditions").unwrap().to_string();
+    let printed = new.pointer("/status/conditions").unwrap().to_string();
     assert!(
-        said.contains(&format!("spec.consumerRef of host {host} is this machine and the host is in use")),
-        "{said}"
+        printed.contains(&format!("spec.consumerRef of host {host} is this machine and the host is in use")),
+        "{printed}"
     );
     let reported = events(&lab, "HostOrphaned");
     assert!(reported.iter().any(|e| e.contains("has no record of it")), "{reported:?}");

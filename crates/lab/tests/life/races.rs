@@ -12,7 +12,7 @@ use std::{
 use capm3_apiserver::ApiServer;
 use capm3_lab::{
     Lab, Options,
-    faults::{Answer, Call, Fault, Faults, NoFaults, Refusal},
+    faults::{AnswerFuture, Call, Fault, Faults, NoFaults, Refusal},
 };
 use http::Request;
 use http_body_util::Either;
@@ -41,7 +41,7 @@ impl Faults for AtOnce {
         Fault::None
     }
 
-    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
+    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> AnswerFuture {
         let is_of_host = call.method.as_str() == "PATCH" && call.path.contains("/baremetalhosts/");
         let (mut server, machines, both) =
             (server.clone(), Arc::clone(&self.machines), Arc::clone(&self.both));

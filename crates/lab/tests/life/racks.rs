@@ -184,8 +184,10 @@ async fn a_running_machine_keeps_the_data_template_that_it_claimed() {
     let now = get(&lab, "Metal3Machine", &own);
     assert_eq!(claimed(&now), template);
     assert_eq!(condition(&now, "Ready").0, "True");
-    let told = events(&lab, "DataTemplateChanged");
-    assert!(told.iter().any(|e| e.starts_with(&own) && e.contains("which the claim of this machine names")));
+    let reported = events(&lab, "DataTemplateChanged");
+    assert!(
+        reported.iter().any(|e| e.starts_with(&own) && e.contains("which the claim of this machine names"))
+    );
     let data = get(&lab, "Metal3Data", &text(&now, "/status/renderedData/name"));
     assert_eq!(condition(&data, "Ready").0, "True");
     let secret_name = format!("{own}-networkdata");
@@ -207,8 +209,11 @@ async fn s211_the_rack_of_the_host_decides_and_is_reported() {
     let fallen = machines(&lab, "my-cluster-cp").into_iter().find(|m| host_of(m) == "rack1-host-2").unwrap();
     assert_eq!(text(&fallen, "/spec/failureDomain"), "rack3");
     assert_eq!(text(&fallen, "/spec/dataTemplate/name"), "m3dt-rack1");
-    let told = events(&lab, "DataTemplateChanged");
-    assert!(told.iter().any(|e| e.starts_with(&name(&fallen)) && e.contains("\"m3dt-rack1\"")), "{told:?}");
+    let reported = events(&lab, "DataTemplateChanged");
+    assert!(
+        reported.iter().any(|e| e.starts_with(&name(&fallen)) && e.contains("\"m3dt-rack1\"")),
+        "{reported:?}"
+    );
 }
 
 /// The other half: workers are assigned to no domain, and land on hosts that have one.
@@ -219,7 +224,7 @@ async fn s211_without_an_assigned_domain_the_rack_of_the_host_decides_too() {
         &get(&lab, "Metal3MachineTemplate", "my-cluster-workers"),
         "/spec/template/spec/dataTemplate/name",
     );
-    let told = events(&lab, "DataTemplateChanged");
+    let reported = events(&lab, "DataTemplateChanged");
     let mut differing = 0;
     for machine in machines(&lab, "my-cluster-workers") {
         assert_eq!(machine.pointer("/spec/failureDomain"), None);
@@ -227,9 +232,10 @@ async fn s211_without_an_assigned_domain_the_rack_of_the_host_decides_too() {
         assert_eq!(text(&machine, "/spec/dataTemplate/name"), expected);
         if expected != default {
             differing += 1;
-            let said =
-                told.iter().any(|e| e.starts_with(&name(&machine)) && e.contains(&format!("\"{expected}\"")));
-            assert!(said, "{told:?}");
+            let printed = reported
+                .iter()
+                .any(|e| e.starts_with(&name(&machine)) && e.contains(&format!("\"{expected}\"")));
+            assert!(printed, "{reported:?}");
         }
     }
     assert!(differing > 0, "every worker has the default: nothing is shown");
@@ -250,8 +256,8 @@ async fn s213_a_missing_template_is_waited_for() {
     let machine = machines(&lab, "my-cluster-cp")[0].clone();
     assert_eq!(text(&host(&lab, &machine), DOMAIN), "rack1");
     assert_eq!(condition(&machine, "Metal3DataReady"), ("False".into(), "WaitingForMetal3Data".into()));
-    let said = machine.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("which does not exist in namespace metal3"), "{said}");
+    let printed = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("which does not exist in namespace metal3"), "{printed}");
     let claimed = |lab: &Lab| {
         let claims = lab.objects("Metal3DataClaim");
         claims.iter().map(|claim| text(claim, "/spec/template/name")).collect::<Vec<_>>()

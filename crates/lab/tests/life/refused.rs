@@ -59,12 +59,12 @@ fn says(lab: &Lab, type_: &str, reason: &str) {
     let machine = the_machine(lab);
     assert_eq!(condition(&machine, type_), ("False".into(), reason.into()), "{machine}");
     assert_eq!(condition(&machine, "Ready").0, "False", "{machine}");
-    let said = machine.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("the API server refuses to patch BareMetalHost metal3/rack"), "{said}");
+    let printed = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("the API server refuses to patch BareMetalHost metal3/rack"), "{printed}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_is_refused_is_said_and_made_once_it_is_allowed() {
+async fn a_claim_that_is_refused_is_reported_and_made_once_it_is_allowed() {
     let policy = Arc::new(Policy::default());
     policy.forbids(true);
     let lab = policy.lab().await;
@@ -80,7 +80,7 @@ async fn a_claim_that_is_refused_is_said_and_made_once_it_is_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_release_and_a_pause_that_are_refused_are_said_and_done_once_they_are_allowed() {
+async fn a_release_and_a_pause_that_are_refused_are_reported_and_done_once_they_are_allowed() {
     let policy = Arc::new(Policy::default());
     let lab = policy.lab().await;
     rest(&lab).await;

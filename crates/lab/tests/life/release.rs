@@ -175,8 +175,8 @@ async fn a_machine_that_cannot_go_says_what_holds_up_its_host() {
         .await;
     delete(&lab, "cluster.x-k8s.io/v1beta2", "Machine", &name).await;
     rest(&lab).await;
-    let said = get(&lab, "Metal3Machine", &name).pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("the host is paused by annotation baremetalhost.metal3.io/paused"), "{said}");
+    let printed = get(&lab, "Metal3Machine", &name).pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("the host is paused by annotation baremetalhost.metal3.io/paused"), "{printed}");
     patch_host(&lab, &host, json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": null}}}))
         .await;
     rest(&lab).await;

@@ -52,9 +52,9 @@ async fn kept_hosts_are_free_again_when_their_control_plane_is_gone() {
     assert!(lab.object("KubeadmControlPlane", "my-cluster-cp").is_none());
     assert!(lab.object("Cluster", "my-cluster").is_some());
     assert_eq!(reserved(&lab), Vec::<String>::new());
-    let told: BTreeSet<String> =
+    let reported: BTreeSet<String> =
         events(&lab, "BookingEnded").iter().filter_map(|e| e.split(':').next().map(str::to_owned)).collect();
-    assert_eq!(told, used);
+    assert_eq!(reported, used);
 }
 
 /// Books a host of the example for the control plane, as a release before the look did.
@@ -79,9 +79,9 @@ async fn a_control_plane_that_was_not_seen_to_go_is_waited_for() {
     assert_eq!(reserved(&lab), ["rack1-host-1"], "it may come yet");
     rest(&lab).await;
     assert_eq!(reserved(&lab), Vec::<String>::new());
-    let told = events(&lab, "BookingEnded");
+    let reported = events(&lab, "BookingEnded");
     assert_eq!(
-        told,
+        reported,
         ["rack1-host-1: the reservation is removed: KubeadmControlPlane metal3/my-cluster-cp is gone"]
     );
 }
@@ -134,8 +134,8 @@ async fn a_deployment_that_was_not_seen_to_go_is_waited_for() {
         assert_eq!(reserved(&lab), ["rack1-host-2"], "{label}: it may come yet");
         rest(&lab).await;
         assert_eq!(reserved(&lab), Vec::<String>::new(), "{label}");
-        let told = format!("rack1-host-2: the reservation is removed: {owner} is gone");
-        assert_eq!(events(&lab, "BookingEnded"), [told]);
+        let reported = format!("rack1-host-2: the reservation is removed: {owner} is gone");
+        assert_eq!(events(&lab, "BookingEnded"), [reported]);
     }
 }
 
@@ -219,13 +219,13 @@ async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost()
         let (lab, kept) = waiting_for_a_kept_host().await;
         let waits = waiting(&lab);
         assert_eq!(waits.len(), 1, "one waits, and the other takes a free host");
-        let said = get(&lab, "Metal3Machine", &waits[0]);
-        let said = said.pointer("/status/conditions").unwrap().to_string();
+        let printed = get(&lab, "Metal3Machine", &waits[0]);
+        let printed = printed.pointer("/status/conditions").unwrap().to_string();
         assert!(
-            said.contains(&format!(
+            printed.contains(&format!(
                 "waiting for a host that is reserved for the owner of this machine: {kept}\""
             )),
-            "{said}"
+            "{printed}"
         );
         assert_eq!(events(&lab, "HostRefused"), Vec::<String>::new(), "an ordinary wait is no warning");
         patch_host(&lab, &kept, loss.clone()).await;

@@ -39,10 +39,10 @@ fn assert_holds(lab: &Lab, machine: &str, host: &str, consumer: &str) {
     assert_eq!(condition(&machine, "BareMetalHostProvisioned").0, "True", "its node runs on");
     assert_eq!(condition(&machine, "Ready").0, "False");
     assert_eq!(host_of(&machine), host);
-    let refused: Vec<String> = told(lab, "HostRefused", &name(&machine));
+    let refused: Vec<String> = events_of(lab, "HostRefused", &name(&machine));
     assert_eq!(refused.len(), 1, "{refused:?}");
     assert!(refused[0].contains(&format!("host {host} is consumed by Metal3Machine metal3/{consumer}")));
-    let disputed = told(lab, "HostDisputed", host);
+    let disputed = events_of(lab, "HostDisputed", host);
     assert_eq!(disputed.len(), 1, "{disputed:?}");
     assert!(disputed[0].contains(&name(&machine)) && disputed[0].contains(consumer), "{disputed:?}");
 }
@@ -55,11 +55,11 @@ fn assert_ready(lab: &Lab, machine: &str, host: &str) {
     assert_eq!(text(&get(lab, "BareMetalHost", host), CONSUMER), name(&machine));
 }
 
-/// What was told of an object, for a reason.
-fn told(lab: &Lab, reason: &str, object: &str) -> Vec<String> {
-    let mut told = events(lab, reason);
-    told.retain(|event| event.starts_with(&format!("{object}: ")));
-    told
+/// Events about an object with a reason.
+fn events_of(lab: &Lab, reason: &str, object: &str) -> Vec<String> {
+    let mut found = events(lab, reason);
+    found.retain(|event| event.starts_with(&format!("{object}: ")));
+    found
 }
 
 /// The name of another living machine on a host: the host runs on, its machine holds and says so, the other one does not
@@ -77,7 +77,7 @@ async fn a_host_that_names_another_living_machine_is_not_wiped() {
     rest(&lab).await;
     assert_eq!(run(&lab, &host), before);
     assert_eq!(writes.of_provider("baremetalhosts").len(), 0);
-    assert_eq!(writes.of_provider("metal3machines").len(), 1, "it is said once, by its machine");
+    assert_eq!(writes.of_provider("metal3machines").len(), 1, "it is reported once, by its machine");
     assert_holds(&lab, &own, &host, &other);
     assert_ready(&lab, &other, &others_host);
     patch_host(&lab, &host, naming(&own)).await;

@@ -222,8 +222,8 @@ async fn s43_a_secret_that_a_move_leaves_behind_is_warned_of_once() {
         let touch = json!({"metadata": {"labels": {"touched": "yes"}}});
         patch_machine(&lab, &name(&lab.objects("Metal3Machine")[0]), touch).await;
         rest(&lab).await;
-        let said = events(&lab, "SecretStaysBehind");
-        assert_eq!(said.len(), warnings, "{said:?}");
+        let printed = events(&lab, "SecretStaysBehind");
+        assert_eq!(printed.len(), warnings, "{printed:?}");
         assert_eq!(writes.events_not_taken(&lab), Vec::<String>::new(), "sent again");
         let machine = &lab.objects("Metal3Machine")[0];
         let rendered = get(&lab, "Secret", &text(machine, "/status/networkData/name"));
@@ -316,8 +316,8 @@ async fn s4_a_field_that_the_host_kind_lacks_is_named_in_the_log_and_on_the_mach
         // It is requeued from time to time, so there is no rest.
         lab.settle(Duration::from_secs(60)).await;
         let machine = &lab.objects("Metal3Machine")[0];
-        let said = machine.pointer("/status/conditions").unwrap().to_string();
-        assert!(said.contains(&format!("has no field spec.{field}")), "{said}");
+        let printed = machine.pointer("/status/conditions").unwrap().to_string();
+        assert!(printed.contains(&format!("has no field spec.{field}")), "{printed}");
         assert_eq!(host(&lab, machine).pointer("/spec/image"), None);
     }
 }

@@ -39,11 +39,12 @@ async fn unreachable() -> (capm3_lab::Lab, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_cannot_be_reached_is_said_with_its_cause_and_reached_when_the_kubeconfig_is_mended() {
+async fn a_cluster_that_cannot_be_reached_is_reported_with_its_cause_and_reached_when_the_kubeconfig_is_mended()
+ {
     let (lab, machine) = unreachable().await;
-    let said = get(&lab, "Metal3Machine", &machine).pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("waiting for workload cluster my-cluster to be reachable"), "{said}");
-    assert!(said.contains("192.0.2.1"), "{said}");
+    let printed = get(&lab, "Metal3Machine", &machine).pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("waiting for workload cluster my-cluster to be reachable"), "{printed}");
+    assert!(printed.contains("192.0.2.1"), "{printed}");
     let good = "apiVersion: v1\nkind: Config\nclusters:\n- name: x\n  cluster: {server: 'https://embedded.invalid/clusters/metal3/my-cluster'}\n";
     let before = tokio::time::Instant::now();
     patch(
@@ -68,9 +69,9 @@ async fn a_broken_kubeconfig_is_named_and_not_quoted() {
     let value = json!({"data": {"value": BASE64_STANDARD.encode(broken)}});
     patch(&lab, "v1", "Secret", "my-cluster-kubeconfig", value).await;
     rest(&lab).await;
-    let said = get(&lab, "Metal3Machine", &machine).to_string();
-    assert!(said.contains("Secret metal3/my-cluster-kubeconfig: "), "{said}");
-    assert!(!said.contains("never-print-me"), "{said}");
+    let printed = get(&lab, "Metal3Machine", &machine).to_string();
+    assert!(printed.contains("Secret metal3/my-cluster-kubeconfig: "), "{printed}");
+    assert!(!printed.contains("never-print-me"), "{printed}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -148,8 +149,8 @@ async fn a_workload_cluster_that_never_answers_holds_up_no_other_cluster() {
     assert_eq!((ready(&lab, "fleet"), ready(&lab, "metal3")), (0, 6), "the living one is up");
     tokio::time::sleep(Duration::from_secs(300)).await;
     let machine = &lab.objects("Metal3Machine")[0];
-    let said = machine.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("waiting for workload cluster fleet to be reachable"), "{said}");
+    let printed = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("waiting for workload cluster fleet to be reachable"), "{printed}");
     assert!(dead.asked.load(Ordering::SeqCst) < 40, "it is tried again now and then, not all the time");
     dead.is_dead.store(false, Ordering::SeqCst);
     // It is tried again by itself before long.
@@ -185,7 +186,7 @@ async fn nodes_that_cannot_be_written_hold_up_no_other_cluster_and_are_not_tried
 /// One Node that is larger than an API server would store: the machines say which limit is exceeded, and go on once it is
 /// gone.
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_exceeds_a_limit_is_said_with_the_limit_and_tried_again() {
+async fn a_cluster_that_exceeds_a_limit_is_reported_with_the_limit_and_tried_again() {
     let lab = settled(&control_plane(1)).await;
     let machine = name(&machines(&lab, "my-cluster-cp")[0]);
     let workload = lab.client().below("/clusters/metal3/my-cluster");
@@ -197,9 +198,12 @@ async fn a_cluster_that_exceeds_a_limit_is_said_with_the_limit_and_tried_again()
     let wiped = json!({"status": {"initialization": null}});
     lab.client().merge_patch(&metal3("Metal3Machine"), &key(&machine), Some("status"), &wiped).await.unwrap();
     rest(&lab).await;
-    let said = get(&lab, "Metal3Machine", &machine).pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("waiting for workload cluster my-cluster to be reachable"), "{said}");
-    assert!(said.contains("exceeds a limit: one object of the list has more than 2097152 bytes"), "{said}");
+    let printed = get(&lab, "Metal3Machine", &machine).pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("waiting for workload cluster my-cluster to be reachable"), "{printed}");
+    assert!(
+        printed.contains("exceeds a limit: one object of the list has more than 2097152 bytes"),
+        "{printed}"
+    );
     let asked = || lab.connections().len();
     let before = asked();
     tokio::time::sleep(Duration::from_secs(3600)).await;

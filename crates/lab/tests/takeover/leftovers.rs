@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(7200);
 
 /// O1, O2, O3, O5, O8, O9 and the owners of older releases, all in one namespace.
 #[tokio::test(start_paused = true)]
-async fn leftovers_are_cleaned_as_far_as_they_can_be_known_and_the_rest_is_said() {
+async fn leftovers_are_cleaned_as_far_as_they_can_be_known_and_the_rest_is_reported() {
     for stored_as in VERSIONS {
         let taken = take_over(&Namespace::running(stored_as).after(&["leftovers"])).await;
         let lab = &taken.lab;
@@ -26,13 +26,13 @@ async fn leftovers_are_cleaned_as_far_as_they_can_be_known_and_the_rest_is_said(
         let orphan = get(lab, "BareMetalHost", "node-7");
         assert_eq!(text(&orphan, "/spec/consumerRef/name"), "worker-0");
         assert_eq!(lab.provider().unwrap().orphaned_hosts(), 1);
-        let told = events(lab, "HostOrphaned");
+        let reported = events(lab, "HostOrphaned");
         let command = "`capm3 release host/node-7 -n metal3` releases it";
-        assert!(matches!(told.as_slice(), [one] if one.contains(command)), "{told:?}");
+        assert!(matches!(reported.as_slice(), [one] if one.contains(command)), "{reported:?}");
 
         // The reservation is over: its Cluster is proven to be gone.
-        let told = events(lab, "BookingEnded");
-        assert!(matches!(told.as_slice(), [one] if one.starts_with("node-8: ")), "{told:?}");
+        let reported = events(lab, "BookingEnded");
+        assert!(matches!(reported.as_slice(), [one] if one.starts_with("node-8: ")), "{reported:?}");
     }
 }
 

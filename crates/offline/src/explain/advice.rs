@@ -15,7 +15,7 @@ pub struct Advice {
 
 impl Advice {
     /// Words alone.
-    pub(super) fn say(text: impl Into<String>) -> Self {
+    pub(super) fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), command: None }
     }
 

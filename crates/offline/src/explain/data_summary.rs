@@ -14,9 +14,9 @@ const NAMED: usize = 3;
 
 const STANDS: &str = "waits for its metadata and network data";
 
-pub(super) fn tell(known: &Known<'_>) -> Summary {
+pub(super) fn summarize(known: &Known<'_>) -> Summary {
     let (snapshot, namespace) = (known.snapshot(), known.namespace());
-    let by_author = |text: String| Summary::new(STANDS, Actor::ClusterAuthor, [Advice::say(text)]);
+    let by_author = |text: String| Summary::new(STANDS, Actor::ClusterAuthor, [Advice::text(text)]);
     if let Some((field, name)) = snapshot.missing_secrets.first() {
         return by_author(format!(
             "create Secret {name} in namespace {namespace}, or name another one in spec.{field}"
@@ -42,7 +42,7 @@ pub(super) fn tell(known: &Known<'_>) -> Summary {
         ))
     } else {
         let advice =
-            Advice::say("nothing; if it lasts, check whether the provider and the address manager run");
+            Advice::text("nothing; if it lasts, check whether the provider and the address manager run");
         Summary::new(STANDS, Actor::Nobody, [advice])
     }
 }
@@ -65,7 +65,7 @@ fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Vec<Advice> {
     let named = format!("{} {}", pool.kind, pool.name);
     let kubectl = |verb: &str| known.kubectl(verb, &format!("{} {}", pool.kind.to_lowercase(), pool.name));
     if let Some(claim) = pool.not_served {
-        return vec![Advice::say(format!(
+        return vec![Advice::text(format!(
             "install the address manager of {}, with the CRD of {claim}",
             pool.kind
         ))];
@@ -74,7 +74,7 @@ fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Vec<Advice> {
         Some(stock) if stock.free == 0 => of_full_pool(pool, &named, stock, kubectl("edit")),
         _ if pool.problem.is_none() => Vec::new(),
         Some(_) => vec![Advice::run(format!("inspect {named}"), kubectl("describe"))],
-        None => vec![Advice::say(format!("create {named} in namespace {}", known.namespace()))],
+        None => vec![Advice::text(format!("create {named} in namespace {}", known.namespace()))],
     }
 }
 
@@ -94,13 +94,13 @@ fn of_full_pool(pool: &PoolLine, named: &str, stock: &Stock, edit: String) -> Ve
     );
     let mut advice = vec![Advice::run(widen, edit)];
     if !pool.reservations.is_empty() {
-        advice.push(Advice::say(format!(
+        advice.push(Advice::text(format!(
             "remove from spec.preAllocations of {named} what nobody needs: {}",
             few(&pool.reservations)
         )));
     }
     if !pool.holders.is_empty() {
-        advice.push(Advice::say(format!(
+        advice.push(Advice::text(format!(
             "delete a machine that uses an address of this pool: {}",
             few(&pool.holders)
         )));

@@ -28,21 +28,22 @@ pub struct HostExplanation {
     pub namespace: String,
     /// Name of the BareMetalHost.
     pub host: String,
-    /// Where it stands, in one word.
-    pub standing: HostStanding,
-    /// Where it stands, for people.
+    /// Its state, in one word.
+    #[serde(rename = "standing")]
+    pub state: HostState,
+    /// Its state, for people.
     pub stands: String,
-    /// Since when, as far as objects tell.
+    /// Since when, as far as the objects show.
     pub since: Option<String>,
-    /// Why it stands there.
+    /// Why it is in that state.
     pub why: Option<String>,
     /// Who must act.
     pub who: Actor,
     /// What would help.
     pub what_to_do: Vec<Advice>,
-    /// What else is worth a look.
+    /// What else is worth checking.
     pub remarks: Vec<String>,
-    /// What the objects say.
+    /// Facts of the host object.
     #[serde(flatten)]
     pub facts: HostFacts,
     /// Whether a machine can take it now.
@@ -56,9 +57,9 @@ pub struct HostExplanation {
     pub reservation: Option<String>,
 }
 
-/// Where a host stands.
+/// The state of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum HostStanding {
+pub enum HostState {
     /// A machine can take it.
     Free,
     /// Nobody has it, but no machine can take it.
@@ -81,10 +82,10 @@ pub enum HostStanding {
     Deleting,
 }
 
-/// Where a host stands, and what helps.
+/// The state of a host, and what helps.
 #[derive(Debug)]
 pub(super) struct HostSummary {
-    pub(super) standing: HostStanding,
+    pub(super) state: HostState,
     pub(super) stands: String,
     pub(super) why: Option<String>,
     pub(super) who: Actor,
@@ -92,8 +93,8 @@ pub(super) struct HostSummary {
 }
 
 impl HostSummary {
-    pub(super) fn new(standing: HostStanding, stands: impl Into<String>) -> Self {
-        Self { standing, stands: stands.into(), why: None, who: Actor::Nobody, advice: Vec::new() }
+    pub(super) fn new(state: HostState, stands: impl Into<String>) -> Self {
+        Self { state, stands: stands.into(), why: None, who: Actor::Nobody, advice: Vec::new() }
     }
 
     pub(super) fn because(self, why: impl Into<String>) -> Self {
@@ -110,15 +111,15 @@ pub fn explain_host(site: &Site, key: &ObjectKey) -> Option<HostExplanation> {
     let snapshot = snapshot(site, key)?;
     let (host, orphan) = (snapshot.host.as_ref(), snapshot.orphan.as_ref());
     let release = releasing(&snapshot);
-    let summary = tell(site, &snapshot, release.as_ref());
+    let summary = summarize(site, &snapshot, release.as_ref());
     let remarks = remarks(site, &snapshot, summary.why.as_deref().unwrap_or_default());
-    // When a release was requested no object tells.
-    let is_orphaned = summary.standing == HostStanding::Orphaned;
+    // No object holds the time at which a release was requested.
+    let is_orphaned = summary.state == HostState::Orphaned;
     let deleted = host.metadata.deletion_timestamp.as_ref().map(|time| clock::text(time.0));
     Some(HostExplanation {
         namespace: key.namespace.clone(),
         host: key.name.clone(),
-        standing: summary.standing,
+        state: summary.state,
         stands: summary.stands,
         since: deleted.or_else(|| orphaned_since(site, host, orphan.filter(|_| is_orphaned)?)),
         why: summary.why,
@@ -133,7 +134,7 @@ pub fn explain_host(site: &Site, key: &ObjectKey) -> Option<HostExplanation> {
     })
 }
 
-/// Whether an explanation gains by events: only they tell since when a host is orphaned.
+/// Whether an explanation gains by events: only they show since when a host is orphaned.
 pub fn is_orphaned(site: &Site, key: &ObjectKey) -> bool {
     snapshot(site, key).is_some_and(|snapshot| snapshot.orphan.is_some())
 }
@@ -142,12 +143,11 @@ fn is_unread(orphan: &Orphan) -> bool {
     matches!(orphan, Orphan::Unreadable { .. })
 }
 
-fn tell(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> HostSummary {
+fn summarize(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> HostSummary {
     let host = snapshot.host.as_ref();
     if host.metadata.is_deleting() {
-        let advice = Advice::say("nothing: the Baremetal Operator deprovisions the host and lets it go");
-        return HostSummary::new(HostStanding::Deleting, "is being deleted")
-            .by(Actor::HostOperator, [advice]);
+        let advice = Advice::text("nothing: the Baremetal Operator deprovisions the host and lets it go");
+        return HostSummary::new(HostState::Deleting, "is being deleted").by(Actor::HostOperator, [advice]);
     }
     match (&snapshot.orphan, judge_release(snapshot), release) {
         (Some(orphan @ Orphan::Unreadable { .. }), ..) => of_unread(orphan),
@@ -158,13 +158,13 @@ fn tell(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> 
     }
 }
 
-/// Nothing is said about a machine whose kind cannot be read.
+/// Nothing is reported about a machine whose kind cannot be read.
 fn of_unread(orphan: &Orphan) -> HostSummary {
     let advice = Advice::run(
         "check that the CRD of Metal3Machine serves v1beta2 and that you may read Metal3Machines",
         "kubectl get crd metal3machines.infrastructure.cluster.x-k8s.io -o yaml".to_owned(),
     );
-    HostSummary::new(HostStanding::Unknown, "names a machine that cannot be read")
+    HostSummary::new(HostState::Unknown, "names a machine that cannot be read")
         .because(format!("{orphan}; cannot check whether the machine is gone"))
         .by(Actor::PlatformEngineer, [advice])
 }
@@ -183,13 +183,13 @@ fn of_orphan(site: &Site, snapshot: &HostSnapshot, orphan: &Orphan) -> HostSumma
                 "to release the host, request it: the data on its disk is then lost",
                 format!("capm3 release host/{name} -n {namespace}"),
             ),
-            Advice::say(format!(
+            Advice::text(format!(
                 "to keep what runs on the host, restore Metal3Machine {machine} with annotation {}={namespace}/{name}",
                 annotation::HOST
             )),
         ],
     };
-    HostSummary::new(HostStanding::Orphaned, "is orphaned and left as it is")
+    HostSummary::new(HostState::Orphaned, "is orphaned and left as it is")
         .because(orphan.to_string())
         .by(Actor::PlatformEngineer, advice)
 }
@@ -207,7 +207,7 @@ fn remarks(site: &Site, snapshot: &HostSnapshot, why: &str) -> Vec<String> {
         remarks.push(format!("the host reports: {error}"));
     }
     let unread = |(kind, state): (&String, &String)| format!("{kind} {state}; its objects are unknown");
-    // Why Metal3Machines cannot be read is told where it matters.
+    // Why Metal3Machines cannot be read is reported where it matters.
     remarks.extend(site.unread.iter().filter(|(kind, _)| *kind != Metal3Machine::API.kind).map(unread));
     remarks
 }

@@ -31,7 +31,7 @@ pub(super) fn no_host(
         let add = format!(
             "add BareMetalHosts to namespace {namespace}: machines take hosts of their own namespace only"
         );
-        return Ways { actor: Actor::PlatformEngineer, or_actor: None, advice: vec![Advice::say(add)] };
+        return Ways { actor: Actor::PlatformEngineer, or_actor: None, advice: vec![Advice::text(add)] };
     }
     let mut ways: Vec<(Way, Vec<&HostVerdict>)> = Vec::new();
     let returning: Vec<(&str, String)> =
@@ -64,7 +64,7 @@ fn wait_for(returning: &[(&str, String)]) -> Option<Advice> {
     };
     let is = if returning.len() == 1 { "is" } else { "are" };
     let text = format!("wait until {}{more} {is} available again", named.join(", "));
-    (!returning.is_empty()).then(|| Advice::say(text))
+    (!returning.is_empty()).then(|| Advice::text(text))
 }
 
 /// What would make a host usable, the quickest first.
@@ -126,7 +126,7 @@ impl Way {
         let named = named.join(" ");
         let unset = |key: &str| format!("kubectl annotate baremetalhost {named} -n {namespace} {key}-");
         match self {
-            Self::Wait => Advice::say(format!(
+            Self::Wait => Advice::text(format!(
                 "wait for {hosts}, which the Baremetal Operator works on: a host that becomes available is taken"
             )),
             Self::Unpause => Advice::run(format!("unpause {hosts}"), unset(annotation::HOST_PAUSED)),
@@ -138,17 +138,17 @@ impl Way {
                 format!("kubectl describe baremetalhost {named} -n {namespace}"),
             ),
             Self::Attach => Advice::run(format!("attach {hosts} again"), unset(annotation::HOST_DETACHED)),
-            Self::Manage => Advice::say(format!("give {hosts} an address and credentials in spec.bmc")),
+            Self::Manage => Advice::text(format!("give {hosts} an address and credentials in spec.bmc")),
             Self::Relabel(labels) => relabel(verdicts, &hosts, labels, namespace),
-            Self::Match => Advice::say(format!(
+            Self::Match => Advice::text(format!(
                 "make {hosts} match spec.hostSelector of the Metal3Machine: a label alone does not do it"
             )),
-            Self::Clear => Advice::say(format!(
+            Self::Clear => Advice::text(format!(
                 "remove spec.image and spec.customDeploy of {hosts}, if nobody needs the data on the disk"
             )),
-            Self::Replace => Advice::say(format!("add other hosts: {hosts} cannot be used")),
+            Self::Replace => Advice::text(format!("add other hosts: {hosts} cannot be used")),
             Self::Free => {
-                Advice::say(format!("add hosts, or ask for fewer machines: {}", occupied(verdicts)))
+                Advice::text(format!("add hosts, or ask for fewer machines: {}", occupied(verdicts)))
             }
         }
     }
@@ -177,14 +177,14 @@ fn occupied(verdicts: &[&HostVerdict]) -> String {
         };
         hosts.push(verdict);
     }
-    let said = parts.iter().filter(|(.., hosts)| !hosts.is_empty()).map(|(one, many, hosts)| {
+    let text = parts.iter().filter(|(.., hosts)| !hosts.is_empty()).map(|(one, many, hosts)| {
         match (hosts.len(), names(hosts)) {
             (1, name) => format!("{name} {one}"),
             (..=NAMED, names) => format!("{names} {many}"),
             (count, names) => format!("{count} hosts {many} ({names})"),
         }
     });
-    said.collect::<Vec<_>>().join("; ")
+    text.collect::<Vec<_>>().join("; ")
 }
 
 /// One host is enough for one machine.
@@ -293,11 +293,11 @@ mod tests {
     #[test]
     fn a_sentence_names_a_few_hosts_and_counts_the_others() {
         let many: Vec<HostVerdict> = ["a", "b", "c", "d", "e"].map(consumed).into();
-        let said = |hosts: &[HostVerdict]| {
+        let text = |hosts: &[HostVerdict]| {
             no_host(hosts, "n", |_| None, |_| Relabelled::Unknown).advice.first().unwrap().text.clone()
         };
-        assert!(said(&many).ends_with(": 5 hosts are in use (a, b, c and 2 more)"));
-        assert!(said(&many[..2]).ends_with(": a and b are in use"));
+        assert!(text(&many).ends_with(": 5 hosts are in use (a, b, c and 2 more)"));
+        assert!(text(&many[..2]).ends_with(": a and b are in use"));
     }
 
     #[test]
@@ -311,9 +311,9 @@ mod tests {
         assert_eq!(counts.to_string(), "12 hosts: 9 consumed, 3 label mismatch");
         let taken = |_: &str| Relabelled::Blocked(consumed("x").rejection);
         let ways = no_host(&hosts, "n", |_| None, taken);
-        let said: Vec<&str> = ways.advice.iter().map(|advice| advice.text.as_str()).collect();
+        let text: Vec<&str> = ways.advice.iter().map(|advice| advice.text.as_str()).collect();
         assert_eq!(
-            said,
+            text,
             [
                 "add hosts, or ask for fewer machines: 9 hosts are in use (a, b, c and 6 more); x, y and z do not match \
               spec.hostSelector and are in use too"
@@ -326,9 +326,9 @@ mod tests {
         let comes_back = |host: &str| (host == "b").then(|| "deprovisioning for m".to_owned());
         let Ways { actor, advice, .. } =
             no_host(&[consumed("a"), consumed("b")], "n", comes_back, |_| Relabelled::Unknown);
-        let said: Vec<&str> = advice.iter().map(|advice| advice.text.as_str()).collect();
+        let text: Vec<&str> = advice.iter().map(|advice| advice.text.as_str()).collect();
         assert_eq!(
-            said,
+            text,
             [
                 "wait until b (deprovisioning for m) is available again",
                 "add hosts, or ask for fewer machines: a is in use"

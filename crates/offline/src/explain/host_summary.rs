@@ -85,7 +85,7 @@ fn former_host(known: &Known<'_>) -> Option<Summary> {
         ));
     }
     snapshot.claim.as_deref().filter(|_| !snapshot.claim_is_of_former_machine)?;
-    let restore = Advice::say("restore the BareMetalHost of this machine, if it is missing after a restore");
+    let restore = Advice::text("restore the BareMetalHost of this machine, if it is missing after a restore");
     let release =
         replace(known, "to take another host, delete the Machine, so that its owner makes another one");
     let advice: Vec<Advice> = [restore].into_iter().chain(release).collect();
@@ -107,7 +107,7 @@ fn ask_otherwise(known: &Known<'_>, what: &str) -> Advice {
         "{what} in spec.template.spec.hostSelector of {}; that holds for new machines only, so delete this Machine afterwards",
         template(known)
     );
-    replace(known, &text).unwrap_or_else(|| Advice::say(text))
+    replace(known, &text).unwrap_or_else(|| Advice::text(text))
 }
 
 /// The Metal3MachineTemplate that the machine was made from.
@@ -132,7 +132,7 @@ fn recorded(known: &Known<'_>) -> Summary {
 
 /// The host that the machine has recorded is not there.
 fn gone(known: &Known<'_>, host: &str) -> Summary {
-    let create = Advice::say(format!(
+    let create = Advice::text(format!(
         "if the server still runs, create BareMetalHost {host} again as it was: the machine is its consumer"
     ));
     let delete = replace(known, "if it is lost, delete the Machine, so that its owner makes another one");
@@ -175,7 +175,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Summary {
     if matches!(wait, Some(Wait::HostField(_))) {
         let text =
             "install a newer Baremetal Operator with its CRDs; the provider sees it within two minutes";
-        return Summary::new(stuck, Actor::PlatformEngineer, [Advice::say(text)]);
+        return Summary::new(stuck, Actor::PlatformEngineer, [Advice::text(text)]);
     }
     if matches!(wait, Some(Wait::HostSpec(_))) {
         let text = format!(
@@ -183,7 +183,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Summary {
             known.machine().metadata.name_str(),
             template(known)
         );
-        return Summary::new(stuck, Actor::ClusterAuthor, [Advice::say(text)]);
+        return Summary::new(stuck, Actor::ClusterAuthor, [Advice::text(text)]);
     }
     if let Some(secret) = missing_bootstrap_secret(known) {
         return without_bootstrap_secret(known, stuck, &secret);
@@ -204,7 +204,7 @@ fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> S
             ),
             known.kubectl("describe", &format!("{} {name}", kind.to_lowercase())),
         ),
-        None => Advice::say(format!(
+        None => Advice::text(format!(
             "create Secret {secret} in namespace {} again, if you made it: spec.bootstrap of the Machine names no configRef",
             known.namespace()
         )),
@@ -224,7 +224,7 @@ pub(super) fn deletion(known: &Known<'_>) -> Summary {
     let others = others(snapshot);
     if !known.machine().metadata.has_finalizer(finalizer::MACHINE) && !others.is_empty() {
         let why = Some(format!("waiting for others to remove their finalizers: {}", others.join(", ")));
-        let advice = Advice::say("ask whoever set them why they stay");
+        let advice = Advice::text("ask whoever set them why they stay");
         return Summary { why, ..Summary::new(stands, Actor::PlatformEngineer, [advice]) };
     }
     let waits = known.preview.wait().is_some();

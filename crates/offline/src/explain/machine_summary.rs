@@ -46,7 +46,7 @@ impl Summary {
 
     /// Nothing to do but to see that the provider runs.
     pub(super) fn going_on(stands: impl Into<String>) -> Self {
-        let advice = Advice::say("nothing; if it lasts, check whether the provider runs");
+        let advice = Advice::text("nothing; if it lasts, check whether the provider runs");
         Self::new(stands, Actor::Nobody, [advice])
     }
 }
@@ -78,7 +78,7 @@ impl Known<'_> {
     }
 }
 
-pub(super) fn tell(known: &Known<'_>) -> Summary {
+pub(super) fn summarize(known: &Known<'_>) -> Summary {
     let stage = known.preview.decision.stage;
     let mut summary = match stage {
         Stage::Owner => prerequisites::owner(known),
@@ -87,7 +87,7 @@ pub(super) fn tell(known: &Known<'_>) -> Summary {
         Stage::Infrastructure => prerequisites::infrastructure(known),
         Stage::Bootstrap => prerequisites::bootstrap(known),
         Stage::Host => host_summary::choice(known),
-        Stage::Data => data_summary::tell(known),
+        Stage::Data => data_summary::summarize(known),
         Stage::Provisioning => host_summary::provisioning(known),
         Stage::Node => node(known),
         Stage::Ready => ready(known),
@@ -157,15 +157,15 @@ fn node(known: &Known<'_>) -> Summary {
         let advice = format!(
             "check whether the API of the workload cluster runs, and whether Secret {cluster}-kubeconfig fits it"
         );
-        return Summary::new(stands, Actor::PlatformEngineer, [Advice::say(advice)]);
+        return Summary::new(stands, Actor::PlatformEngineer, [Advice::text(advice)]);
     }
     if code != Some(Code::AMBIGUOUS_NODE) && code != Some(Code::NODE_CONFLICT) {
         let advice = "nothing while the node boots; if it lasts, read the console of the host: did it get its network and join?";
-        return Summary::new(stands, Actor::Nobody, [Advice::say(advice)]);
+        return Summary::new(stands, Actor::Nobody, [Advice::text(advice)]);
     }
     let look =
         Advice::run("inspect the Nodes of the workload cluster", "kubectl get nodes -o wide".to_owned());
-    let delete = Advice::say(
+    let delete = Advice::text(
         "if an earlier machine has left one of them there, delete that Node: its provider ID cannot be changed",
     );
     Summary::new("cannot tell which Node it is", Actor::PlatformEngineer, [look, delete])

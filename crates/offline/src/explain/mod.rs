@@ -39,10 +39,10 @@ use serde::Serialize;
 pub use self::{
     advice::Advice,
     events::{HostEvent, event_kind, events_about},
-    host::{HostExplanation, HostStanding, explain_host, is_orphaned},
+    host::{HostExplanation, HostState, explain_host, is_orphaned},
     host_facts::HostFacts,
     host_verdicts::{HostLine, Taken},
-    objects::{Site, has_a_say, wanted, wanted_for_host},
+    objects::{Site, is_relevant, wanted, wanted_for_host},
     placement::Placement,
     pools::{PoolLine, Stock},
     release::{Releasable, Release, releasable},
@@ -102,7 +102,7 @@ pub fn explain(site: &Site, key: &ObjectKey) -> Option<Explanation> {
         preview.snapshot.data.as_ref().map(|data| ObjectKey::new(&key.namespace, data.metadata.name_str()));
     let pools = data.map(|data| pools::pools(site, &data)).unwrap_or_default();
     let known = Known { site, preview: &preview, choice: hosts.choice.as_ref(), pools: &pools };
-    let summary = machine_summary::tell(&known);
+    let summary = machine_summary::summarize(&known);
     let remarks = remarks(&known);
     let (snapshot, stage) = (&preview.snapshot, preview.decision.stage);
     Some(Explanation {

@@ -53,7 +53,7 @@ impl Site {
             if document.resource() == event_kind() {
                 site.events.push(document.value.clone());
             }
-            if !has_a_say(document) {
+            if !is_relevant(document) {
                 continue;
             }
             let kind = document.resource();
@@ -86,8 +86,8 @@ impl Site {
     }
 }
 
-/// Whether explanations look at a document, so that a mistake in it must be told.
-pub fn has_a_say(document: &Document) -> bool {
+/// Whether explanations look at a document, so that a mistake in it must be reported.
+pub fn is_relevant(document: &Document) -> bool {
     let mut put = Put { document, objects: None, taken: None };
     kinds::visit(&mut put);
     put.taken.is_some()

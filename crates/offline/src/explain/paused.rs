@@ -35,7 +35,7 @@ pub(super) fn way_out(known: &Known<'_>, host: &BareMetalHost) -> (Actor, Advice
                 "nothing: this provider paused host {name} together with its Cluster, and removes annotation {key} now; if it \
                  lasts, check whether the provider runs"
             );
-            return (Actor::Nobody, Advice::say(text));
+            return (Actor::Nobody, Advice::text(text));
         }
         annotation::HOST_PAUSED_BY_US => format!(
             "unpause host {name}: this provider paused it together with a Cluster, but label {} does not name the Cluster of this \

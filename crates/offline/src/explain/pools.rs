@@ -63,7 +63,7 @@ pub(super) fn pools(site: &Site, data: &ObjectKey) -> Vec<PoolLine> {
         machine: snapshot.machine.as_deref(),
         host: snapshot.host.as_deref(),
     };
-    // A template that cannot be read for pools is told as what the data waits for.
+    // A template that cannot be read for pools is reported as what the data waits for.
     let wanted = referenced_pools(&spec, objects).unwrap_or_default();
     wanted.values().map(|pool| line(site, &snapshot, pool)).collect()
 }

@@ -52,7 +52,7 @@ pub(super) fn pause(known: &Known<'_>) -> Summary {
         return Summary::new(
             "has a host, but it is not known which one",
             Actor::PlatformEngineer,
-            [Advice::say(text)],
+            [Advice::text(text)],
         );
     }
     let stands = if machine.is_deleting() { "is to be deleted, but is paused" } else { "is paused" };
@@ -61,7 +61,7 @@ pub(super) fn pause(known: &Known<'_>) -> Summary {
 
 pub(super) fn infrastructure(known: &Known<'_>) -> Summary {
     let stands = "waits for the infrastructure of its Cluster";
-    let by_author = |text: String| Summary::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
+    let by_author = |text: String| Summary::new(stands, Actor::ClusterAuthor, [Advice::text(text)]);
     let cluster = known.snapshot().cluster.as_ref();
     let Some(name) = cluster.and_then(|cluster| cluster.spec.infrastructure_ref.as_ref()?.name.clone())
     else {
@@ -71,13 +71,13 @@ pub(super) fn infrastructure(known: &Known<'_>) -> Summary {
         return by_author(format!("create Metal3Cluster {name}, which the Cluster names"));
     };
     let ready = find(&metal3_cluster.status.conditions, condition::READY);
-    let said = ready.filter(|ready| ready.status != "True" && !ready.message.is_empty());
-    let said = said.map(|ready| format!(", which reports: {}", ready.message)).unwrap_or_default();
+    let report = ready.filter(|ready| ready.status != "True" && !ready.message.is_empty());
+    let report = report.map(|ready| format!(", which reports: {}", ready.message)).unwrap_or_default();
     let look = known.kubectl("describe", &format!("metal3cluster {name}"));
     Summary::new(
         stands,
         Actor::ClusterApi,
-        [Advice::run(format!("inspect Metal3Cluster {name}{said}"), look)],
+        [Advice::run(format!("inspect Metal3Cluster {name}{report}"), look)],
     )
 }
 
@@ -89,7 +89,7 @@ pub(super) fn bootstrap(known: &Known<'_>) -> Summary {
              spec.userData of Metal3Machine {}",
             known.machine().metadata.name_str()
         );
-        return Summary::new(stands, Actor::ClusterAuthor, [Advice::say(text)]);
+        return Summary::new(stands, Actor::ClusterAuthor, [Advice::text(text)]);
     };
     let is_of_control_plane = known.machine().metadata.label(label::CONTROL_PLANE).is_some()
         || known

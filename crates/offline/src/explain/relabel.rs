@@ -27,7 +27,7 @@ pub(super) fn relabel(
 ) -> Relabelled {
     let mut labelled = host.clone();
     let labels = labelled.metadata.labels.get_or_insert_default();
-    let Some(changes) = changes(selector, labels) else { return Relabelled::Unknown };
+    let Some(changes) = changed_labels(selector, labels) else { return Relabelled::Unknown };
     match judge(&labelled) {
         Eligibility::Free | Eligibility::Reserved => Relabelled::Usable(changes),
         Eligibility::Rejected(Rejection::LabelMismatch { .. }) => Relabelled::Unknown,
@@ -37,14 +37,14 @@ pub(super) fn relabel(
     }
 }
 
-/// Makes the labels match, and says how; `None` where a requirement leaves the value open.
-fn changes(selector: &HostSelector, labels: &mut BTreeMap<String, String>) -> Option<Vec<String>> {
+/// Makes the labels match, and returns the changes; `None` where a requirement leaves the value open.
+fn changed_labels(selector: &HostSelector, labels: &mut BTreeMap<String, String>) -> Option<Vec<String>> {
     let plain = selector.match_labels.iter().map(|(key, value)| HostSelectorRequirement {
         key: key.clone(),
         operator: "=".to_owned(),
         values: vec![value.clone()],
     });
-    let mut said = Vec::new();
+    let mut changes = Vec::new();
     for requirement in plain.chain(selector.match_expressions.iter().cloned()) {
         if holds(&requirement, labels)? {
             continue;
@@ -53,17 +53,17 @@ fn changes(selector: &HostSelector, labels: &mut BTreeMap<String, String>) -> Op
         match operator.to_ascii_lowercase().as_str() {
             "=" | "==" | "in" => {
                 let value = values.into_iter().next()?;
-                said.push(format!("{key}={value}"));
+                changes.push(format!("{key}={value}"));
                 labels.insert(key, value);
             }
             "!=" | "notin" | "!" | "doesnotexist" => {
-                said.push(format!("{key}-"));
+                changes.push(format!("{key}-"));
                 labels.remove(&key);
             }
             _ => return None,
         }
     }
-    Some(said)
+    Some(changes)
 }
 
 fn holds(requirement: &HostSelectorRequirement, labels: &BTreeMap<String, String>) -> Option<bool> {

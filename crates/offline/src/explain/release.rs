@@ -47,7 +47,7 @@ pub enum Releasable {
 pub struct Release {
     /// The machine that the host names and that is not found: the value of the request.
     pub machine: ObjectKey,
-    /// What is said about the host.
+    /// What is reported about the host.
     pub facts: HostFacts,
     /// Why the host is orphaned.
     pub why: String,
@@ -116,7 +116,7 @@ fn without_machine(snapshot: &HostSnapshot) -> Releasable {
         return no(why, [Advice::run(text, format!("capm3 explain host/{name} -n {namespace}"))]);
     }
     let why = format!("the host is consumed by {facts}, which is no Metal3Machine of its namespace");
-    no(why, [Advice::say("ask whoever made that consumer to give the host back")])
+    no(why, [Advice::text("ask whoever made that consumer to give the host back")])
 }
 
 /// Why a host is in use, if it is.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     Actor,
     advice::Advice,
-    host::{HostStanding, HostSummary},
+    host::{HostState, HostSummary},
     paused,
     release::{stand_in, unpause},
 };
@@ -105,14 +105,14 @@ pub(super) fn while_deprovisioned(host: &BareMetalHost, is_hindered: bool) -> (A
 impl ReleaseLine {
     /// The summary of a release that stands.
     pub(super) fn summary(&self, host: &BareMetalHost, orphan: &Orphan) -> HostSummary {
-        let summary = HostSummary::new(HostStanding::Releasing, "is being released");
+        let summary = HostSummary::new(HostState::Releasing, "is being released");
         let summary = summary.because(format!("{orphan}; the release is requested: {}", self.message));
         let (who, advice) = match self.step {
             Progress::Wait => while_deprovisioned(host, self.blocker.is_some()),
             Progress::Paused => (Actor::PlatformEngineer, unpause(host)),
             _ => {
                 let text = "nothing; if it lasts for two minutes, check whether `capm3 manager` runs";
-                (Actor::Nobody, Advice::say(text))
+                (Actor::Nobody, Advice::text(text))
             }
         };
         summary.by(who, [advice])

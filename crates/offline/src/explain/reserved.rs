@@ -11,7 +11,7 @@ use capm3_provider::baremetalhost::{Absent, HostSnapshot};
 use super::{
     Actor, Site,
     advice::Advice,
-    host::{HostStanding, HostSummary},
+    host::{HostState, HostSummary},
 };
 
 /// For whom a host is reserved: an owner of machines, and the Cluster that holds the host meanwhile.
@@ -39,9 +39,8 @@ pub(super) fn of_reserved(site: &Site, snapshot: &HostSnapshot) -> Option<HostSu
         && consumer.namespace.as_deref() == Some(host.metadata.namespace_str())
         && group_of(consumer.api_version.as_deref().unwrap_or_default()) == CAPI_GROUP;
     let owner = reservation(host).filter(|_| is_cluster)?;
-    let summary =
-        HostSummary::new(HostStanding::Booked, format!("is reserved for the next machine of {owner}"));
-    let nothing = |text: &str| [Advice::say(text)];
+    let summary = HostSummary::new(HostState::Booked, format!("is reserved for the next machine of {owner}"));
+    let nothing = |text: &str| [Advice::text(text)];
     Some(match &snapshot.absent {
         Some(absent) => match not_known(site, absent) {
             Some(why) => summary

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     path::Path,
-    report::{Change, Place, Problem, Severity},
+    report::{Change, Problem, Severity, SourcePlace},
 };
 
 /// What is shown for a member that was not there.
@@ -43,7 +43,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Where a value stood when it was read.
-    fn place(&self, path: &Path) -> Place {
+    fn place(&self, path: &Path) -> SourcePlace {
         let original = self
             .moves
             .iter()
@@ -51,7 +51,7 @@ impl<'a> Draft<'a> {
             .fold(path.clone(), |path, (now, before)| path.rebased(now, before).unwrap_or(path));
         let path = original.to_string();
         let line = self.source.line_of(&path);
-        Place { file: self.source.file.clone(), line, object: self.title(), path }
+        SourcePlace { file: self.source.file.clone(), line, object: self.title(), path }
     }
 
     /// Kind and name, as far as they are known.

@@ -162,29 +162,29 @@ fn unknown(draft: &mut Draft<'_>, shapes: &Shapes, kind: &str) -> Family {
     Family::Foreign
 }
 
-/// Writes the version. Says whether the document is of this group.
+/// Writes the version. Returns whether the document is of this group.
 fn api_version(draft: &mut Draft<'_>, group: &str, version: &str, is_own: bool) -> bool {
     let path = Path::of("apiVersion");
     let wanted = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-    let said = draft.text("apiVersion").to_owned();
-    let (said_group, said_version) = said.split_once('/').unwrap_or(("", &said));
-    match (said_group, said_version) {
+    let given = draft.text("apiVersion").to_owned();
+    let (given_group, given_version) = given.split_once('/').unwrap_or(("", &given));
+    match (given_group, given_version) {
         ("", "") => {
             draft.remove(&path, "is empty");
             draft.add(&path, json!(wanted), "the version of this kind that has this form");
             true
         }
-        _ if said == wanted => true,
-        (said_group, old) if said_group == group && OLDER.contains(&old) => {
+        _ if given == wanted => true,
+        (given_group, old) if given_group == group && OLDER.contains(&old) => {
             draft.replace(&path, json!(wanted), "the document is converted to the stored version");
             true
         }
-        (said_group, other) if said_group == group => {
+        (given_group, other) if given_group == group => {
             draft.error(&path, format!("there is no version {other} of this kind"), Some(wanted));
             false
         }
         _ if is_own => {
-            draft.error(&path, format!("{said} has no kind {}", draft.text("kind")), Some(wanted));
+            draft.error(&path, format!("{given} has no kind {}", draft.text("kind")), Some(wanted));
             false
         }
         _ => false,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{draft::Draft, path::Path};
 
-/// `noCloudProvider` said the opposite of `cloudProviderEnabled`.
+/// `noCloudProvider` meant the opposite of `cloudProviderEnabled`.
 pub(super) fn cloud_provider(draft: &mut Draft<'_>) {
     for spec in ["spec", "spec.template.spec"].map(Path::of) {
         let Some(old) = spelled(draft, &spec, "noCloudProvider") else { continue };

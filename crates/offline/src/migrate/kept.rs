@@ -50,8 +50,8 @@ pub(super) fn restore(draft: &mut Draft<'_>) -> bool {
     is_changed
 }
 
-/// Looks at the annotation of one of the kinds of Cluster API, whose conversion is not ours: it goes if the document
-/// says everything that it holds.
+/// Checks the annotation of a kind of Cluster API, whose conversion is not ours: it is removed if the document
+/// has every field that it holds.
 pub(super) fn compare(draft: &mut Draft<'_>) {
     let at = annotation();
     let Some(text) = at.find(&draft.value).cloned() else { return };
@@ -61,7 +61,7 @@ pub(super) fn compare(draft: &mut Draft<'_>) {
     };
     let mut missing = Vec::new();
     if let Some(spec) = stored.get("spec") {
-        unsaid(draft.get("spec"), spec, &Path::of("spec"), &mut missing);
+        not_in_document(draft.get("spec"), spec, &Path::of("spec"), &mut missing);
     }
     if missing.is_empty() {
         return forget(draft, &at);
@@ -75,7 +75,7 @@ fn annotation() -> Path {
     Path::of("metadata.annotations").key(CONVERSION_DATA)
 }
 
-/// The stored object, or why it cannot be told.
+/// The stored object, or why it is unknown.
 fn stored(draft: &Draft<'_>, text: &Value) -> Result<Value, String> {
     let parsed = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     let stored = parsed.filter(Value::is_object).ok_or("is not the JSON of an object")?;
@@ -106,7 +106,7 @@ fn apply(draft: &mut Draft<'_>, path: &Path, value: Option<Value>) {
     }
 }
 
-/// Where two objects differ below their specs, and what the second one says there.
+/// Where two objects differ below their specs, and what the second one has there.
 fn differences(before: &Value, after: &Value) -> Vec<(Path, Option<Value>)> {
     let mut found = Vec::new();
     let spec = Path::of("spec");
@@ -136,21 +136,26 @@ fn differ(
     }
 }
 
-/// Members of the stored object that the document has no word of; what means "not set" does not count.
-fn unsaid(said: Option<&Value>, stored: &Value, path: &Path, missing: &mut Vec<String>) {
-    match (said, stored) {
+/// Fields of the stored object that are not in the document; values that mean "not set" do not count.
+fn not_in_document(written: Option<&Value>, stored: &Value, path: &Path, missing: &mut Vec<String>) {
+    match (written, stored) {
         (_, Value::Null | Value::Bool(false)) => {}
         (None, Value::String(text)) if text.is_empty() => {}
         (None, Value::Number(number)) if number.as_i64() == Some(0) => {}
         (None, Value::Array(items)) if items.is_empty() => {}
         (None | Some(Value::Object(_)), Value::Object(map)) => {
             for (key, stored) in map {
-                unsaid(said.and_then(|said| said.get(key)), stored, &path.key(key), missing);
+                not_in_document(
+                    written.and_then(|written| written.get(key)),
+                    stored,
+                    &path.key(key),
+                    missing,
+                );
             }
         }
-        (Some(Value::Array(said)), Value::Array(items)) if said.len() == items.len() => {
-            for (index, (said, item)) in said.iter().zip(items).enumerate() {
-                unsaid(Some(said), item, &path.item(index), missing);
+        (Some(Value::Array(written)), Value::Array(items)) if written.len() == items.len() => {
+            for (index, (written, item)) in written.iter().zip(items).enumerate() {
+                not_in_document(Some(written), item, &path.item(index), missing);
             }
         }
         (None, _) | (_, Value::Array(_)) => missing.push(path.to_string()),

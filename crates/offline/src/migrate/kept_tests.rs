@@ -31,13 +31,13 @@ fn what_a_server_hides_from_a_reader_of_v1beta1_is_there_again() {
 }
 
 #[test]
-fn differences_are_told_at_the_deepest_place_that_both_have() {
+fn differences_are_at_the_deepest_field_that_both_have() {
     let before = json!({"spec": {"a": 1, "l": [{"x": 1}], "gone": 1}, "status": {"x": 1}});
     let after = json!({"spec": {"a": 1, "l": [{"x": 1, "y": 2}], "new": {"z": 3}}});
-    let told: Vec<(String, Option<Value>)> =
+    let found: Vec<(String, Option<Value>)> =
         differences(&before, &after).into_iter().map(|(path, value)| (path.to_string(), value)).collect();
     assert_eq!(
-        told,
+        found,
         [
             ("spec.l[0].y".to_owned(), Some(json!(2))),
             ("spec.gone".to_owned(), None),
@@ -47,14 +47,14 @@ fn differences_are_told_at_the_deepest_place_that_both_have() {
 }
 
 #[test]
-fn only_what_the_document_has_no_word_of_is_missing() {
+fn only_fields_that_the_document_does_not_have_are_missing() {
     let stored = json!({"a": 1, "b": {"c": "x", "d": false}, "l": [1, 2], "m": [{"n": 1}], "e": ""});
-    for (said, missing) in [
+    for (written, missing) in [
         (json!({"a": 2, "b": {"c": "y"}, "l": [3, 4], "m": [{"n": 1}]}), vec![]),
         (json!({"a": 2, "l": [3], "m": [{}]}), vec!["b.c", "l", "m[0].n"]),
     ] {
         let mut found = Vec::new();
-        unsaid(Some(&said), &stored, &Path::default(), &mut found);
-        assert_eq!(found, missing, "{said}");
+        not_in_document(Some(&written), &stored, &Path::default(), &mut found);
+        assert_eq!(found, missing, "{written}");
     }
 }

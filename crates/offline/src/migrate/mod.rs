@@ -2,7 +2,7 @@
 //!
 //! Takes documents as they were read, of any version and with the slips that people make; gives the same documents in
 //! the form of v1beta2. The form of a document decides, not its `apiVersion`. Where two readings would differ in
-//! effect it guesses neither: the user is told. Its own output it leaves as it is.
+//! effect it guesses neither: the problem is reported. Its own output it leaves as it is.
 
 mod cluster_api;
 mod data;
@@ -31,7 +31,7 @@ mod walk;
 mod yaml;
 
 use capm3_engine::manifests::Document;
-pub use report::{Change, Migration, Place, Problem, Severity};
+pub use report::{Change, Migration, Problem, Severity, SourcePlace};
 pub use texts::migrate_texts;
 pub use yaml::to_yaml;
 

@@ -1,7 +1,7 @@
-//! What the reference implementation does not know, said in words that it knows.
+//! What the reference implementation does not know, in forms that it knows.
 //!
 //! An inline range becomes an IPPool that hands out the same address for each index: the name of an address claim is
-//! that of the data and the pool, so the pool can set the address of each claim aside. What cannot be said is reported
+//! that of the data and the pool, so the pool can set the address of each claim aside. What cannot be expressed is reported
 //! as an error and stays: a CRD without the field would prune it silently, and a machine would boot with another rack's network.
 
 use capm3_api::vocabulary::annotation::TEMPLATE_REFERENCE;
@@ -44,7 +44,7 @@ pub(super) fn convert(draft: &mut Draft<'_>, documents: &[Document]) -> Vec<Valu
     }
 }
 
-/// The key that templates share cannot be said. Where it matters it stays, for without it an address could be used twice.
+/// The key that templates share cannot be expressed. Where it matters it stays, for without it an address could be used twice.
 /// The annotation that mirrors it stays: there nobody reads it, and on the way back it is the key again.
 fn drop_key(draft: &mut Draft<'_>, documents: &[Document]) {
     let Some((path, key)) = key_of(&draft.value) else { return };
@@ -63,7 +63,7 @@ fn drop_key(draft: &mut Draft<'_>, documents: &[Document]) {
     draft.remove(&Path::of("spec.templateReference"), "the reference implementation does not support it");
 }
 
-/// The key of a template or of data, and where it is said: in the field or, where CRDs have none, in the annotation.
+/// The key of a template or of data, and where it stands: in the field or, where CRDs have none, in the annotation.
 fn key_of(document: &Value) -> Option<(Path, String)> {
     let field = Path::of("spec.templateReference");
     let annotation = Path::of("metadata.annotations").key(TEMPLATE_REFERENCE);

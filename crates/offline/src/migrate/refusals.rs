@@ -14,26 +14,26 @@ pub(super) fn report(draft: &mut Draft<'_>) {
     validation::fill_in(&kind, &mut object);
     match validation::review(&kind, None, &object).refusal {
         None => {}
-        Some(Refusal::Denied(rule, message)) => say(draft, &Path::default(), rule, &message),
+        Some(Refusal::Denied(rule, message)) => report_one(draft, &Path::default(), rule, &message),
         Some(Refusal::Invalid(errors)) => errors.iter().for_each(|error| one(draft, error)),
     }
 }
 
 fn one(draft: &mut Draft<'_>, error: &FieldError) {
-    // Which namespace a document without one goes to is said when it is applied.
+    // The namespace of a document without one is chosen when it is applied.
     let is_of_namespaces = error.path.ends_with(".namespace");
     if is_of_namespaces && draft.text("metadata.namespace").is_empty() {
         return;
     }
     // The name of data, which does not fit its template.
-    let said = if error.path == "name" { "spec.template.name" } else { &error.path };
-    let at = place(&draft.value, said);
+    let field = if error.path == "name" { "spec.template.name" } else { &error.path };
+    let at = place(&draft.value, field);
     if !draft.is_disputed(&at) {
-        say(draft, &at, error.rule, &error.to_string());
+        report_one(draft, &at, error.rule, &error.to_string());
     }
 }
 
-fn say(draft: &mut Draft<'_>, at: &Path, rule: Rule, refusal: &str) {
+fn report_one(draft: &mut Draft<'_>, at: &Path, rule: Rule, refusal: &str) {
     let message = format!("an API server refuses it: {refusal} ({})", rule.code());
     if is_left_open(draft) { draft.warn(at, message, None) } else { draft.error(at, message, None) }
 }
@@ -50,9 +50,9 @@ fn is_left_open(draft: &Draft<'_>) -> bool {
 
 /// The deepest part of a path that the document has. Refusals write paths in the case of Go's names in places, and
 /// positions after dots.
-fn place(document: &Value, said: &str) -> Path {
+fn place(document: &Value, field: &str) -> Path {
     let mut path = Path::default();
-    for step in said.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
+    for step in field.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
         let next = match path.find(document) {
             Some(Value::Object(map)) => {
                 let exact = map.keys().find(|key| *key == step);
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn the_place_of_a_refusal_is_found_in_each_way_of_writing_it() {
         let document = json!({"spec": {"image": {"url": "x"}, "list": [{"a": 1}]}});
-        for (said, found) in [
+        for (field, found) in [
             ("spec.image.url", "spec.image.url"),
             ("Spec.Image.URL", "spec.image.url"),
             ("Spec.Image.Checksum", "spec.image"),
@@ -89,7 +89,7 @@ mod tests {
             ("spec.list[7].a", "spec.list"),
             ("", ""),
         ] {
-            assert_eq!(place(&document, said).to_string(), found, "{said}");
+            assert_eq!(place(&document, field).to_string(), found, "{field}");
         }
     }
 }

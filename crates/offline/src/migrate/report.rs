@@ -23,7 +23,7 @@ impl Migration {
 
 /// Where something was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct SourcePlace {
     /// The file.
     pub file: String,
     /// The line, from 1; 0 where none is known.
@@ -39,7 +39,7 @@ pub struct Place {
 pub struct Change {
     /// Where.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: SourcePlace,
     /// What was there.
     pub from: String,
     /// What is there now.
@@ -65,7 +65,7 @@ pub struct Problem {
     pub severity: Severity,
     /// Where.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: SourcePlace,
     /// What is wrong.
     pub message: String,
     /// What to write instead.

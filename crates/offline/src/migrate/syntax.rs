@@ -2,12 +2,12 @@
 
 use capm3_engine::manifests::{self, Problem as Unread};
 
-use super::report::{Place, Problem, Severity};
+use super::report::{Problem, Severity, SourcePlace};
 
 /// The problem, with a proposal where another indentation of a line near it is all that is missing, or where a key
 /// stands twice.
 pub(super) fn explain(text: &str, unread: &Unread) -> Problem {
-    let place = |line| Place { file: unread.file.clone(), line, ..Place::default() };
+    let place = |line| SourcePlace { file: unread.file.clone(), line, ..SourcePlace::default() };
     if unread.message.contains(manifests::DUPLICATE_KEY) {
         return Problem {
             severity: Severity::Error,
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_told_with_both_lines_and_not_moved_elsewhere() {
+    fn a_key_that_stands_twice_is_reported_with_both_lines_and_not_moved_elsewhere() {
         let problem = explained("---\nkind: A\n---\nspec:\n  a: 1\n  b: {c: 1}\n  a: 2\n");
         assert_eq!(problem.place.line, 7);
         assert!(

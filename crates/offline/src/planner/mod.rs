@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 pub(crate) use site::Loader;
 
-/// After which time every wait is said and every grace is over.
+/// After which time every wait is reported and every grace period is over.
 const LATER: Duration = Duration::from_secs(3600);
 
 /// In how many rounds every object is reconciled before the planner gives up waiting for rest.
@@ -52,7 +52,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Reads documents; kinds that the controllers do not read are passed over. What cannot be read is told and left out. A
+    /// Reads documents; kinds that the controllers do not read are passed over. What cannot be read is reported and left out. A
     /// host that no operator has seen counts as available, with the hardware of its annotation.
     pub fn read<'d>(documents: impl IntoIterator<Item = &'d Document>) -> (Self, Vec<Problem>) {
         let (memory, problems) = site::read(documents);

@@ -41,7 +41,7 @@ impl Loader {
     }
 }
 
-/// Reads documents; what cannot be read is told and left out.
+/// Reads documents; what cannot be read is reported and left out.
 pub(super) fn read<'d>(documents: impl IntoIterator<Item = &'d Document>) -> (Memory, Vec<Problem>) {
     let (mut loader, mut problems) = (Loader::default(), Vec::new());
     let mut seen: BTreeMap<(String, String, ObjectKey), &Document> = BTreeMap::new();

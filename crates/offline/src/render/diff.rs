@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_end_of_line_is_told() {
+    fn a_missing_end_of_line_is_reported() {
         assert_eq!(differences("x", "x\n"), "@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+x\n");
     }
 }

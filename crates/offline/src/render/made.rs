@@ -1,4 +1,4 @@
-//! What objects that exist nowhere need to be told apart: a uid, and a time of creation after everything in the files.
+//! What distinguishes objects that exist nowhere: a uid, and a time of creation after everything in the files.
 
 use capm3_engine::ObjectKey;
 use jiff::Timestamp;

@@ -97,14 +97,14 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// The machine as people are told of it: its name, and its namespace where there are several.
+    /// The machine as it is printed: its name, and its namespace where there are several.
     pub fn whose(&self) -> String {
         self.namespace.as_ref().map_or_else(|| self.name.clone(), |home| format!("{home}/{}", self.name))
     }
 }
 
-/// Whether a document may have a say in rendering, so that a mistake in it must be told.
-pub fn has_a_say(document: &Document) -> bool {
+/// Whether a document may have a say in rendering, so that a mistake in it must be reported.
+pub fn is_relevant(document: &Document) -> bool {
     site::reads(document)
 }
 

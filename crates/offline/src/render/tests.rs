@@ -85,7 +85,7 @@ fn rows(rendering: &Rendering) -> Vec<String> {
     rendering.machines.iter().map(row).collect()
 }
 
-fn said(rendering: &Rendering) -> Vec<String> {
+fn problems_of(rendering: &Rendering) -> Vec<String> {
     rendering.problems.iter().map(ToString::to_string).collect()
 }
 
@@ -141,13 +141,13 @@ fn what_a_machine_has_is_never_replaced_by_something_else() {
     let used = machine("a", "") + "status: {renderedData: {name: t-7}}\n";
     let rendering = run(&[&used, TEMPLATE, POOL]);
     assert_eq!(
-        said(&rendering),
+        problems_of(&rendering),
         [
             "a.yaml:2: Metal3Machine ns/a: machine a: Metal3Data ns/t-7, which it uses, is not in the files; add it"
         ]
     );
     let rendering = run(&[&used, DATA, TEMPLATE, POOL]);
-    let problems = said(&rendering);
+    let problems = problems_of(&rendering);
     assert!(
         problems[0].ends_with("machine a: the IPAddress of IPClaim ns/t-7-pool is not in the files; add it"),
         "{problems:?}"
@@ -194,7 +194,7 @@ fn an_older_version_renders_the_same() {
     let a = machine("a", "");
     assert_eq!(run(&[&a, &older, POOL]).machines, run(&[&a, TEMPLATE, POOL]).machines);
     let oldest = TEMPLATE.replace("v1beta2", "v1alpha4");
-    let problems = said(&run(&[&a, &oldest, POOL]));
+    let problems = problems_of(&run(&[&a, &oldest, POOL]));
     assert!(problems[0].starts_with("a.yaml:7: Metal3DataTemplate ns/t: apiVersion:"), "{problems:?}");
     assert!(problems[0].contains("`capm3 migrate`"), "{problems:?}");
 }
@@ -214,7 +214,7 @@ fn a_machine_that_cannot_be_rendered_costs_no_other_machine() {
     documents.extend([TEMPLATE, POOL]);
     let rendering = run(&documents);
     assert_eq!(rendering.machines.len(), 4);
-    let problems = said(&rendering);
+    let problems = problems_of(&rendering);
     assert_eq!(problems.len(), 1);
     assert!(
         problems[0].contains("IPPool ns/pool: spec.pools: machine e: Exhausted IP Pools"),
@@ -229,7 +229,7 @@ fn machines_are_made_up_on_demand() {
     assert_eq!(rows(&rendering), ["machine-0 0 10.0.0.10", "machine-1 1 10.0.0.11", "machine-2 2 10.0.0.12"]);
     let unknown = Options { template: Some("x".into()), ..options };
     assert_eq!(
-        said(&run_with(&unknown, &[TEMPLATE])),
+        problems_of(&run_with(&unknown, &[TEMPLATE])),
         ["--machines: no template x in the files; available: t"]
     );
 }
@@ -254,14 +254,14 @@ fn without_hosts_only_what_needs_none_is_rendered() {
     let reading = parse("a.yaml", &[machine("a", "").as_str(), TEMPLATE, POOL].join("---"));
     let rendering = render(&reading.documents, &Options::default());
     assert_eq!(
-        said(&rendering),
+        problems_of(&rendering),
         ["a.yaml:11: Metal3DataTemplate ns/t: spec.metaData: machine a: baremetalhost is not known yet; \
             add BareMetalHosts to the files"]
     );
     let template = TEMPLATE.replace("metaData:", "networkData: {services: {dns: [8.8.8.8]}}\n  unused:");
     let reading = parse("a.yaml", &[machine("a", "").as_str(), &template].join("---"));
     let rendering = render(&reading.documents, &Options::default());
-    assert_eq!((rendering.machines.len(), said(&rendering)), (1, Vec::<String>::new()));
+    assert_eq!((rendering.machines.len(), problems_of(&rendering)), (1, Vec::<String>::new()));
     assert_eq!(rendering.machines[0].host, None);
 }
 
@@ -285,7 +285,7 @@ metadata: {name: p-10-0-0-13, namespace: ns}
 spec: {address: 10.0.0.13, prefix: 24, pool: {name: pool}, claim: {name: h1-pool}}
 ";
     let rendering = run(&[&machine("a", ""), DATA, claim, address, TEMPLATE, POOL]);
-    assert_eq!(rows(&rendering), ["a 7 10.0.0.13"], "{:?}", said(&rendering));
+    assert_eq!(rows(&rendering), ["a 7 10.0.0.13"], "{:?}", problems_of(&rendering));
 }
 
 const OWNERS: &str = "
@@ -319,7 +319,7 @@ fn no_two_machines_that_are_made_up_have_one_name() {
 }
 
 #[test]
-fn the_namespace_is_told_where_there_are_several() {
+fn the_namespace_is_reported_where_there_are_several() {
     let there = |text: &str| text.replace("namespace: ns", "namespace: other");
     let (a, one) = (machine("a", ""), run(&[&machine("a", ""), TEMPLATE, POOL]));
     assert_eq!((one.machines[0].whose().as_str(), &one.machines[0].namespace), ("a", &None));

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::metal3machine::host_data::{HostData, references};
 
-/// Why a host cannot be told what to do.
+/// Why the spec of a host cannot be written.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum HostSpecError {
     /// There is nothing to put on the host.

@@ -72,7 +72,7 @@ fn judge(snapshot: &ClusterSnapshot, new: &mut Metal3Cluster, now: &str) -> End 
     end
 }
 
-/// The Cluster that the owner reference names is not there. It may come in a moment: only a wait that lasts is said.
+/// The Cluster that the owner reference names is not there. It may come in a moment: only a wait that lasts is reported.
 fn without_owner(new: &mut Metal3Cluster, owner: &str, now: &str) -> End {
     if let Some(rest) = is_throttled(&new.metadata, new.status.last_updated.as_deref(), now) {
         return End::After(rest);

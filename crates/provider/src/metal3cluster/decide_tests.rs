@@ -73,11 +73,11 @@ fn ls130_the_annotations_of_label_sync_have_a_condition() {
         let plan = decide(&snapshot(object.clone(), Some(json!({})), 0), "t");
         object = applied(object.clone(), &plan);
         let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let said = conditions.into_iter().find(|c| c["type"] == "LabelSyncActive").unwrap_or_default();
+        let printed = conditions.into_iter().find(|c| c["type"] == "LabelSyncActive").unwrap_or_default();
         let events: Vec<String> = plan.events.iter().map(|e| e.message.clone()).collect();
         let ready = object["status"]["conditions"][0]["status"].clone();
         assert_eq!(ready, "True", "labels are no reason to be not ready");
-        (said["status"].clone(), said["reason"].clone(), events)
+        (printed["status"].clone(), printed["reason"].clone(), events)
     };
     assert_eq!(look(Value::Null), (Value::Null, Value::Null, vec![]), "nobody asked");
     assert_eq!(look(json!("a.b,c")), (json!("True"), json!("Active"), vec![]));
@@ -98,12 +98,12 @@ fn cl2_a_missing_member_of_the_endpoint_is_named_and_the_failure_goes_with_its_c
     let mut object = good();
     object["spec"]["controlPlaneEndpoint"] = json!({"host": "h"});
     let plan = decide(&snapshot(object.clone(), Some(json!({})), 0), "t");
-    let said = condition_of(&plan, condition::INFRASTRUCTURE_READY);
+    let printed = condition_of(&plan, condition::INFRASTRUCTURE_READY);
     assert_eq!(
-        (said["status"].as_str(), said["reason"].as_str()),
+        (printed["status"].as_str(), printed["reason"].as_str()),
         (Some("False"), Some("InvalidConfiguration"))
     );
-    assert!(said["message"].as_str().unwrap().contains("[ControlPlaneEndpoint.Port]"), "{said}");
+    assert!(printed["message"].as_str().unwrap().contains("[ControlPlaneEndpoint.Port]"), "{printed}");
     assert_eq!(patched(&plan, "/status/deprecated/v1beta1/failureReason"), "InvalidConfiguration");
     assert_eq!(
         waits_for(&plan),
@@ -147,32 +147,32 @@ fn cl3_without_owner_only_the_failure_domains_are_copied() {
     assert!(matches!(plan.end, End::WaitFor(_)));
 }
 
-/// An owner Cluster that is named and not there is told in both generations of conditions and as a failure; a cluster that
-/// is new waits in silence first, and all of it goes when the Cluster comes.
+/// An owner Cluster that is named and not there is reported in both generations of conditions and as a failure; a cluster that
+/// is new waits without a status write first, and all of it goes when the Cluster comes.
 #[test]
-fn an_owner_that_is_named_and_not_there_is_told_until_it_comes() {
+fn an_owner_that_is_named_and_not_there_is_reported_until_it_comes() {
     let mut object = good();
     object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
     let early = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:00:02Z");
     assert_eq!(patched(&early, "/status/conditions"), Value::Null, "it may come yet");
     assert_eq!(early.end, End::After(std::time::Duration::from_secs(3)));
-    let told = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:01:00Z");
-    assert_eq!(waits_for(&told), "Cluster c of the owner reference does not exist");
-    let said = condition_of(&told, condition::INFRASTRUCTURE_READY);
+    let reported = decide(&snapshot(object.clone(), None, 0), "2026-01-01T00:01:00Z");
+    assert_eq!(waits_for(&reported), "Cluster c of the owner reference does not exist");
+    let printed = condition_of(&reported, condition::INFRASTRUCTURE_READY);
     assert_eq!(
-        (said["status"].as_str(), said["reason"].as_str()),
+        (printed["status"].as_str(), printed["reason"].as_str()),
         (Some("False"), Some("FailedToGetOwnerCluster"))
     );
-    assert_eq!(said["message"], "Cluster c of the owner reference does not exist");
-    assert_eq!(condition_of(&told, "Ready")["status"], "False");
-    let legacy = patched(&told, "/status/deprecated/v1beta1");
+    assert_eq!(printed["message"], "Cluster c of the owner reference does not exist");
+    assert_eq!(condition_of(&reported, "Ready")["status"], "False");
+    let legacy = patched(&reported, "/status/deprecated/v1beta1");
     assert_eq!(legacy["failureReason"], "InvalidConfiguration");
     assert_eq!(legacy["failureMessage"], "Unable to get owner cluster");
     let old = legacy["conditions"].as_array().unwrap().iter();
     let old: Vec<_> = old.filter(|c| c["reason"] == "InternalFailureOccured").collect();
     assert_eq!(old.len(), 2, "the condition and its summary: {legacy}");
     assert_eq!(old[0]["severity"], "Error");
-    let mute = applied(object, &told);
+    let mute = applied(object, &reported);
     assert!(decide(&snapshot(mute.clone(), None, 0), "2026-01-01T00:02:00Z").is_quiet(), "said once");
     let healed = decide(&snapshot(mute.clone(), Some(json!({})), 0), "2026-01-01T00:03:00Z");
     let healed = applied(mute, &healed);

@@ -1,7 +1,7 @@
 //! The condition that says whether Nodes get labels of their hosts.
 //!
 //! The labels are written by the controller of hosts ([`crate::label_sync`]); the annotations that ask for them stand here,
-//! so here is said whether they can be read. The condition stays when they are taken away: it tells that Nodes may still have
+//! so this reports whether they can be read. The condition stays when they are taken away: it shows that Nodes may still have
 //! such labels.
 
 use capm3_api::{
@@ -33,11 +33,11 @@ pub(super) fn judge(new: &mut Metal3Cluster, stamp: Stamp<'_>) {
     }
 }
 
-/// What is wrong with the annotations, if it was not said before.
+/// What is wrong with the annotations, if it was not reported before.
 pub(super) fn new_problem(old: &Metal3Cluster, new: &Metal3Cluster) -> Option<String> {
     let problem = |cluster: &Metal3Cluster| {
-        let said = find(&cluster.status.conditions).filter(|c| c.reason == reason::LABEL_SYNC_INVALID);
-        said.map(|condition| condition.message.clone())
+        let condition = find(&cluster.status.conditions).filter(|c| c.reason == reason::LABEL_SYNC_INVALID);
+        condition.map(|condition| condition.message.clone())
     };
     problem(new).filter(|text| problem(old).as_ref() != Some(text))
 }

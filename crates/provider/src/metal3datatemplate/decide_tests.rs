@@ -385,6 +385,14 @@ fn dt80_a_template_stays_until_claims_and_data_are_gone() {
     memory.change::<Metal3Data>(&key("t-0"), &json!({"metadata": {"finalizers": []}}));
     pass(&mut memory, 4);
     assert!(memory.list::<Metal3DataTemplate>().is_empty());
+
+    let mut unserved = world(&[]);
+    let mut paused = claim("b");
+    paused["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});
+    unserved.put_whole::<Metal3DataClaim>(paused);
+    unserved.delete::<Metal3DataTemplate>(&key("t"));
+    pass(&mut unserved, 0);
+    assert_eq!(unserved.list::<Metal3DataTemplate>().len(), 1, "a claim without data is left");
 }
 
 /// What happens around a template.

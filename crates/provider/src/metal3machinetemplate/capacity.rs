@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use capm3_api::{
     metadata::MetadataExt, neighbours::BareMetalHost, v1beta2::Metal3MachineTemplate, vocabulary::annotation,
 };
-use capm3_domain::capacity::{Candidates, may_change, of_host, said, say};
+use capm3_domain::capacity::{Candidates, may_change, read_status, resources_of, write_status};
 use capm3_engine::{
     ActError, Controller, Object, ObjectKey, Outcome, Queue, Reader, ResourceKind, drive, informer::Change,
 };
@@ -40,7 +40,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<CapacitySnapshot
     Some(CapacitySnapshot { template, hosts })
 }
 
-/// Decides: the status is written if it says anything else, unless the template rests or is on its way out.
+/// Decides: the status is written if it differs, unless the template is paused or being deleted.
 pub fn decide(snapshot: &CapacitySnapshot) -> Plan {
     let template = snapshot.template.as_ref();
     let mut plan = Plan::done();
@@ -49,7 +49,7 @@ pub fn decide(snapshot: &CapacitySnapshot) -> Plan {
     }
     let mut new = template.clone();
     let hosts = snapshot.hosts.iter().map(AsRef::as_ref);
-    say(&mut new.status, Candidates::of(template).common(hosts));
+    write_status(&mut new.status, Candidates::of(template).common(hosts));
     plan.update_status(template, &new);
     plan
 }
@@ -86,7 +86,7 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     if let Some(store) = context.caches.store::<BareMetalHost>() {
         let (queue, caches) = (Arc::clone(queue), Arc::downgrade(&context.caches));
         store.subscribe(move |change| {
-            let (Some(host), Some(caches)) = (told_anew(change), caches.upgrade()) else { return };
+            let (Some(host), Some(caches)) = (changed_resources(change), caches.upgrade()) else { return };
             let namespace = host.metadata.namespace_str();
             for template in caches.by_index(&MACHINE_TEMPLATES_BY_NAMESPACE, namespace) {
                 if concerns(change, &template) {
@@ -97,22 +97,23 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
     }
 }
 
-/// The host, if its labels or what it offers changed. Most changes of a host are of another kind and end here.
-fn told_anew(change: &Change<BareMetalHost>) -> Option<&BareMetalHost> {
+/// The host, if its labels or its resources changed. Most changes of a host are of another kind and end here.
+fn changed_resources(change: &Change<BareMetalHost>) -> Option<&BareMetalHost> {
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => {
-            let same = old.metadata.labels == new.metadata.labels && of_host(old) == of_host(new);
+            let same = old.metadata.labels == new.metadata.labels && resources_of(old) == resources_of(new);
             (!same).then_some(new)
         }
         (old, new) => new.as_deref().or(old.as_deref()),
     }
 }
 
-/// Whether the status of a template may have to say something else now.
+/// Whether the status of a template may have to change.
 fn concerns(change: &Change<BareMetalHost>, template: &Metal3MachineTemplate) -> bool {
     let candidates = Candidates::of(template);
-    let offer = |host: &Option<Arc<BareMetalHost>>| host.as_ref().and_then(|host| candidates.offer(host));
-    may_change(said(&template.status), offer(&change.old), offer(&change.new))
+    let resources =
+        |host: &Option<Arc<BareMetalHost>>| host.as_ref().and_then(|host| candidates.resources_of(host));
+    may_change(read_status(&template.status), resources(&change.old), resources(&change.new))
 }
 
 #[cfg(test)]
@@ -186,7 +187,7 @@ mod tests {
             (with(&small, |host| host.metadata.labels = None), None, false),
         ] {
             let change = Change { old, new };
-            let wakes = told_anew(&change).is_some() && concerns(&change, &template);
+            let wakes = changed_resources(&change).is_some() && concerns(&change, &template);
             assert_eq!(wakes, expected, "{change:?}");
         }
     }

@@ -152,7 +152,7 @@ fn hostile_clusters_cost_little_and_others_nothing() {
     process.ensure("late");
 
     let (mut probes, mut good, mut late, mut seen) = (0, 0, false, BTreeMap::<&str, BTreeSet<String>>::new());
-    let (mut received, mut kept, mut grown, mut told) = (0, 0, Vec::new(), BTreeSet::new());
+    let (mut received, mut kept, mut grown, mut reported) = (0, 0, Vec::new(), BTreeSet::new());
     process.until("every attack was told and made again", 50, |_, probed| {
         probes += 1;
         good += usize::from(nodes(probed, "good").is_some());
@@ -162,12 +162,12 @@ fn hostile_clusters_cost_little_and_others_nothing() {
         received = received.max(probed["used"][0].as_u64().unwrap());
         kept = kept.max(probed["used"][1].as_u64().unwrap());
         let mut is_over = |(cluster, attack, cause): &(String, &'static str, &str)| {
-            let said = probed["states"][cluster]["cause"].as_str().unwrap_or_default();
-            seen.entry(*attack).or_default().extend((!said.is_empty()).then(|| said.to_owned()));
-            if said.contains(cause) {
-                told.insert(cluster.clone());
+            let printed = probed["states"][cluster]["cause"].as_str().unwrap_or_default();
+            seen.entry(*attack).or_default().extend((!printed.is_empty()).then(|| printed.to_owned()));
+            if printed.contains(cause) {
+                reported.insert(cluster.clone());
             }
-            told.contains(cluster) && servers.lists(cluster) >= 2
+            reported.contains(cluster) && servers.lists(cluster) >= 2
         };
         // All are looked at, whatever the first ones say.
         hostile.iter().filter(|it| is_over(it)).count() == hostile.len() && late

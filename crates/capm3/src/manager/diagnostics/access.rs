@@ -2,7 +2,7 @@
 //! what that user may.
 //!
 //! Answers are kept for a while, so that a scrape costs the API server nothing most of the time. What is kept, and how many
-//! questions are asked at once, is bounded: anybody can send tokens. A token is kept as its digest and never told.
+//! questions are asked at once, is bounded: anybody can send tokens. A token is kept as its digest and never printed.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -3,7 +3,7 @@
 use std::str;
 
 use bytes::Bytes;
-use capm3_admission::https::{Handler, Reply, method_not_allowed, reply, say};
+use capm3_admission::https::{Handler, Reply, method_not_allowed, reply, text_reply};
 use capm3_engine::metrics::{Format, Metrics};
 use http::{HeaderValue, Method, Request, StatusCode, header, request::Parts};
 use tracing::{error, info, warn};
@@ -31,8 +31,8 @@ impl Handler for Diagnostics {
             (METRICS, _) => Err(method_not_allowed("GET", "metrics are read with GET")),
             (VERBOSITY, Some(_)) if head.method == Method::PUT => Ok(VERBOSITY_BYTES),
             (VERBOSITY, Some(_)) => Err(method_not_allowed("PUT", "the verbosity is set with PUT")),
-            (_, Some(_)) => Err(say(StatusCode::NOT_FOUND, "try /metrics or /debug/flags/v")),
-            (_, None) => Err(say(StatusCode::NOT_FOUND, "try /metrics")),
+            (_, Some(_)) => Err(text_reply(StatusCode::NOT_FOUND, "try /metrics or /debug/flags/v")),
+            (_, None) => Err(text_reply(StatusCode::NOT_FOUND, "try /metrics")),
         }
     }
 
@@ -60,7 +60,7 @@ impl Diagnostics {
             Ok(text) => reply(StatusCode::OK, format.content_type(), text.into_bytes()),
             Err(problem) => {
                 error!(%problem, "metrics could not be read");
-                say(StatusCode::INTERNAL_SERVER_ERROR, "metrics could not be read; see the logs")
+                text_reply(StatusCode::INTERNAL_SERVER_ERROR, "metrics could not be read; see the logs")
             }
         }
     }
@@ -68,15 +68,15 @@ impl Diagnostics {
     fn set_verbosity(&self, body: &[u8]) -> Reply {
         let verbosity = str::from_utf8(body).ok().and_then(|text| text.trim().parse::<i32>().ok());
         let Some(verbosity) = verbosity else {
-            return say(StatusCode::BAD_REQUEST, "the body must be a whole number, such as 4");
+            return text_reply(StatusCode::BAD_REQUEST, "the body must be a whole number, such as 4");
         };
         let level = level_of(verbosity);
         match self.level.set(level) {
             Ok(()) => {
                 info!(verbosity, level, "the log level is changed");
-                say(StatusCode::OK, format!("verbosity {verbosity}: logs {level}\n"))
+                text_reply(StatusCode::OK, format!("verbosity {verbosity}: logs {level}\n"))
             }
-            Err(error) => say(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+            Err(error) => text_reply(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
         }
     }
 }
@@ -87,16 +87,16 @@ fn refusal(verdict: Verdict, verb: &str, path: &str) -> Option<Reply> {
         Verdict::Allowed => return None,
         Verdict::Unauthenticated => {
             let sentence = "send the token of a user as `Authorization: Bearer TOKEN`";
-            let mut reply = say(StatusCode::UNAUTHORIZED, sentence);
+            let mut reply = text_reply(StatusCode::UNAUTHORIZED, sentence);
             reply.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             reply
         }
         Verdict::Forbidden(user) => {
-            say(StatusCode::FORBIDDEN, format!("user {user} may not {verb} the path {path}"))
+            text_reply(StatusCode::FORBIDDEN, format!("user {user} may not {verb} the path {path}"))
         }
         Verdict::Unknown(cause) => {
             warn!(cause, "the API server does not say who may see diagnostics");
-            say(StatusCode::SERVICE_UNAVAILABLE, "the API server does not answer who may see this")
+            text_reply(StatusCode::SERVICE_UNAVAILABLE, "the API server does not answer who may see this")
         }
     })
 }

@@ -115,19 +115,19 @@ mod tests {
         assert_eq!(service(&["--self-managed-certs=false"]), Ok(None));
         let both = ["--self-managed-certs", "--webhook-service-namespace=n"];
         assert_eq!(service(&both), Ok(Some("n".to_owned())));
-        let said = service(&["--self-managed-certs=true"]).unwrap_err();
-        assert!(said.contains("set --webhook-service-namespace NAMESPACE"), "{said}");
+        let message = service(&["--self-managed-certs=true"]).unwrap_err();
+        assert!(message.contains("set --webhook-service-namespace NAMESPACE"), "{message}");
     }
 
     #[test]
-    fn a_name_that_cannot_be_used_is_told_by_its_flag() {
+    fn a_name_that_cannot_be_used_is_reported_by_its_flag() {
         let suites = "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_NULL";
         for (argument, start) in [
             ("--tls-min-version=1.2", "--tls-min-version: '1.2' cannot be used: use one of VersionTLS10, "),
             (suites, "--tls-cipher-suites: 'TLS_NULL' cannot be used: use one of TLS_AES_128_GCM_SHA256, "),
         ] {
-            let Err(Failure::Usage(said)) = parse(&[argument]).tls() else { panic!("{argument}") };
-            assert!(said.starts_with(start), "{said}");
+            let Err(Failure::Usage(message)) = parse(&[argument]).tls() else { panic!("{argument}") };
+            assert!(message.starts_with(start), "{message}");
         }
     }
 }

@@ -18,7 +18,7 @@ use self::self_managed::SelfManaged;
 use crate::exit::Failure;
 
 /// How often the files of the certificate are checked.
-const LOOK: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The webhook server of this process.
 pub struct Webhooks {
@@ -112,7 +112,7 @@ fn from_files(folder: &Path, served: &Served) -> Result<(), Failure> {
 
 async fn follow(mut files: CertificateFiles, served: Served) {
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         // Two small files: not worth a thread.
         match files.refresh() {
             Refresh::Same => {}

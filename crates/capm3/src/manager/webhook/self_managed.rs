@@ -17,7 +17,7 @@ use tracing::{info, warn};
 /// Name of the Secret. It is not that of cert-manager, which would write it too.
 const SECRET: &str = "capm3-webhook-self-managed-cert";
 /// How often the Secret and the configurations are checked.
-const LOOK: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// The same after a check that failed.
 const RETRY: Duration = Duration::from_secs(5);
 /// How often a write is tried again at once because another replica was faster.
@@ -46,11 +46,11 @@ pub struct SelfManaged {
     served: Served,
     /// The certificate that is served, PEM.
     certificate: String,
-    /// The authorities that were last told to the API server, PEM.
+    /// The authorities that were last written to the API server, PEM.
     bundle: String,
     /// Versions of CRDs that were last found to be right: they are large, and are read again only when they change.
     right: BTreeMap<String, String>,
-    /// What was last wrong, told once.
+    /// The last problem, logged once.
     problem: String,
 }
 
@@ -61,16 +61,16 @@ impl SelfManaged {
         Self { client, clock, service, served, certificate, bundle, right: BTreeMap::new(), problem }
     }
 
-    /// Looks again and again until it is dropped.
+    /// Checks at every interval until it is dropped.
     pub async fn run(mut self) {
         loop {
             let pause = match self.check().await {
                 Ok(()) => {
                     self.problem.clear();
-                    LOOK
+                    POLL_INTERVAL
                 }
                 Err(error) => {
-                    self.tell(&error);
+                    self.log_problem(&error);
                     RETRY
                 }
             };
@@ -78,7 +78,7 @@ impl SelfManaged {
         }
     }
 
-    fn tell(&mut self, error: &CheckError) {
+    fn log_problem(&mut self, error: &CheckError) {
         let text = error.to_string();
         if self.problem != text {
             warn!(

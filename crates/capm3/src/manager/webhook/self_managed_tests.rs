@@ -110,7 +110,7 @@ async fn define_configurations(cluster: &Cluster) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_webhook_configurations_of_the_product_are_told_the_authority() {
+async fn only_the_webhook_configurations_of_the_product_get_the_authority() {
     let cluster = Cluster::start().await;
     define_configurations(&cluster).await;
     cluster.replica().check().await.unwrap();
@@ -119,11 +119,11 @@ async fn only_the_webhook_configurations_of_the_product_are_told_the_authority()
     let found = cluster.server.objects_of(&kinds);
     assert_eq!(found.len(), 4);
     for object in found {
-        let told: Vec<Value> =
+        let reported: Vec<Value> =
             [0, 1].map(|index| object["webhooks"][index]["clientConfig"]["caBundle"].clone()).into();
         let is_ours = object["metadata"]["name"].as_str().unwrap().starts_with("capm3-");
         let expected = if is_ours { bundle.clone() } else { Value::Null };
-        assert_eq!(told, [expected, Value::Null], "{}", object["metadata"]["name"]);
+        assert_eq!(reported, [expected, Value::Null], "{}", object["metadata"]["name"]);
     }
 }
 
@@ -186,8 +186,8 @@ async fn a_damaged_secret_is_replaced_and_one_of_somebody_else_is_left_alone() {
     cluster.client().delete(&secrets(), &key(), None).await.unwrap();
     let foreign = json!({"metadata": {"name": SECRET}, "type": "Opaque", "data": {"tls.crt": "AAAA"}});
     let stored = cluster.client().create(&secrets(), "capm3-system", foreign).await.unwrap();
-    let said = replica.check().await.unwrap_err().to_string();
+    let printed = replica.check().await.unwrap_err().to_string();
     let start = "Secret capm3-system/capm3-webhook-self-managed-cert exists and is of another type";
-    assert!(said.starts_with(start), "{said}");
+    assert!(printed.starts_with(start), "{printed}");
     assert_eq!(cluster.secret().await["metadata"], stored["metadata"]);
 }

@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn hosts_are_grouped_by_rack_with_the_short_names_of_their_machines() {
         let scene = Scene::of(&objects(), &[], Duration::ZERO, "");
-        let told: Vec<(&str, &str, &str, Option<&str>)> = scene
+        let shown: Vec<(&str, &str, &str, Option<&str>)> = scene
             .racks
             .iter()
             .flat_map(|r| {
@@ -184,7 +184,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            shown,
             [
                 ("rack1", "h2", "provisioning", Some("md-x-2")),
                 ("rack2", "h1", "provisioned", Some("cp-1")),
@@ -223,7 +223,7 @@ mod tests {
         }
         all.extend(others);
         let scene = Scene::of(&all, &[], Duration::ZERO, "");
-        let told: Vec<(Option<&str>, &str, usize)> =
+        let shown: Vec<(Option<&str>, &str, usize)> =
             scene.racks.iter().map(|r| (r.namespace.as_deref(), r.name.as_str(), r.hosts.len())).collect();
         let expected = [
             (Some("n"), "rack1", 1),
@@ -233,7 +233,7 @@ mod tests {
             (Some("o"), "rack2", 1),
             (Some("o"), "no rack", 1),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(shown, expected);
         // Four have a host, one of these is provisioned: five steps of forty.
         assert_eq!((scene.wanted, scene.way), (8, 125));
     }

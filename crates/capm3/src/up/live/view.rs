@@ -56,12 +56,14 @@ impl Picture<'_> {
 
     fn bar(&self) -> Line {
         let Scene { ready, wanted, way, .. } = *self.scene;
-        let said = format!("  {ready} of {wanted} machines ready");
-        let length = self.width.saturating_sub(said.len()).min(60);
+        let count = format!("  {ready} of {wanted} machines ready");
+        let length = self.width.saturating_sub(count.len()).min(60);
         let full = (length * way.min(1000)) / 1000;
         let (done, open) = if self.style.unicode { ("█", "░") } else { ("#", ".") };
         let paint = if ready == wanted && wanted > 0 { Paint::Green } else { Paint::Cyan };
-        Line::of(paint, done.repeat(full)).and(Paint::Dim, open.repeat(length - full)).and(Paint::Plain, said)
+        Line::of(paint, done.repeat(full))
+            .and(Paint::Dim, open.repeat(length - full))
+            .and(Paint::Plain, count)
     }
 
     /// The richest of the layouts that fits; the last one always does.

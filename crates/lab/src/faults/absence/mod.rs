@@ -1,6 +1,6 @@
 //! The server seems to lack objects of one kind that are there: a layer that rewrites what it answers to the provider.
 //!
-//! [`AnswerFault`] says how, [`Absence`] from when to when: before a write that is counted, or when it is told to, until
+//! [`AnswerFault`] says how, [`Absence`] from when to when: before a write that is counted, or when it is switched on, until
 //! it is over. Requests about other kinds pass. The short forms of discovery (`/apis` and `/apis/GROUP`) name no kinds
 //! and stay as they are; watches of definitions too.
 
@@ -34,7 +34,7 @@ pub use fault::AnswerFault;
 use rewrite::{Reply, refusal, rewrite, rewrites};
 use target::{Asked, asked};
 
-use super::{Answer, AnswerBody, Call, Fault, Faults, ask, whole};
+use super::{AnswerBody, AnswerFuture, Call, Fault, Faults, ask, whole};
 
 /// Where a fault stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Faults for Absence {
         Fault::None
     }
 
-    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> Answer {
+    fn ask(&self, server: &ApiServer, call: &Call, request: Request<Body>) -> AnswerFuture {
         let Some((asked, version)) = asked(&self.shared.kind, call) else {
             return ask(server.clone(), request);
         };
@@ -161,7 +161,7 @@ impl Shared {
         request: Request<Body>,
         asked: Asked,
         version: &str,
-    ) -> Answer {
+    ) -> AnswerFuture {
         let (shared, version) = (Arc::clone(self), version.to_owned());
         Box::pin(async move {
             let response = server.call(request).await?;

@@ -163,13 +163,13 @@ async fn watched(fault: AnswerFault) -> String {
     let version = page.metadata.resource_version.unwrap();
     let mut stream = client.watch(&pools(), "", Detail::Whole, &version).await.unwrap();
     absence.begin();
-    let mut told = "begin".to_owned();
+    let mut reported = "begin".to_owned();
     for step in ["", "b", "a", "end"] {
         match step {
             "" => {}
             "end" => {
                 absence.over();
-                told.push_str(" end");
+                reported.push_str(" end");
             }
             name => {
                 let change = json!({"metadata": {"labels": {"l": name}}});
@@ -180,18 +180,18 @@ async fn watched(fault: AnswerFault) -> String {
         while let Ok(event) = tokio::time::timeout(quiet, stream.next::<Value>()).await {
             match event {
                 Ok(Some(WatchEvent::Applied(object))) => {
-                    told.push_str(&format!(" applied {}", names(&[object])))
+                    reported.push_str(&format!(" applied {}", names(&[object])))
                 }
                 Ok(Some(WatchEvent::Deleted(object))) => {
-                    told.push_str(&format!(" deleted {}", names(&[object])))
+                    reported.push_str(&format!(" deleted {}", names(&[object])))
                 }
-                Ok(None) => return format!("{told} closed"),
-                Err(ApiError::Expired { .. }) => return format!("{told} expired"),
+                Ok(None) => return format!("{reported} closed"),
+                Err(ApiError::Expired { .. }) => return format!("{reported} expired"),
                 other => panic!("{other:?}"),
             }
         }
     }
-    told
+    reported
 }
 
 #[tokio::test(start_paused = true)]

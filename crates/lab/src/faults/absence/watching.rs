@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tower::{BoxError, Service};
 
 use super::{AnswerFault, Phase, Shared, fault::Turn, rewrite::spoil};
-use crate::faults::Answer;
+use crate::faults::AnswerFuture;
 
 /// An open watch.
 pub(super) struct Watching {
@@ -30,7 +30,7 @@ pub(super) struct Watching {
 }
 
 /// Opens a watch at the server and follows the fault from then on.
-pub(super) fn ask(shared: &Arc<Shared>, server: &ApiServer, request: Request<Body>) -> Answer {
+pub(super) fn ask(shared: &Arc<Shared>, server: &ApiServer, request: Request<Body>) -> AnswerFuture {
     let (shared, mut server) = (Arc::clone(shared), server.clone());
     let accept = request.headers().get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let metadata_only = accept.contains("PartialObjectMetadata");

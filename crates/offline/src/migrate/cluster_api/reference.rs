@@ -15,11 +15,11 @@ pub(super) fn by_group(draft: &mut Draft<'_>, path: &Path) {
     let group = version.split_once('/').map(|(group, _)| group).unwrap_or_default().to_owned();
     let (old, new) = (path.key("apiVersion"), path.key("apiGroup"));
     match new.find(&draft.value).cloned() {
-        Some(said) if said == group.as_str() => {
+        Some(given) if given == group.as_str() => {
             draft.remove(&old, "apiGroup says it");
         }
-        Some(said) => {
-            let message = format!("apiVersion is of group {group}, but apiGroup is {said}");
+        Some(given) => {
+            let message = format!("apiVersion is of group {group}, but apiGroup is {given}");
             draft.error(&old, message, Some("keep apiGroup alone".to_owned()));
         }
         None => {
@@ -41,7 +41,7 @@ pub(super) fn by_group(draft: &mut Draft<'_>, path: &Path) {
 /// A reference to a template keeps its version, which must be one that is served.
 pub(super) fn to_template(draft: &mut Draft<'_>, path: &Path) {
     let version = path.key("apiVersion");
-    if version.find(&draft.value).is_some_and(|said| said == "infrastructure.cluster.x-k8s.io/v1beta1") {
+    if version.find(&draft.value).is_some_and(|given| given == "infrastructure.cluster.x-k8s.io/v1beta1") {
         draft.replace(
             &version,
             json!("infrastructure.cluster.x-k8s.io/v1beta2"),

@@ -14,7 +14,7 @@ pub(super) const MOST: usize = 512;
 pub(super) struct Pool {
     /// Its name.
     pub name: String,
-    /// Its name before it was told from others of the same name.
+    /// Its name before it was made unique.
     pub stem: String,
     /// Whether the range has more addresses than are set aside.
     pub is_cut: bool,

@@ -11,7 +11,7 @@ fn a_machine_without_uid_takes_the_first_host_of_its_domain_and_then_any() {
     let hosts: Vec<_> = rendering.machines.iter().map(|machine| machine.host.as_deref()).collect();
     assert_eq!(hosts, [Some("h2"), Some("h1")]);
     assert_eq!(
-        said(&rendering),
+        problems_of(&rendering),
         [
             "a.yaml:12: Metal3Machine ns/c: machine c: no host is available: 2 hosts: 2 consumed; make one of these hosts available, or add hosts"
         ]
@@ -56,7 +56,7 @@ fn a_host_keeps_its_machine_and_is_never_given_to_another() {
     let hosts: Vec<_> =
         rendering.machines.iter().map(|m| (m.name.as_str(), m.host.as_deref().unwrap_or("-"))).collect();
     assert_eq!(hosts, [("a", "h2"), ("b", "h1")]);
-    let problems = said(&rendering);
+    let problems = problems_of(&rendering);
     assert!(
         problems.len() == 1
             && problems[0].contains("BareMetalHost ns/h9, which it has recorded, is not in the files"),
@@ -66,7 +66,7 @@ fn a_host_keeps_its_machine_and_is_never_given_to_another() {
     let recorded = machine("c", ", annotations: {metal3.io/BareMetalHost: ns/h1}");
     let rendering = run(&[&machine("b", ""), &recorded, &taken, TEMPLATE, POOL]);
     assert_eq!(rendering.machines, []);
-    let problems = said(&rendering);
+    let problems = problems_of(&rendering);
     assert!(problems[0].contains("machine b: no host is available"), "{problems:?}");
     assert!(problems[1].ends_with("machine c: host h1 is consumed by Metal3Machine ns/b"), "{problems:?}");
 }
@@ -77,10 +77,10 @@ fn a_host_is_known_by_the_provider_id_before_the_annotation() {
     let annotation = ", annotations: {metal3.io/BareMetalHost: ns/h2}";
     let a = machine("a", annotation).replace("spec: {", "spec: {providerID: 'metal3://ns/h1/a', ");
     let rendering = run(&[&a, &host("h1", "r"), &host("h2", "r"), TEMPLATE, POOL]);
-    assert_eq!(rendering.machines[0].host.as_deref(), Some("h1"), "{:?}", said(&rendering));
+    assert_eq!(rendering.machines[0].host.as_deref(), Some("h1"), "{:?}", problems_of(&rendering));
     let gone = a.replace("ns/h1/a", "ns/h9/a").replace(annotation, "");
     assert_eq!(
-        said(&run(&[&gone, &host("h2", "r"), TEMPLATE, POOL])),
+        problems_of(&run(&[&gone, &host("h2", "r"), TEMPLATE, POOL])),
         [
             "a.yaml:5: Metal3Machine ns/a: spec.providerID: machine a: BareMetalHost ns/h9, which it has recorded, \
              is not in the files; add it"
@@ -93,7 +93,7 @@ fn a_host_in_use_of_which_the_machine_has_no_record_is_left_alone() {
     let used = host("h1", "r")
         + "spec: {image: {url: u}, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, \
         kind: Metal3Machine, namespace: ns, name: a}}\n";
-    let problems = said(&run(&[&machine("a", ""), &used, &host("h2", "r"), TEMPLATE, POOL]));
+    let problems = problems_of(&run(&[&machine("a", ""), &used, &host("h2", "r"), TEMPLATE, POOL]));
     assert!(problems.len() == 1 && problems[0].contains("h1"), "{problems:?}");
 }
 

@@ -1,24 +1,24 @@
-//! What is said when something is missing or wrong, and where.
+//! What is reported when something is missing or wrong, and where.
 
 use super::*;
 
 #[test]
-fn missing_objects_are_told_at_the_line_that_names_them() {
+fn missing_objects_are_reported_at_the_line_that_names_them() {
     let a = machine("a", "");
     assert_eq!(
-        said(&run(&[&a])),
+        problems_of(&run(&[&a])),
         [
             "a.yaml:5: Metal3Machine ns/a: spec.dataTemplate: machine a: Metal3DataTemplate ns/t is not in the files; add it"
         ]
     );
     assert_eq!(
-        said(&run(&[&a, TEMPLATE])),
+        problems_of(&run(&[&a, TEMPLATE])),
         [
             "a.yaml:14: Metal3DataTemplate ns/t: spec.metaData.ipAddressesFromPool[0].name: machine a, key ip: \
           IPPool ns/pool is not in the files; add it"
         ]
     );
-    let twice = said(&run(&[&a, &a, TEMPLATE, POOL]));
+    let twice = problems_of(&run(&[&a, &a, TEMPLATE, POOL]));
     assert_eq!(
         twice,
         ["a.yaml:7: Metal3Machine ns/a: is defined twice, also at a.yaml:2; remove one of them"]
@@ -42,10 +42,10 @@ spec:
 ";
 
 #[test]
-fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
+fn what_a_network_lacks_is_reported_at_its_line_with_the_whole_path_and_its_id() {
     let (a, b) = (machine("a", ""), machine("b", ""));
     assert_eq!(
-        said(&run(&[&a, &b, NETWORKS])),
+        problems_of(&run(&[&a, &b, NETWORKS])),
         [
             "a.yaml:21: Metal3DataTemplate ns/t: spec.networkData.networks.ipv4[0].ipAddress: machine b on host \
              spare-1, network storage: IP address out of bounds (index 1, step 1 gives 10.0.0.2, end is 10.0.0.1); \
@@ -54,7 +54,7 @@ fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
         ]
     );
     let backwards = NETWORKS.replace("end: 10.0.0.1", "end: 10.0.0.0");
-    let problems = said(&run(&[&a, &backwards]));
+    let problems = problems_of(&run(&[&a, &backwards]));
     assert!(
         problems[0]
             .contains("network storage: bad address range (start 10.0.0.1 is behind end 10.0.0.0); correct"),
@@ -63,7 +63,7 @@ fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
     let range = NETWORKS.split_once("        ipAddress:").unwrap().0;
     let pooled = format!("{range}        fromPoolRef: {{name: gone}}\n");
     assert_eq!(
-        said(&run(&[&a, &pooled])),
+        problems_of(&run(&[&a, &pooled])),
         [
             "a.yaml:16: Metal3DataTemplate ns/t: spec.networkData.networks.ipv4[0].fromPoolRef: machine a, network \
              storage: IPPool ns/gone is not in the files; add it"
@@ -72,13 +72,13 @@ fn what_a_network_lacks_is_told_at_its_line_with_the_whole_path_and_its_id() {
 }
 
 #[test]
-fn an_object_that_cannot_be_read_is_told_by_its_field_and_nothing_else_is_said_or_rendered() {
+fn an_object_that_cannot_be_read_is_reported_by_its_field_and_nothing_else_is_reported_or_rendered() {
     let template =
         format!("{TEMPLATE}    strings:\n    - {{key: a, value: b}}\n    - {{key: c, value: 5}}\n");
     let options = Options { machines: Some(1), ..Options::default() };
     let rendering = run_with(&options, &[&template, POOL]);
     assert_eq!(rendering.machines, []);
-    let problems = said(&rendering);
+    let problems = problems_of(&rendering);
     assert_eq!(problems.len(), 1, "{problems:?}");
     let start = "a.yaml:12: Metal3DataTemplate ns/t: spec.metaData.strings[1].value: cannot be read: invalid type: \
                  integer `5`, expected a string";
@@ -106,13 +106,13 @@ spec: {{metaData: {{ipAddresses: [{{key: ip, subnet: {subnet}}}]}}}}
         assert_eq!((rendering.problems.as_slice(), rendering.machines.len()), ([].as_slice(), 1));
         rendering.warnings
     };
-    let said = warned("10.0.0.64/26");
-    assert_eq!((said.len(), said[0].line), (1, 10), "{said:?}");
+    let printed = warned("10.0.0.64/26");
+    assert_eq!((printed.len(), printed[0].line), (1, 10), "{printed:?}");
     assert!(
-        said[0].message.contains(
+        printed[0].message.contains(
             "Metal3DataTemplate ns/u: spec: inline ranges of this template and of Metal3DataTemplate t"
         ),
-        "{said:?}"
+        "{printed:?}"
     );
     assert_eq!(warned("10.0.1.0/24"), []);
 }

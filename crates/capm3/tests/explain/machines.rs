@@ -1,4 +1,4 @@
-//! What is told of machines in files.
+//! Machines in files, explained.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// Given a machine that no host suits, `explain` lists every host with what stands in its way.
 #[test]
-fn s65_a_machine_without_a_host_is_told_the_counts_and_one_reason_for_each_host() {
+fn s65_a_machine_without_a_host_has_the_counts_and_one_reason_for_each_host() {
     let text = Objects::of_site().both_are_expected("no-host", "machine/worker-0").stdout;
     assert!(text.contains("13 hosts: 4 consumed, 1 not available"), "{text}");
     assert!(text.contains("does not match hostSelector: size=large, but the value is \"small\""), "{text}");
@@ -58,7 +58,7 @@ fn missing_bootstrap_data_is_the_bootstrap_providers_business() {
 }
 
 #[test]
-fn a_bootstrap_secret_that_is_named_but_not_there_is_told() {
+fn a_bootstrap_secret_that_is_named_but_not_there_is_reported() {
     let gone = Objects::of_site().without("Secret", "worker-3");
     let run = gone.both_are_expected("bootstrap-secret-gone", "worker-3");
     assert!(run.stdout.contains("kubectl describe kubeadmconfig worker-3 -n metal3\n"), "{}", run.text());
@@ -84,9 +84,9 @@ fn a_machine_that_goes_waits_for_its_host_to_be_wiped() {
     assert!(text.contains("waiting for host host-3 to be deprovisioned, now deprovisioning\n"), "{text}");
 }
 
-/// One row a situation: what is changed, and what the story then says.
+/// One row per situation: what is changed, and what the explanation then contains.
 #[test]
-fn the_story_follows_the_order_of_waiting() {
+fn the_explanation_follows_the_order_of_waiting() {
     let site = Objects::of_site;
     let paused = || site().with("Cluster", "my-cluster", "/spec/paused", json!(true));
     let starting = || {
@@ -375,7 +375,7 @@ fn the_story_follows_the_order_of_waiting() {
 /// A mistake in a file would make the explanation wrong, so it is told instead; what a server has given out is there all the
 /// same.
 #[test]
-fn manifests_that_no_server_would_take_are_told_with_the_field() {
+fn manifests_that_no_server_would_take_are_reported_with_the_field() {
     let mistake = Objects::of_site().with("Metal3Machine", "worker-0-metal", "/spec/hostSelectr", json!({}));
     let run = mistake.explain("worker-0");
     assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.text());
@@ -402,14 +402,14 @@ fn a_template_with_more_than_a_hundred_failure_domains_is_refused() {
         );
         let run = objects.explain("cp-0");
         assert_eq!(run.code, code, "{count}: {}", run.text());
-        let told = run.stderr.contains("spec.failureDomainDataTemplates");
-        assert_eq!(told, code == 1, "{count}: {}", run.text());
+        let reported = run.stderr.contains("spec.failureDomainDataTemplates");
+        assert_eq!(reported, code == 1, "{count}: {}", run.text());
     }
 }
 
 /// A host operator that is too old has no field for the network data: whoever installed it must act.
 #[test]
-fn a_host_that_could_not_take_the_data_is_told() {
+fn a_host_that_could_not_take_the_data_is_reported() {
     let crd = |fields: Value| {
         let schema = json!({"properties": {"spec": {"properties": fields}}});
         json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -481,7 +481,7 @@ fn contents_of_secrets_are_never_printed() {
 }
 
 #[test]
-fn without_secrets_in_the_files_nothing_is_said_to_be_missing() {
+fn without_secrets_in_the_files_nothing_is_reported_as_missing() {
     let mut objects =
         Objects::of_site().with("Metal3Machine", "worker-3", "/spec/metaData", json!({"name": "mine"}));
     objects.0.retain(|object| object["kind"] != "Secret");

@@ -1,4 +1,4 @@
-//! The story: phases, and in each of them interruptions of whoever leads, spread over its steps.
+//! The scenario: phases, and in each of them interruptions of whoever leads, spread over its steps.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -19,9 +19,9 @@ use crate::{
     real::{Cluster, pki::Authority, wait::Stopwatch},
 };
 
-/// How long a step of the story may take.
+/// How long a step of the scenario may take.
 const LIMIT: Duration = Duration::from_secs(300);
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Nothing may change for so long before everything counts as still.
 const STILL: Duration = Duration::from_secs(3);
 
@@ -35,8 +35,8 @@ enum Interruption {
     Stop(Duration),
 }
 
-/// Everything that takes part.
-pub struct Story<'a> {
+/// Everything that the scenario needs.
+pub struct Scenario<'a> {
     options: &'a Options,
     client: ApiClient,
     _stage: Stage,
@@ -49,9 +49,9 @@ pub struct Story<'a> {
     resumed: Vec<Resumed>,
 }
 
-impl<'a> Story<'a> {
-    /// Plays it and judges.
-    pub async fn play(options: &'a Options, binary: PathBuf, cluster: &'a Cluster) -> Result<()> {
+impl<'a> Scenario<'a> {
+    /// Runs it and judges.
+    pub async fn run(options: &'a Options, binary: PathBuf, cluster: &'a Cluster) -> Result<()> {
         let watch = Stopwatch::start();
         let kubeconfig = fs::read_to_string(cluster.kubeconfig()).context("reading the kubeconfig")?;
         let client = over_network(&kubeconfig, None, "capm3-replicas").await?;
@@ -63,7 +63,7 @@ impl<'a> Story<'a> {
         fs::write(folder.join("tls.crt"), pair.certificate)?;
         fs::write(folder.join("tls.key"), pair.key)?;
         let common = Common { binary, cluster, options, folder };
-        let mut story = Self {
+        let mut scenario = Self {
             options,
             client,
             _stage: stage,
@@ -74,25 +74,27 @@ impl<'a> Story<'a> {
             hand_overs: Vec::new(),
             resumed: Vec::new(),
         };
-        story.until("one leads and the other one waits", async |story| Ok(story.leader()?.is_some())).await?;
+        scenario
+            .until("one leads and the other one waits", async |scenario| Ok(scenario.leader()?.is_some()))
+            .await?;
         for phase in Phase::ALL {
-            Box::pin(story.play_phase(phase)).await?;
+            Box::pin(scenario.run_phase(phase)).await?;
         }
-        story.replicas.end()?;
-        story.print_hand_overs()?;
-        judge::writers(&cluster.audit_log(), &story.resumed)?;
+        scenario.replicas.end()?;
+        scenario.print_hand_overs()?;
+        judge::writers(&cluster.audit_log(), &scenario.resumed)?;
         Ok(())
     }
 
-    async fn play_phase(&mut self, phase: Phase) -> Result<()> {
+    async fn run_phase(&mut self, phase: Phase) -> Result<()> {
         let (size, start) = (self.options.size(), self.watch.elapsed());
         phase.begin(&self.client, size).await?;
         let interruptions = self.interruptions(phase);
         for (number, interruption) in interruptions.iter().enumerate() {
             let from = phase.steps(size) * (number + 1) / (interruptions.len() + 1);
-            self.until(&format!("step {from} of {}", phase.name()), async |story| {
-                let progress = story.history.look(|objects| phase.progress(objects, size))?;
-                Ok(progress >= from && story.leader()?.is_some())
+            self.until(&format!("step {from} of {}", phase.name()), async |scenario| {
+                let progress = scenario.history.look(|objects| phase.progress(objects, size))?;
+                Ok(progress >= from && scenario.leader()?.is_some())
             })
             .await?;
             let progress = self.history.look(|objects| phase.progress(objects, size))?;
@@ -100,7 +102,8 @@ impl<'a> Story<'a> {
             self.interrupt(*interruption, &at).await?;
         }
         let what = format!("{} is over", phase.name());
-        self.until(&what, async |story| story.history.look(|objects| phase.is_over(objects, size))).await?;
+        self.until(&what, async |scenario| scenario.history.look(|objects| phase.is_over(objects, size)))
+            .await?;
         let took = self.watch.elapsed() - start;
         self.until_still().await?;
         let found = self.judged(phase).await?;
@@ -150,7 +153,7 @@ impl<'a> Story<'a> {
             Interruption::Stop(_) => self.replicas.at(place)?.process.signal(Signal::STOP)?,
         }
         let what = "another one takes the Lease";
-        self.until(what, async |story| Ok(story.history.holders().len() > before)).await?;
+        self.until(what, async |scenario| Ok(scenario.history.holders().len() > before)).await?;
         let taken = self.history.holders().get(before).context("nobody holds the Lease")?.since;
         self.hand_overs.push(taken.saturating_sub(began));
         let seconds = taken.saturating_sub(began).as_secs_f64();
@@ -168,7 +171,7 @@ impl<'a> Story<'a> {
 
     /// Lets a stopped process go on at a time: it must end by itself, and another one takes its place.
     async fn resume(&mut self, place: usize, when: Duration) -> Result<()> {
-        self.until("the pause is over", async |story| Ok(story.watch.elapsed() >= when)).await?;
+        self.until("the pause is over", async |scenario| Ok(scenario.watch.elapsed() >= when)).await?;
         let at = micro_text(Clock::system().now());
         self.replicas.at(place)?.process.signal(Signal::CONT)?;
         let start = self.watch.elapsed();
@@ -177,7 +180,7 @@ impl<'a> Story<'a> {
                 break status;
             }
             ensure!(self.watch.elapsed() - start < LIMIT, "a leader that was stopped does not end");
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         };
         let seconds = (self.watch.elapsed() - start).as_secs_f64();
         let replica = self.replicas.restart(place)?;
@@ -189,12 +192,12 @@ impl<'a> Story<'a> {
 
     async fn until_still(&mut self) -> Result<()> {
         let (mut seen, mut since) = (0, self.watch.elapsed());
-        self.until("nothing changes any more", async |story| {
-            let now = story.history.changes();
+        self.until("nothing changes any more", async |scenario| {
+            let now = scenario.history.changes();
             if now != seen {
-                (seen, since) = (now, story.watch.elapsed());
+                (seen, since) = (now, scenario.watch.elapsed());
             }
-            Ok(story.watch.elapsed() - since > STILL)
+            Ok(scenario.watch.elapsed() - since > STILL)
         })
         .await
     }
@@ -212,7 +215,7 @@ impl<'a> Story<'a> {
                 let holders = self.history.holders();
                 bail!("not within {} s: {what}; the Lease was held by {holders:?}", LIMIT.as_secs());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How the clients of the tests get in: with the client certificate or without, reading or not.
+//! Clients of the tests: with the client certificate or without, reading answers or not.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -24,8 +24,8 @@ const ATTACK: Duration = Duration::from_secs(1);
 /// Who calls.
 #[derive(Clone, Copy)]
 pub enum Caller {
-    Known,
-    Stranger,
+    Authenticated,
+    Unauthenticated,
 }
 
 /// How a client that does not read calls.
@@ -37,10 +37,10 @@ pub enum Protocol {
 
 /// What a client takes from the kubeconfig.
 #[derive(Clone)]
-pub struct Door {
+pub struct TestClient {
     address: SocketAddr,
-    known: [TlsConnector; 2],
-    stranger: [TlsConnector; 2],
+    authenticated: [TlsConnector; 2],
+    unauthenticated: [TlsConnector; 2],
 }
 
 /// A connection whose answers nobody reads.
@@ -60,8 +60,8 @@ fn tls(config: &Value, caller: Caller, protocol: &str) -> TlsConnector {
     let builder = builder.with_root_certificates(roots);
     let user = &config["users"][0]["user"];
     let mut tls = match caller {
-        Caller::Stranger => builder.with_no_client_auth(),
-        Caller::Known => {
+        Caller::Unauthenticated => builder.with_no_client_auth(),
+        Caller::Authenticated => {
             let certificate = CertificateDer::from_pem_slice(&pem(&user["client-certificate-data"])).unwrap();
             let key = PrivateKeyDer::from_pem_slice(&pem(&user["client-key-data"])).unwrap();
             builder.with_client_auth_cert(vec![certificate], key).unwrap()
@@ -71,22 +71,22 @@ fn tls(config: &Value, caller: Caller, protocol: &str) -> TlsConnector {
     TlsConnector::from(Arc::new(tls))
 }
 
-impl Door {
+impl TestClient {
     pub fn read(kubeconfig: &str) -> Self {
         let config: Value = serde_saphyr::from_str(kubeconfig).unwrap();
         let server = config["clusters"][0]["cluster"]["server"].as_str().unwrap();
         let both = |caller| ["http/1.1", "h2"].map(|protocol| tls(&config, caller, protocol));
         Self {
             address: server.strip_prefix("https://").unwrap().parse().unwrap(),
-            known: both(Caller::Known),
-            stranger: both(Caller::Stranger),
+            authenticated: both(Caller::Authenticated),
+            unauthenticated: both(Caller::Unauthenticated),
         }
     }
 
     async fn connect(&self, caller: Caller, protocol: Protocol) -> std::io::Result<TlsStream<TcpStream>> {
         let [http1, http2] = match caller {
-            Caller::Known => &self.known,
-            Caller::Stranger => &self.stranger,
+            Caller::Authenticated => &self.authenticated,
+            Caller::Unauthenticated => &self.unauthenticated,
         };
         let tls = match protocol {
             Protocol::UnreadHttp1 => http1,
@@ -120,8 +120,10 @@ impl Door {
     /// One request on a connection of its own, answered whole.
     pub async fn call(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), String> {
         let call = async {
-            let stream =
-                self.connect(Caller::Known, Protocol::UnreadHttp2).await.map_err(|e| e.to_string())?;
+            let stream = self
+                .connect(Caller::Authenticated, Protocol::UnreadHttp2)
+                .await
+                .map_err(|e| e.to_string())?;
             let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
                 .await
                 .map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! Waiting for a host without a stampede.
+//! Machines that wait for a host: one at a time is woken.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -93,8 +93,8 @@ async fn s12_an_unhealthy_host_is_not_taken_until_the_mark_is_gone() {
         let machine = machines(&lab, "my-cluster-cp")[0].clone();
         assert_eq!(text(&machine, HOST), "", "{mark}");
         assert_eq!(get(&lab, "BareMetalHost", "rack1-host-1").pointer("/spec/consumerRef"), None);
-        let said = machine.pointer("/status/conditions").unwrap().to_string();
-        assert!(said.contains("1 unhealthy"), "{said}");
+        let printed = machine.pointer("/status/conditions").unwrap().to_string();
+        assert!(printed.contains("1 unhealthy"), "{printed}");
         let stuck = capm3_lab::stuck::stuck_machines(&lab);
         assert!(stuck[0].hosts[0].contains(mark), "{stuck:?}");
         patch_host(&lab, "rack1-host-1", json!({"metadata": {"annotations": {mark: null}}})).await;
@@ -110,7 +110,7 @@ async fn s12_an_unhealthy_host_is_not_taken_until_the_mark_is_gone() {
 /// Two machines wait for a host that is paused; one gets it, and the other must not go on telling of a paused host.
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_waits_on_tells_of_the_reasons_that_are_left() {
-    let said = |lab: &capm3_lab::Lab| {
+    let printed = |lab: &capm3_lab::Lab| {
         let waiting = machines(lab, "my-cluster-workers").into_iter().filter(|m| text(m, HOST).is_empty());
         let of_host = |m: std::sync::Arc<serde_json::Value>| {
             let conditions = m.pointer("/status/conditions").unwrap().as_array().unwrap().clone();
@@ -131,13 +131,13 @@ async fn a_machine_that_waits_on_tells_of_the_reasons_that_are_left() {
     patch_host(&lab, &free, note(json!("mine"), json!(null))).await;
     scale_workers(&lab, 10).await;
     rest(&lab).await;
-    assert!(said(&lab).iter().all(|said| said.contains("1 paused")), "{:?}", said(&lab));
-    assert_eq!(said(&lab).len(), 2);
+    assert!(printed(&lab).iter().all(|printed| printed.contains("1 paused")), "{:?}", printed(&lab));
+    assert_eq!(printed(&lab).len(), 2);
     patch_host(&lab, &free, note(json!(null), json!(""))).await;
     rest(&lab).await;
     patch_host(&lab, &free, note(json!(null), json!(null))).await;
     rest(&lab).await;
-    let left = said(&lab);
+    let left = printed(&lab);
     assert_eq!(left.len(), 1);
     assert!(!left[0].contains("paused") && !left[0].contains("unhealthy"), "{left:?}");
 }
@@ -190,8 +190,8 @@ async fn s65_a_machine_without_a_matching_host_waits_and_every_host_is_listed() 
         "{stuck:?}"
     );
     let machine = &lab.objects("Metal3Machine")[0];
-    let said = machine.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("12 hosts: 12 label mismatch"), "{said}");
+    let printed = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("12 hosts: 12 label mismatch"), "{printed}");
 }
 
 /// A control plane of three on three hosts with maxSurge 1: during an upgrade the fourth machine waits for a host with a
@@ -211,8 +211,8 @@ async fn s23_a_fourth_machine_without_host_waits_with_a_clear_condition() {
     let machines = machines(&lab, "my-cluster-cp");
     assert_eq!(machines.len(), 4);
     let waiting = machines.iter().find(|m| text(m, HOST).is_empty()).unwrap();
-    let said = waiting.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains("no host is available: 12 hosts: 3 consumed, 9 label mismatch"), "{said}");
+    let printed = waiting.pointer("/status/conditions").unwrap().to_string();
+    assert!(printed.contains("no host is available: 12 hosts: 3 consumed, 9 label mismatch"), "{printed}");
     assert_eq!(waiting.pointer("/status/deprecated/v1beta1/failureReason"), None);
 }
 

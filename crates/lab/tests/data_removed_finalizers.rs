@@ -1,4 +1,4 @@
-//! What happens when a finalizer is taken off by hand: nobody gets an index or address that is in use, and nothing is
+//! What happens when a finalizer is removed by hand: nobody gets an index or address that is in use, and nothing is
 //! left when the rest goes.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 

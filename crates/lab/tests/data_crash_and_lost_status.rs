@@ -1,4 +1,4 @@
-//! The provider dies after every write that data, claims and addresses need, and nobody remembers a status.
+//! The provider dies after every write that data, claims and addresses need, and every status is lost.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
@@ -126,7 +126,7 @@ async fn story(armed: bool, mask: &Mask) -> (EndState, u64) {
 /// Demonstration 8: the provider is killed after every single write, all status is wiped, and it is killed after every write
 /// again; the end is the same as that of a quiet life, down to the bytes of the documents.
 #[tokio::test(start_paused = true)]
-async fn demonstration_8_amnesia_and_a_crash_after_every_write() {
+async fn demonstration_8_lost_status_and_a_crash_after_every_write() {
     let mask = Mask::new().unwrap();
     let (quiet, _) = story(false, &mask).await;
     let (state, deaths) = story(true, &mask).await;

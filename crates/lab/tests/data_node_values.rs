@@ -1,4 +1,4 @@
-//! The stories of the design documents about data: node-specific values, values of the user, and an upgrade to them.
+//! Values that reach a node: those of its own, those of the user, and an upgrade to them.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What a machine says of itself, in both generations of conditions.
+//! Conditions of a machine, in both generations.
 
 use capm3_lab::Lab;
 use serde_json::{Value, json};
@@ -47,9 +47,9 @@ async fn both_generations_of_ready_agree_from_the_first_word_to_the_last() {
     rest(&lab).await;
     delete_cluster(&lab).await;
     watch(&lab, "").await;
-    for said in ["Provisioning", "Provisioned", "Deprovisioning"] {
-        let ready = if said == "Provisioned" { "True" } else { "False" };
-        assert!(seen.contains(&(ready.to_owned(), said.to_owned())), "{said}: {seen:?}");
+    for printed in ["Provisioning", "Provisioned", "Deprovisioning"] {
+        let ready = if printed == "Provisioned" { "True" } else { "False" };
+        assert!(seen.contains(&(ready.to_owned(), printed.to_owned())), "{printed}: {seen:?}");
     }
 }
 
@@ -72,8 +72,11 @@ async fn a_machine_whose_host_is_paused_on_the_way_does_not_tell_of_work() {
     rest(&lab).await;
     let machine = machines(&lab, "my-cluster-cp")[0].clone();
     assert_eq!(condition(&machine, "BareMetalHostProvisioned"), ("False".into(), "HostPaused".into()));
-    let said = machine.pointer("/status/conditions").unwrap().to_string();
-    assert!(said.contains(&format!("host {host} is not being provisioned: the host is paused")), "{said}");
+    let printed = machine.pointer("/status/conditions").unwrap().to_string();
+    assert!(
+        printed.contains(&format!("host {host} is not being provisioned: the host is paused")),
+        "{printed}"
+    );
     patch_host(&lab, &host, paused(Value::Null)).await;
     rest(&lab).await;
     assert_eq!(ready(&machines(&lab, "my-cluster-cp")[0]), "True");
