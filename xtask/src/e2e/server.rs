@@ -1,12 +1,12 @@
 //! The two servers that the scenario runs on, as far as the scenario can tell them apart: by name.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use capm3_engine::ApiClient;
 use capm3_lab::manifests::Manifest;
 
-use super::manager;
+use super::{deployed, manager};
 use crate::{
     conformance::client::Client,
     embedded::Embedded,
@@ -25,6 +25,8 @@ pub enum Server {
 pub struct Real {
     cluster: Cluster,
     webhooks: Loopback,
+    /// Whether the manager has the arguments of the Deployment.
+    is_deployed: bool,
 }
 
 impl Real {
@@ -39,12 +41,21 @@ impl Real {
 }
 
 impl Server {
-    /// Starts a real one.
+    /// Starts a real one, whose manager has the arguments of the release's Deployment: it competes for the Lease.
+    pub fn start_deployed() -> Result<Self> {
+        Self::start_with(true)
+    }
+
+    /// Starts a real one, whose manager leads at once.
     pub fn start_real() -> Result<Self> {
+        Self::start_with(false)
+    }
+
+    fn start_with(is_deployed: bool) -> Result<Self> {
         let cluster = Cluster::start()?;
         let webhooks = Loopback::at(ports::for_restarts()?)?;
         webhooks.write_pair(&cluster.folder().join("webhooks"))?;
-        Ok(Self::Real(Real { cluster, webhooks }))
+        Ok(Self::Real(Real { cluster, webhooks, is_deployed }))
     }
 
     /// Starts an embedded one; must be called on a runtime.
@@ -92,15 +103,32 @@ impl Server {
         Ok(file)
     }
 
-    /// Webhook arguments of the manager. The embedded server applies the rules in process and calls no webhook.
-    pub fn webhook_arguments(&self) -> Vec<String> {
-        match self {
-            Self::Real(real) => vec![
-                format!("--webhook-port={}", real.webhooks.port()),
-                format!("--webhook-cert-dir={}", real.cluster.folder().join("webhooks").display()),
-            ],
-            Self::Embedded(_) => vec!["--webhook-port=0".to_owned()],
-        }
+    /// Arguments of the manager. The embedded server applies the rules in process and calls no webhook.
+    pub fn manager_arguments(&self) -> Result<Vec<String>> {
+        let certificate =
+            |real: &Real| format!("--webhook-cert-dir={}", real.cluster.folder().join("webhooks").display());
+        let usual = |port: u16| {
+            let diagnostics = "--diagnostics-address=127.0.0.1:0".to_owned();
+            vec!["--enable-ipam".to_owned(), diagnostics, format!("--webhook-port={port}")]
+        };
+        Ok(match self {
+            Self::Real(real) => {
+                let port = real.webhooks.port();
+                let mut arguments = if real.is_deployed { deployed::arguments(port)? } else { usual(port) };
+                arguments.push(certificate(real));
+                arguments
+            }
+            Self::Embedded(_) => usual(0),
+        })
+    }
+
+    /// Fails unless the manager has become leader, where it has to.
+    pub fn ensure_led(&self) -> Result<()> {
+        let Self::Real(Real { is_deployed: true, .. }) = self else { return Ok(()) };
+        let log = self.log("manager");
+        let text = fs::read_to_string(&log).with_context(|| format!("reading {}", log.display()))?;
+        ensure!(text.contains("became leader"), "the manager never led, says {}", log.display());
+        Ok(())
     }
 
     /// Where a process that belongs to it logs.
