@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit_log::{self, ObjectRef};
 
-/// Requests of one client. Events are not counted, nor are watches and the lists with which a client starts.
+/// Requests of one client. Events are not counted, nor are renewals of its Lease, watches and the lists with which a client starts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub writes: u64,
@@ -18,7 +18,7 @@ pub struct Counts {
 impl Counts {
     fn add(&mut self, verb: &str, resource: &str, count: u64) {
         match verb {
-            _ if resource == "events" => {}
+            _ if ["events", "leases"].contains(&resource) => {}
             "watch" | "list" => {}
             "get" => self.reads += count,
             _ => self.writes += count,
@@ -137,13 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_is_counted_by_client_without_events_watches_and_the_half_line_at_its_end() {
+    fn a_log_is_counted_by_client_without_events_leases_watches_and_the_half_line_at_its_end() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("audit.log");
         fs::write(
             &log,
             r#"{"verb":"patch","userAgent":"a","objectRef":{"resource":"machines"}}
 {"verb":"create","userAgent":"a","objectRef":{"resource":"events"}}
+{"verb":"update","userAgent":"a","objectRef":{"resource":"leases"}}
 {"verb":"get","userAgent":"a"}
 {"verb":"watch","userAgent":"a"}
 {"verb":"create","userAgent":"b"}

@@ -176,18 +176,24 @@ fn wh137_a_remediation_strategy_is_one_that_is_supported() {
     }
 }
 
-/// Each of the nine kinds reads back unchanged from v1beta2 by way of v1beta1.
-#[test]
-fn api138_every_kind_reads_back_unchanged_from_the_older_version() {
+/// Where what an older version cannot show is kept.
+const KEPT: &str = "/metadata/annotations/cluster.x-k8s.io~1conversion-data";
+
+/// One object of each of the nine kinds, as v1beta2 stores it.
+fn nine() -> Vec<Value> {
     let strategy = json!({"strategy": {"type": "Reboot", "timeoutSeconds": 300, "retryLimit": 2}});
     let endpoint = json!({"controlPlaneEndpoint": {"host": "h", "port": 6443}, "cloudProviderEnabled": true});
     let image = json!({"image": {"url": "http://h/i", "checksum": "http://h/s", "diskFormat": "raw"}});
-    let objects = [
+    let mut data =
+        object("Metal3Data", "o", json!({"index": 3, "template": {"name": "t"}, "claim": {"name": "c"}}));
+    // v1beta1 always says whether data is ready.
+    data["status"] = json!({"ready": true});
+    vec![
         object("Metal3Cluster", "o", endpoint.clone()),
         object("Metal3ClusterTemplate", "o", json!({"template": {"spec": endpoint}})),
         object("Metal3Machine", "o", image.clone()),
         object("Metal3MachineTemplate", "o", json!({"template": {"spec": image}, "nodeReuse": true})),
-        object("Metal3Data", "o", json!({"index": 3, "template": {"name": "t"}, "claim": {"name": "c"}})),
+        data,
         object("Metal3DataClaim", "o", json!({"template": {"name": "t"}})),
         object(
             "Metal3DataTemplate",
@@ -196,19 +202,77 @@ fn api138_every_kind_reads_back_unchanged_from_the_older_version() {
         ),
         object("Metal3Remediation", "o", strategy.clone()),
         object("Metal3RemediationTemplate", "o", json!({"template": {"spec": strategy}})),
-    ];
-    // v1beta1 always says whether data is ready.
-    let mut objects = objects;
-    objects[4]["status"] = json!({"ready": true});
-    let older = convert(&objects, "v1beta1");
-    assert!(older.iter().all(|it| it["apiVersion"] == format!("{GROUP}/v1beta1")), "{older:#?}");
-    let back = convert(&older, "v1beta2");
-    assert_eq!(back.len(), objects.len());
-    for (object, mut back) in objects.iter().zip(back) {
-        // An empty one says nothing.
-        back.as_object_mut().unwrap().retain(|_, member| member.as_object().is_none_or(|it| !it.is_empty()));
-        assert_eq!(&back, object);
+    ]
+}
+
+/// Each of the nine kinds is stored in v1beta2 and served in v1beta1 too, of which a client is told that it is deprecated.
+#[test]
+fn api138_nine_kinds_are_stored_in_v1beta2_and_deprecated_in_v1beta1() {
+    let mut kinds = Vec::new();
+    for crd in capm3_api::crd::all().into_iter().filter(|crd| crd["spec"]["group"] == GROUP) {
+        let kind = crd["spec"]["names"]["kind"].as_str().unwrap().to_owned();
+        let versions = crd["spec"]["versions"].as_array().unwrap();
+        let facts = |version: &Value| {
+            let warning = version["deprecationWarning"].as_str().unwrap_or_default().to_owned();
+            let is = |name: &str| version[name] == true;
+            (
+                version["name"].as_str().unwrap().to_owned(),
+                is("served"),
+                is("storage"),
+                is("deprecated"),
+                warning,
+            )
+        };
+        let warning = format!("{GROUP}/v1beta1 {kind} is deprecated; use {GROUP}/v1beta2 {kind}");
+        let expected = [
+            ("v1beta2".to_owned(), true, true, false, String::new()),
+            ("v1beta1".to_owned(), true, false, true, warning),
+        ];
+        assert_eq!(versions.iter().map(facts).collect::<Vec<_>>(), expected, "{kind}");
+        assert_eq!(
+            crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["path"], "/convert",
+            "{kind}"
+        );
+        kinds.push(kind);
     }
+    let mut expected: Vec<String> =
+        nine().iter().map(|object| object["kind"].as_str().unwrap().to_owned()).collect();
+    kinds.sort();
+    expected.sort();
+    assert_eq!(kinds, expected);
+}
+
+/// Each of the nine kinds reads back unchanged from v1beta2 by way of v1beta1. What v1beta1 has no place for, such as a member
+/// of a later release, is in the annotation `cluster.x-k8s.io/conversion-data` on the way, and nowhere else.
+#[test]
+fn api138_every_kind_reads_back_unchanged_from_the_older_version() {
+    let mut later = nine();
+    later.iter_mut().for_each(|object| object["spec"]["ofALaterRelease"] = json!("kept"));
+    for (objects, is_hidden) in [(nine(), false), (later, true)] {
+        let older = convert(&objects, "v1beta1");
+        assert!(older.iter().all(|it| it["apiVersion"] == format!("{GROUP}/v1beta1")), "{older:#?}");
+        for older in older.iter().filter(|_| is_hidden) {
+            let kept: Value = serde_json::from_str(older.pointer(KEPT).unwrap().as_str().unwrap()).unwrap();
+            assert_eq!(kept["spec"]["ofALaterRelease"], "kept", "{older}");
+        }
+        // A server drops what the schema of the version does not have.
+        let shown: Vec<Value> = older.into_iter().map(without_later).collect();
+        let back = convert(&shown, "v1beta2");
+        assert_eq!(back.len(), objects.len());
+        for (object, mut back) in objects.iter().zip(back) {
+            assert_eq!(back.pointer(KEPT), None, "{back}");
+            // An empty one says nothing.
+            back.as_object_mut()
+                .unwrap()
+                .retain(|_, member| member.as_object().is_none_or(|it| !it.is_empty()));
+            assert_eq!(&back, object);
+        }
+    }
+}
+
+fn without_later(mut object: Value) -> Value {
+    object["spec"].as_object_mut().unwrap().remove("ofALaterRelease");
+    object
 }
 
 /// One review for all objects.

@@ -1,14 +1,16 @@
 //! `cargo xtask real e2e`: the three racks on a real API server and on the embedded one, at the same time, with the
 //! manager and the world as two clients of each.
 //!
-//! The real server has what a release of `capm3 manifests` installs: it asks the webhooks of the manager, which has the rights
-//! of its Roles and no others. Up, rest, a scrape of the manager's metrics, scale with the manager killed in the middle, scale down, a version that is not served,
-//! objects in v1beta1 only, an upgrade, a pause, delete. After each step the rows must be right, nothing may be used twice, and
-//! every object must be the same on both servers but for what [`mask`] lists.
+//! The real server has what a release of `capm3 manifests` installs: it asks the webhooks of the manager, which has the
+//! arguments of its Deployment, so that it competes for the Lease, and the rights of its Roles and no others. Up, rest, a
+//! scrape of its metrics, scale with the manager killed in the middle, scale down, a version that is not served, objects in v1beta1 only, an upgrade, a
+//! pause, delete. After each step the rows must be right, nothing may be used twice, and every object must be the same on both
+//! servers but for what [`mask`] lists.
 
 mod absence;
 mod change;
 mod definitions;
+mod deployed;
 mod health;
 mod judge;
 mod manager;
@@ -45,7 +47,7 @@ pub fn build_manager() -> Result<std::path::PathBuf> {
 /// Runs the scenario on a cluster that is started for it and on an embedded server.
 pub fn run() -> Result<()> {
     let binary = manager::build()?;
-    let real = Server::start_real()?;
+    let real = Server::start_deployed()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (real, embedded) = runtime.block_on(async {
         let embedded = Server::start_embedded()?;

@@ -92,6 +92,7 @@ impl<'a> Play<'a> {
         self.stage.scale_workers(3).await?;
         self.stage.until_ready(3, 3).await?;
         self.judge(6).await?;
+        self.server.ensure_led()?;
         self.checkpoint("up").await?;
         self.say("up: 6 machines are ready, each with the network of its rack");
         let written = self.server.manager_writes_during(REST).await?;

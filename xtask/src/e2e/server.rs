@@ -1,12 +1,12 @@
 //! The two servers that the scenario runs on, as far as the scenario can tell them apart: by name.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use capm3_engine::ApiClient;
 use capm3_lab::manifests::Manifest;
 
-use super::manager;
+use super::{deployed, manager};
 use crate::{
     conformance::client::Client,
     embedded::Embedded,
@@ -27,6 +27,8 @@ pub struct Real {
     webhooks: Loopback,
     /// Port of the diagnostics of the manager, also after a restart.
     diagnostics: u16,
+    /// Whether the manager has the arguments of the Deployment.
+    is_deployed: bool,
 }
 
 impl Real {
@@ -45,12 +47,22 @@ impl Real {
 }
 
 impl Server {
-    /// Starts a real one.
+    /// Starts a real one, whose manager has the arguments of the release's Deployment: it competes for the Lease.
+    pub fn start_deployed() -> Result<Self> {
+        Self::start_with(true)
+    }
+
+    /// Starts a real one, whose manager leads at once.
     pub fn start_real() -> Result<Self> {
+        Self::start_with(false)
+    }
+
+    fn start_with(is_deployed: bool) -> Result<Self> {
         let cluster = Cluster::start()?;
         let webhooks = Loopback::at(ports::for_restarts()?)?;
         webhooks.write_pair(&cluster.folder().join("webhooks"))?;
-        Ok(Self::Real(Real { cluster, webhooks, diagnostics: ports::for_restarts()? }))
+        let diagnostics = ports::for_restarts()?;
+        Ok(Self::Real(Real { cluster, webhooks, diagnostics, is_deployed }))
     }
 
     /// Starts an embedded one; must be called on a runtime.
@@ -98,15 +110,31 @@ impl Server {
         Ok(file)
     }
 
-    /// Webhook arguments of the manager. The embedded server applies the rules in process and calls no webhook.
-    pub fn webhook_arguments(&self) -> Vec<String> {
-        match self {
-            Self::Real(real) => vec![
-                format!("--webhook-port={}", real.webhooks.port()),
-                format!("--webhook-cert-dir={}", real.cluster.folder().join("webhooks").display()),
-            ],
-            Self::Embedded(_) => vec!["--webhook-port=0".to_owned()],
-        }
+    /// Arguments of the manager. The embedded server applies the rules in process and calls no webhook.
+    pub fn manager_arguments(&self) -> Result<Vec<String>> {
+        let certificate =
+            |real: &Real| format!("--webhook-cert-dir={}", real.cluster.folder().join("webhooks").display());
+        let usual = |port: u16| vec!["--enable-ipam".to_owned(), format!("--webhook-port={port}")];
+        let mut arguments = match self {
+            Self::Real(real) => {
+                let port = real.webhooks.port();
+                let mut arguments = if real.is_deployed { deployed::arguments(port)? } else { usual(port) };
+                arguments.push(certificate(real));
+                arguments
+            }
+            Self::Embedded(_) => usual(0),
+        };
+        arguments.push(format!("--diagnostics-address=127.0.0.1:{}", self.diagnostics()));
+        Ok(arguments)
+    }
+
+    /// Fails unless the manager has become leader, where it has to.
+    pub fn ensure_led(&self) -> Result<()> {
+        let Self::Real(Real { is_deployed: true, .. }) = self else { return Ok(()) };
+        let log = self.log("manager");
+        let text = fs::read_to_string(&log).with_context(|| format!("reading {}", log.display()))?;
+        ensure!(text.contains("became leader"), "the manager never led, says {}", log.display());
+        Ok(())
     }
 
     /// Port of the diagnostics of the manager; any on the embedded server, which does not know whose a token is.

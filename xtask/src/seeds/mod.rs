@@ -18,6 +18,8 @@ mod in_a_lab;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, ensure};
 use capm3_offline::migrate::{self, Options};
 
@@ -67,6 +69,19 @@ pub fn run(args: &Args) -> Result<()> {
 /// Ids and sentences of the rows that a real server is asked for.
 pub fn rows_of_a_real_server() -> Result<Vec<(String, String)>> {
     Ok(rows::read()?.into_iter().map(|row| (row.id, row.sentence)).collect())
+}
+
+/// The printed blocks that a real server is asked for, by row: id, and what must be said to each block.
+pub fn rows_of_the_table() -> Result<BTreeMap<String, String>> {
+    let mut rows: BTreeMap<String, String> = BTreeMap::new();
+    for Row { block, id, as_printed, after_migrate, .. } in table::read()? {
+        let sentence = rows.entry(id).or_default();
+        let and = if sentence.is_empty() { "" } else { "; " };
+        sentence.push_str(&format!(
+            "{and}printed block {block}: as printed {as_printed}, after `capm3 migrate` {after_migrate}"
+        ));
+    }
+    Ok(rows)
 }
 
 /// Plays every row, each told when it is done.

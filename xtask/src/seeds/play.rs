@@ -52,6 +52,11 @@ impl Object<'_> {
     async fn edit(&self, edit: &Edit) -> Result<Said> {
         match &edit.by {
             Change::Patch(patch) => self.server.patch(&self.document, patch).await,
+            Change::Status { version, with } => {
+                let mut document = self.document.clone();
+                json_patch::merge(&mut document, &json!({"apiVersion": api_version(version)}));
+                self.server.patch_status(&document, with).await
+            }
             Change::Put { version, with } => {
                 let mut object = self.server.read(&self.document, &api_version(version)).await?;
                 json_patch::merge(&mut object, with);

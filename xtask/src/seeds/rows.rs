@@ -37,6 +37,8 @@ pub struct Try {
     /// Merged into the document.
     #[serde(default)]
     with: Value,
+    /// Then once with each of these values in its place.
+    each: Option<Each>,
     /// Once in each of these; as the document says if there are none.
     #[serde(default)]
     versions: Vec<String>,
@@ -48,6 +50,28 @@ pub struct Try {
     /// Edits of what was created, in order.
     #[serde(default)]
     pub then: Vec<Edit>,
+}
+
+/// Values that take turns in one place of a document.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Each {
+    /// Pointer to a member that is there.
+    at: String,
+    of: Vec<Value>,
+}
+
+impl Each {
+    /// The document with each value.
+    fn turns(&self, base: &Value) -> Result<Vec<Value>> {
+        let turn = |value: &Value| {
+            let mut turn = base.clone();
+            let place = turn.pointer_mut(&self.at);
+            *place.with_context(|| format!("nothing is at {}", self.at))? = value.clone();
+            Ok(turn)
+        };
+        self.of.iter().map(turn).collect()
+    }
 }
 
 /// A change of an object that is there.
@@ -65,8 +89,14 @@ pub struct Edit {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// A merge patch in the stored version.
+    /// A merge patch in the version of the document.
     Patch(Value),
+    /// A merge patch of the status, in a version.
+    Status {
+        #[serde(rename = "in")]
+        version: String,
+        with: Value,
+    },
     /// The object is read in a version, changed, and written back whole.
     Put {
         #[serde(rename = "in")]
@@ -131,16 +161,20 @@ impl Row {
         put_into_namespace(&mut base);
         let given = text(&base, "/apiVersion").rsplit('/').next().unwrap_or_default().to_owned();
         let versions = if one.versions.is_empty() { vec![given] } else { one.versions.clone() };
-        let documents = versions.into_iter().map(|version| {
-            let mut document = json!({"apiVersion": api_version(&version)});
-            let name = format!("{}-{}-{version}", self.id.to_lowercase(), number + 1);
-            json_patch::merge(&mut document, &json!({"metadata": {"name": name}}));
-            let mut base = base.clone();
-            base.as_object_mut().and_then(|members| members.remove("apiVersion"));
-            json_patch::merge(&mut document, &base);
-            (version, document)
-        });
-        Ok(documents.collect())
+        let turns = one.each.as_ref().map_or_else(|| Ok(vec![base.clone()]), |each| each.turns(&base))?;
+        let mut documents = Vec::new();
+        for (turn, base) in turns.iter().enumerate() {
+            for version in &versions {
+                let mut document = json!({"apiVersion": api_version(version)});
+                let name = format!("{}-{}-{}-{version}", self.id.to_lowercase(), number + 1, turn + 1);
+                json_patch::merge(&mut document, &json!({"metadata": {"name": name}}));
+                let mut base = base.clone();
+                base.as_object_mut().and_then(|members| members.remove("apiVersion"));
+                json_patch::merge(&mut document, &base);
+                documents.push((version.clone(), document));
+            }
+        }
+        Ok(documents)
     }
 }
 

@@ -5,6 +5,13 @@ use serde_json::json;
 
 use super::*;
 
+/// What single rows are asked for; of these, taking one away is a decision.
+const ROWS: [&str; 29] = [
+    "S14", "S18", "S36", "S41", "S50", "S70", "S78", "S85", "S87", "S88", "S92", "S94", "S99", "S103",
+    "S109", "S114", "S115", "S116", "S125", "S137", "S138", "S161", "S171", "S172", "S186", "S195", "S199",
+    "S212", "S217",
+];
+
 fn embedded(lab: &Lab) -> Server {
     Server::new(Client::from(kube::Client::new(lab.server().clone(), "default")))
 }
@@ -31,7 +38,7 @@ async fn every_row_is_answered_stored_and_read_back_as_it_says() {
     ensure_namespaces(&server).await.unwrap();
     let rows = rows::read().unwrap();
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
-    assert_eq!(ids, ["S14", "S18", "S36", "S41", "S50", "S70", "S78", "S199", "S212", "S217"]);
+    assert_eq!(ids, ROWS);
     let mut differences = Vec::new();
     for row in &rows {
         differences.extend(play::play(&server, row).await.unwrap().differences);

@@ -52,11 +52,6 @@ impl Server {
             }
         }
         put_into_namespace(&mut document);
-        if self.plural(&document).await?.is_none() {
-            let (kind, version) = (text(&document, "/kind"), text(&document, "/apiVersion"));
-            let why = format!("no matches for kind {kind:?} in version {version:?}");
-            return Ok(Verdict::refused(why));
-        }
         Ok(self.ask(Way::Create, &document).await?.verdict)
     }
 }

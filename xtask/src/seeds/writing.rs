@@ -38,17 +38,26 @@ impl Said {
 impl Server {
     /// What is said to a write that is not done.
     pub async fn ask(&self, way: Way, document: &Value) -> Result<Said> {
-        Ok(Said::of(&self.deliver(way, document, Lasting::Tried).await?))
+        self.said(way, document, Lasting::Tried).await
     }
 
     /// Writes an object, if it is not refused.
     pub async fn write(&self, way: Way, document: &Value) -> Result<Said> {
-        Ok(Said::of(&self.deliver(way, document, Lasting::Stored).await?))
+        self.said(way, document, Lasting::Stored).await
     }
 
-    /// Merges a patch into an object of the stored version, if that is not refused.
+    /// Merges a patch into an object as its version shows it, if that is not refused.
     pub async fn patch(&self, document: &Value, patch: &Value) -> Result<Said> {
-        let path = format!("{}?{}", self.path_of(document).await?, self.query(Lasting::Stored));
+        self.merge(&self.path_of(document).await?, patch).await
+    }
+
+    /// Merges a patch into the status of an object as its version shows it, if that is not refused.
+    pub async fn patch_status(&self, document: &Value, patch: &Value) -> Result<Said> {
+        self.merge(&format!("{}/status", self.path_of(document).await?), patch).await
+    }
+
+    async fn merge(&self, path: &str, patch: &Value) -> Result<Said> {
+        let path = format!("{path}?{}", self.query(Lasting::Stored));
         let content_type = "application/merge-patch+json";
         let body = patch.to_string();
         let ask = Ask { method: "PATCH", path: &path, content_type, accept: JSON, body };
@@ -65,6 +74,16 @@ impl Server {
         let answer = self.send("GET", &path, None).await?;
         ensure!(answer.code == 200, "{path}: {}", answer.body);
         Ok(answer.body)
+    }
+
+    /// In the words of kubectl where the kind is not served: it does not ask then.
+    async fn said(&self, way: Way, document: &Value, lasting: Lasting) -> Result<Said> {
+        if self.plural(document).await?.is_none() {
+            let (kind, version) = (text(document, "/kind"), text(document, "/apiVersion"));
+            let verdict = Verdict::refused(format!("no matches for kind {kind:?} in version {version:?}"));
+            return Ok(Said { verdict, warnings: Vec::new() });
+        }
+        Ok(Said::of(&self.deliver(way, document, lasting).await?))
     }
 
     async fn deliver(&self, way: Way, document: &Value, lasting: Lasting) -> Result<Answer> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use capm3_admission::https::TlsOptions;
 use clap::{Args, Command, Parser};
 
 use super::*;
@@ -120,6 +121,7 @@ fn op141_the_flags_of_the_go_manager_do_what_they_say() {
         ("metal3cluster", 2),
         ("metal3datatemplate", 3),
         ("metal3data", 4),
+        ("metal3labelsync", 5),
         ("metal3machinetemplate", 6),
         ("metal3machinetemplate-capacity", 6),
         ("metal3remediation", 7),
@@ -127,6 +129,7 @@ fn op141_the_flags_of_the_go_manager_do_what_they_say() {
     for (controller, number) in workers {
         assert_eq!(options.workers_of[controller], number, "{controller}");
     }
+    assert_eq!(options.workers_of.len(), workers.len());
     assert!(options.name_claims_by_host && !options.serve_addresses);
     let phases = options.crd_migration.unwrap();
     assert!(!phases.storage_version && phases.managed_fields);
@@ -136,6 +139,10 @@ fn op141_the_flags_of_the_go_manager_do_what_they_say() {
     assert_eq!(args.webhooks.port(), Some(9443));
     assert_eq!(args.webhooks.cert_dir(), std::path::Path::new("/certs"));
     assert_eq!(args.health_addr.to_string(), "127.0.0.1:9440");
+    let tls = TlsOptions::by_names("VersionTLS13", &["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256".to_owned()]);
+    let tls = tls.unwrap();
+    assert_eq!(args.webhooks.tls().unwrap(), tls);
+    assert_ne!(tls, TlsOptions::default());
     let none =
         parse(&["--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields".to_owned()]);
     assert_eq!(none.migration.crd_migration(), None, "both phases are skipped");

@@ -24,6 +24,9 @@ pub struct LogArgs {
     logging_format: LogFormat,
 
     /// How much is logged: 0 to 3 info, 4 debug, 5 and more trace; CAPM3_LOG wins over it
+    ///
+    /// Level 4 adds each reconcile with its duration. Level 5 adds each request to an API server with verb, path, status and
+    /// duration, without what is sent and answered.
     #[arg(short = 'v', long = "v", default_value = "0", value_name = "LEVEL", value_parser = clap::value_parser!(i32),
         allow_negative_numbers = true)]
     verbosity: i32,

@@ -9,6 +9,8 @@ use std::{
 
 use capm3_api::v1beta2::Metal3Cluster;
 use capm3_engine::{ObjectKey, ResourceKind, client::over_network};
+use capm3_install::rights::{Fails, Right, Says, TABLE, Without};
+use capm3_lab::faults::Access;
 use rustls::{
     ALL_VERSIONS, ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned,
     SupportedProtocolVersion,
@@ -22,6 +24,7 @@ use serde_json::json;
 use crate::{
     common::{Up, repository},
     process::Manager,
+    site::Site,
 };
 
 /// Accepts any certificate, as a scraper with `insecure_skip_verify` does: the manager signs its own.
@@ -113,7 +116,11 @@ fn request(line: &str, headers: &str, body: &str) -> String {
 }
 
 fn token(up: &Up) -> String {
-    let kubeconfig = std::fs::read_to_string(&up.kubeconfig).unwrap();
+    token_of(&std::fs::read_to_string(&up.kubeconfig).unwrap())
+}
+
+/// The header with the token of a kubeconfig.
+fn token_of(kubeconfig: &str) -> String {
     let token = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("token: ")).unwrap();
     format!("authorization: Bearer {token}\r\n")
 }
@@ -171,6 +178,41 @@ fn op143_metrics_are_shown_to_a_user_who_may_see_them_and_to_nobody_else() {
     }
     let logs = format!("{:?}", manager.logs.lock().unwrap());
     assert!(!logs.contains(token.trim().rsplit(' ').next().unwrap()), "a token is logged");
+}
+
+/// Without the right to ask whose a token is, or what its user may, nobody is shown metrics and the log says so; each row of
+/// the table for this.
+#[test]
+fn without_a_right_to_ask_about_users_metrics_are_shown_to_nobody_until_it_is_granted() {
+    let rights: Vec<&'static Right> =
+        TABLE.iter().filter(|it| it.without.fails == Fails::Diagnostics).collect();
+    let resources: Vec<&str> = rights.iter().map(|right| right.resource).collect();
+    assert_eq!(resources, ["tokenreviews", "subjectaccessreviews"]);
+    let site = Site::start();
+    let token = token_of(&site.users_kubeconfig());
+    for right in rights {
+        let Right { group, resource, without: Without { says, .. }, .. } = right;
+        site.allow(move |it| (it.group.as_str(), it.resource.as_str()) != (*group, *resource));
+        let manager = Manager::start_at(site.kubeconfig(), &["--webhook-port=0"]);
+        let scrape = || https(manager.diagnostics.unwrap(), &request("GET /metrics", &token, ""));
+        site.take_refused();
+        let refused = scrape();
+        assert_eq!(refused.code, 503, "without {resource}: {}", refused.body);
+        assert!(!refused.body.contains("capm3_"), "{}", refused.body);
+        let asked = site.take_refused();
+        let is_it = |it: &Access| (it.verb.as_str(), it.resource.as_str()) == ("create", *resource);
+        assert!(asked.iter().any(is_it), "{resource} is not asked for: {asked:?}");
+        let Says::Log(text) = says else { panic!("{says}") };
+        manager.until_entry(resource, |entry| {
+            let fields = &entry["fields"];
+            let cause = fields["cause"].as_str().unwrap_or_default();
+            fields["message"] == *text && entry["level"] == "WARN" && cause.contains(resource)
+        });
+        site.allow(|_| true);
+        let shown = scrape();
+        assert_eq!(shown.code, 200, "with {resource}: {}", shown.body);
+        assert!(shown.body.contains("\ncapm3_"), "{}", shown.body);
+    }
 }
 
 /// The log level is changed while the manager runs, by a user who may `put` the path.

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod diagnostics;
+mod logs;
 mod process;
 mod rights;
 mod secrets;
@@ -22,7 +23,6 @@ use common::{Up, repository};
 use process::Manager;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use site::Site;
 
 /// A process that is stopped while this value lives.
 struct Frozen(Pid);
@@ -232,29 +232,6 @@ fn a_server_of_an_unsupported_version_ends_the_manager_with_code_3_and_the_way_o
     let manager = Manager::start_at(&kubeconfig, &["--webhook-port=0", "--insecure-diagnostics"]);
     let expected = "error: the API server is Kubernetes 1.27, and capm3 needs 1.29 or newer: upgrade the management cluster";
     assert_eq!(manager.ended(), (Some(3), expected.to_owned()));
-}
-
-/// Logs have the levels 0 (info), 4 (debug) and 5 (trace), as text or as one JSON document a line.
-#[test]
-fn op145_logs_have_levels_and_two_formats() {
-    let site = Site::start();
-    // Each reconcile is logged at level 4; without an object there may be none for minutes.
-    let clusters = ResourceKind::of::<capm3_api::v1beta2::Metal3Cluster>();
-    let endpoint = json!({"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}});
-    site.create(&clusters, "default", json!({"metadata": {"name": "a"}, "spec": endpoint}));
-    for (flag, most) in [("-v=0", "INFO"), ("-v=4", "DEBUG"), ("--v=5", "DEBUG")] {
-        let manager = Manager::start_at(site.kubeconfig(), &["--webhook-port=0", flag]);
-        manager.until_readyz(200, flag);
-        manager.until_entry(most, |entry| entry["level"] == most);
-        let logs = manager.logs.lock().unwrap();
-        let has = |level: &str| logs.iter().any(|entry| entry["level"] == level);
-        assert!(most == "DEBUG" || !has("DEBUG"), "{flag}: {logs:#?}");
-        let is_entry =
-            |entry: &Value| entry["timestamp"].is_string() && entry["fields"]["message"].is_string();
-        assert!(logs.iter().all(is_entry), "{flag}: {logs:#?}");
-    }
-    let text = common::capm3(&["manager", "--sync-period=10m0s"], "");
-    assert!(text.stderr.contains(" WARN ") && !text.stderr.contains('{'), "{}", text.text());
 }
 
 #[test]

@@ -192,6 +192,18 @@ fn run(flags: &[&str]) -> common::Run {
     common::capm3(&arguments.iter().chain(flags).copied().collect::<Vec<_>>(), "")
 }
 
+/// Stands for what is in a key that is no PEM: it must be in no text.
+const SECRET: &str = "the-bytes-of-a-key";
+
+/// The flag of a folder with a certificate and its key, of which one file is changed.
+fn spoiled(file: &str, change: impl Fn(&str) -> String) -> (String, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    certificate(folder.path());
+    let path = folder.path().join(file);
+    fs::write(&path, change(&fs::read_to_string(&path).unwrap())).unwrap();
+    (format!("--webhook-cert-dir={}", folder.path().display()), folder)
+}
+
 #[test]
 fn a_manager_that_cannot_serve_webhooks_says_why_and_the_ways_out() {
     let taken = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0")).unwrap();
@@ -201,10 +213,22 @@ fn a_manager_that_cannot_serve_webhooks_says_why_and_the_ways_out() {
     let full = tempfile::tempdir().unwrap();
     certificate(full.path());
     let with_certificate = format!("--webhook-cert-dir={}", full.path().display());
+    let (torn, torn_dir) = spoiled("tls.crt", |pem| pem.replace("MII", "!!!"));
+    let (keyless, keyless_dir) = spoiled("tls.key", |_| SECRET.to_owned());
+    let (swapped, swapped_dir) = spoiled("tls.key", |_| KeyPair::generate().unwrap().serialize_pem());
+    let ways = "; name the folder of tls.crt and tls.key by --webhook-cert-dir DIR, have certificates made by \
+        --self-managed-certs, or serve no webhooks with --webhook-port=0";
     let table = [
         (vec![no_certificate.as_str()], 3, "error: webhooks need a certificate: "),
         (vec![no_certificate.as_str()], 3, "tls.crt: No such file or directory"),
         (vec![no_certificate.as_str()], 3, "or serve no webhooks with --webhook-port=0"),
+        (vec![&torn], 3, "error: webhooks need a certificate: "),
+        (vec![&torn], 3, "the certificate cannot be read"),
+        (vec![&torn], 3, ways),
+        (vec![&keyless], 3, "the private key cannot be read: expected a block BEGIN PRIVATE KEY"),
+        (vec![&keyless], 3, ways),
+        (vec![&swapped], 3, "certificate and private key cannot be used together: "),
+        (vec![&swapped], 3, ways),
         (vec![&taken, &with_certificate], 3, "choose another port, or 0 to serve no webhooks"),
         (vec!["--tls-min-version=TLS12"], 2, "--tls-min-version: 'TLS12' cannot be used: use one of "),
         (vec!["--tls-cipher-suites=RC4"], 2, "--tls-cipher-suites: 'RC4' cannot be used: use one of "),
@@ -214,5 +238,9 @@ fn a_manager_that_cannot_serve_webhooks_says_why_and_the_ways_out() {
         let run = run(&flags);
         assert_eq!(run.code, code, "{flags:?} {}", run.text());
         assert!(run.stderr.contains(text), "{flags:?} {}", run.text());
+        assert!(!run.text().contains(SECRET) && !run.text().contains("-----"), "{flags:?} {}", run.text());
+        let errors = run.stderr.lines().filter(|line| line.starts_with("error: ")).count();
+        assert_eq!(errors, 1, "{flags:?} {}", run.text());
     }
+    drop([torn_dir, keyless_dir, swapped_dir]);
 }

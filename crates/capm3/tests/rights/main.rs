@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod life;
+#[path = "../common/log.rs"]
+mod log;
 mod without;
 
 use std::collections::BTreeSet;

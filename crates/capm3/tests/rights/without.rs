@@ -6,7 +6,6 @@
 
 use std::{
     collections::BTreeSet,
-    io::Write,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -23,7 +22,10 @@ use capm3_lab::{
 use serde_json::Value;
 use tracing::{Level, subscriber::set_default};
 
-use crate::life::{self, STAGES, Stage};
+use crate::{
+    life::{self, STAGES, Stage},
+    log::Log,
+};
 
 /// Rights that are tried unless more are asked for.
 const SAMPLE: usize = 10;
@@ -33,27 +35,6 @@ const STALL: Duration = Duration::from_secs(1200);
 
 /// As long as everything may take afterwards.
 const LIMIT: Duration = Duration::from_secs(7200);
-
-/// What is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    fn take(&self) -> String {
-        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Whether a right is what a request needs.
 fn covers(right: &Right, access: &Access) -> bool {
@@ -72,7 +53,7 @@ fn stage(fails: Fails) -> Option<Stage> {
         Fails::FieldOf("CustomResourceDefinition", ..) | Fails::Migration(_) => Some(Stage::Migration),
         Fails::FieldOf(..) => Some(Stage::RollOut),
         Fails::Deletion(_) => Some(Stage::Deletion),
-        // Those are rights of the process, not of its controllers: see the tests of the manager.
+        // Those are rights of the process, not of its controllers: see the tests of the manager (rights, diagnostics).
         Fails::Leadership | Fails::Certificate | Fails::Trust | Fails::Diagnostics => None,
     }
 }

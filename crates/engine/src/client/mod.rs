@@ -16,6 +16,7 @@ mod names;
 mod network;
 mod pace;
 mod rate;
+mod sent;
 mod token;
 mod version;
 mod watch;
@@ -41,6 +42,7 @@ pub use rate::RateLimit;
 pub use version::ServerVersion;
 pub use watch::{WatchEvent, WatchStream};
 
+use self::sent::Sent;
 use crate::{Object, ObjectKey, ResourceKind, metrics::RequestCounts, read_json::read_json};
 
 /// How long a server may take for a whole answer, and to open a watch.
@@ -421,18 +423,21 @@ impl ApiClient {
     }
 
     async fn exchange(&self, ask: Ask<'_>) -> Result<http::Response<Body>, ApiError> {
-        let method = ask.method.clone();
+        let (method, path) = (ask.method.clone(), format!("{}{}", self.prefix, ask.path));
         let mut request = Request::builder()
             .method(ask.method)
-            .uri(format!("{}{}", self.prefix, ask.path))
+            .uri(&path)
             .header(header::USER_AGENT, &self.user_agent)
             .header(header::ACCEPT, ask.accept);
         if let Some(content_type) = ask.content_type {
             request = request.header(header::CONTENT_TYPE, content_type);
         }
         let request = request.body(Body::from(ask.body)).map_err(ApiError::transport)?;
+        let sent = Sent::now(&method);
         let response = self.inner.send(request).await;
-        self.requests.add(&method, response.as_ref().ok().map(|answer| answer.status().as_u16()));
+        let status = response.as_ref().ok().map(|answer| answer.status().as_u16());
+        self.requests.add(&method, status);
+        sent.answered(&self.host, &path, status);
         let response = response.map_err(ApiError::transport)?;
         if response.status().is_success() {
             return Ok(response);
