@@ -124,6 +124,12 @@ impl Executor {
         Self { gate, ..self }
     }
 
+    /// The same, whose writes are counted together with others.
+    #[must_use]
+    pub fn counted_in(self, counts: WriteCounts) -> Self {
+        Self { counts, ..self }
+    }
+
     /// The same, which tells of each write that was sent, and of what became of it.
     #[must_use]
     pub fn telling(self, observer: impl Fn(&Write, Option<&ApiError>) + Send + Sync + 'static) -> Self {

@@ -281,7 +281,11 @@ impl Provider {
         });
         if let Some(phases) = options.crd_migration {
             let (client, gate) = (client.clone(), options.gate.clone());
-            tasks.spawn(crd_migration::run(client, context.executor.clone(), gate, phases));
+            // It writes objects of every namespace, which the caches of one namespace must not take in.
+            let executor = Executor::new(client.clone(), Arc::default(), clock, "capm3")
+                .with_gate(gate.clone())
+                .counted_in(context.executor.counts().clone());
+            tasks.spawn(crd_migration::run(client, executor, gate, phases));
         }
         caches.start_informers_in(&options.namespace, &client, &tasks);
         for controller in &controllers {

@@ -132,6 +132,12 @@ impl Progress {
         Self { phase: Phase::Running, retry_count, last_remediated: whole_seconds(now), ..self.clone() }
     }
 
+    /// The present attempt, whose time begins now.
+    #[must_use]
+    pub fn restarted(&self, now: Timestamp) -> Self {
+        Self { last_remediated: whole_seconds(now), ..self.clone() }
+    }
+
     /// How long it is until the present attempt has lasted for `timeout`; none if it is over. Without a beginning nothing is
     /// over: it is written with the phase, so somebody has edited the status.
     pub fn rest(&self, timeout: SignedDuration, now: Timestamp) -> Option<SignedDuration> {

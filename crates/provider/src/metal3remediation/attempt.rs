@@ -42,6 +42,12 @@ pub(super) fn begin_again(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
 
 /// The next step of an attempt.
 pub(super) fn proceed(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
+    if pass.power_off_of(target.host).is_none() {
+        // The attempt was recorded and not begun, as where a write is refused: its time begins when the host is asked.
+        pass.restart();
+        power_off(&mut pass, target);
+        return wait_for_power_off(pass, target);
+    }
     let Some(rest) = pass.rest(&target.strategy) else {
         let host = target.host.metadata.name_str();
         let message = format!("host {host} may be powered on again: the attempt has lasted too long");

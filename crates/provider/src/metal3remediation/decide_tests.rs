@@ -305,7 +305,7 @@ fn an_attempt_goes_from_power_off_to_a_healthy_machine() {
                 "Metal3Remediation: record",
                 "Metal3Remediation: condition",
                 "BareMetalHost: +metal3-remediation-u",
-                "waits, and retries after 590s: CAPM3-W125 waiting for host h to be powered off",
+                "waits, and retries after 600s: CAPM3-W125 waiting for host h to be powered off",
             ],
         ),
         (
@@ -656,6 +656,15 @@ fn what_does_not_end_in_half_of_the_time_is_left_behind() {
         assert_eq!(world.steps()[1], "Metal3Remediation: phase Waiting");
         assert!(world.plan().to_string().contains("in time"), "{}", world.plan());
     }
+}
+
+/// A write that is refused again and again must not end in a Machine that is given up without a power cycle.
+#[test]
+fn an_attempt_whose_host_was_never_asked_begins_anew_however_late_it_is() {
+    let world = World::in_phase("Running", 5_000);
+    let steps = world.steps();
+    assert_eq!(steps[2], "BareMetalHost: +metal3-remediation-u", "{steps:?}");
+    assert!(steps[3].contains("retries after 600s: CAPM3-W125"), "{steps:?}");
 }
 
 /// B 3: in the reference a BMC, a Pod or a volume that is stuck keeps the host off without end.

@@ -97,6 +97,12 @@ impl<'s> Pass<'s> {
         add_finalizer(&mut self.new.metadata, finalizer::REMEDIATION);
     }
 
+    /// Begins the present attempt anew.
+    pub(super) fn restart(&mut self) {
+        self.progress = self.progress.restarted(self.now);
+        add_finalizer(&mut self.new.metadata, finalizer::REMEDIATION);
+    }
+
     /// Sets the annotation of the host that asks for its power to be off, or takes it off.
     pub(super) fn set_power_off(&mut self, host: &BareMetalHost, value: Option<&str>) {
         let key = self.progress.power_off_annotation.clone();
