@@ -49,7 +49,7 @@ impl ApiClient {
         take: &mut (dyn FnMut(&[u8]) -> Result<(), ApiError> + Send),
     ) -> Result<ReadPage, ApiError> {
         let limits = self.guard.limits;
-        let path = page_path(kind, "", limits.page_objects, None, token) + &self.selection;
+        let path = page_path(kind, "", limits.page_objects, None, token) + self.selection.as_str();
         self.turn().await;
         let opening = self.exchange(Ask { accept: detail.accept(true), ..Ask::get(&path) });
         let timeout = limits.answer_time.min(ANSWER);

@@ -56,9 +56,9 @@ const PAGE: usize = 500;
 pub struct ApiClient {
     inner: kube::Client,
     user_agent: String,
-    prefix: String,
-    /// Ends the query of every list and watch; empty for all objects.
-    selection: String,
+    prefix: Arc<String>,
+    /// Ends the query of every list and watch; empty for all objects. Shared, because clients are copied often.
+    selection: Arc<String>,
     guard: Arc<Guard>,
     rate: Option<RateLimit>,
     activity: Option<Activity>,
@@ -169,8 +169,8 @@ impl ApiClient {
         Self {
             inner,
             user_agent: user_agent.into(),
-            prefix: String::new(),
-            selection: String::new(),
+            prefix: Arc::default(),
+            selection: Arc::default(),
             activity: None,
             guard: Arc::new(Guard::OWN),
             rate: None,
@@ -225,7 +225,7 @@ impl ApiClient {
 
     /// The same client for an API that is served below a path.
     pub fn below(&self, prefix: impl Into<String>) -> Self {
-        Self { prefix: prefix.into(), ..self.clone() }
+        Self { prefix: Arc::new(prefix.into()), ..self.clone() }
     }
 
     /// The same client, whose lists and watches see only the objects with this value in a field.
@@ -234,7 +234,7 @@ impl ApiClient {
         let selector = format!("{field}={value}");
         let selection =
             format!("&fieldSelector={}", utf8_percent_encode(&selector, percent_encoding::NON_ALPHANUMERIC));
-        Self { selection, ..self }
+        Self { selection: Arc::new(selection), ..self }
     }
 
     /// The namespace that its kubeconfig names, `default` if it names none.
@@ -283,7 +283,7 @@ impl ApiClient {
         detail: Detail,
         continue_: Option<&str>,
     ) -> Result<Page<T>, ApiError> {
-        let path = page_path(kind, namespace, PAGE, None, continue_) + &self.selection;
+        let path = page_path(kind, namespace, PAGE, None, continue_) + self.selection.as_str();
         decode(&self.send(Ask { accept: detail.accept(true), ..Ask::get(&path) }).await?)
     }
 

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 #[path = "../common/mod.rs"]
-#[allow(dead_code, reason = "only a part is used")]
 mod common;
 mod exhausted;
 mod many;

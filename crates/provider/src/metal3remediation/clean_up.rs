@@ -22,7 +22,7 @@ pub(super) enum Left {
 }
 
 /// Takes back what was done; `Err` if nothing is left.
-pub(super) fn of(mut pass: Pass<'_>, left: Left) -> Result<Decision, Pass<'_>> {
+pub(super) fn of(mut pass: Pass<'_>, left: Left) -> Result<Decision, Box<Pass<'_>>> {
     let snapshot = pass.snapshot;
     if !snapshot.powered_off.is_empty() {
         for host in &snapshot.powered_off {
@@ -31,14 +31,14 @@ pub(super) fn of(mut pass: Pass<'_>, left: Left) -> Result<Decision, Pass<'_>> {
         return Ok(pass.finish(End::Again));
     }
     if !snapshot.remediation.metadata.has_finalizer(finalizer::REMEDIATION) {
-        return Err(pass);
+        return Err(Box::new(pass));
     }
     match node_step(&pass, left) {
         Step::Ask(question) => Ok(Decision::ask(question)),
         // Why it has ended stays reported while it stays.
         Step::Wait(wait, connect) if left == Left::Deleted => Ok(pass.wait(wait).connecting(connect)),
         Step::Wait(wait, connect) => Ok(pass.finish(End::WaitFor(wait)).connecting(connect)),
-        Step::Restore => Ok(node::restore(pass).unwrap_or_else(released)),
+        Step::Restore => Ok(node::restore(pass).unwrap_or_else(|pass| released(*pass))),
         Step::Done => Ok(released(pass)),
     }
 }

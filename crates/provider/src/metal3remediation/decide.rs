@@ -37,7 +37,7 @@ pub fn decide(snapshot: &RemediationSnapshot, now: Timestamp) -> Decision {
         return pass.paused(pause);
     }
     if metadata.is_deleting() {
-        return clean_up::of(pass, Left::Deleted).unwrap_or_else(done);
+        return clean_up::of(pass, Left::Deleted).unwrap_or_else(|pass| done(*pass));
     }
     let machine = match owner(snapshot) {
         Owner::There(machine) => machine,
@@ -46,7 +46,7 @@ pub fn decide(snapshot: &RemediationSnapshot, now: Timestamp) -> Decision {
             let wait = RemediationWait::Machine(snapshot.owner.clone());
             return clean_up::of(pass, Left::WithoutMachine).unwrap_or_else(|pass| pass.wait(wait));
         }
-        Owner::Leaving => return clean_up::of(pass, Left::WithoutMachine).unwrap_or_else(done),
+        Owner::Leaving => return clean_up::of(pass, Left::WithoutMachine).unwrap_or_else(|pass| done(*pass)),
     };
     let strategy = match Strategy::of(&snapshot.remediation.spec) {
         Ok(strategy) => strategy,
@@ -56,7 +56,7 @@ pub fn decide(snapshot: &RemediationSnapshot, now: Timestamp) -> Decision {
         }
     };
     if pass.progress.phase == Phase::Exhausted {
-        return clean_up::of(pass, Left::Stopped).unwrap_or_else(done);
+        return clean_up::of(pass, Left::Stopped).unwrap_or_else(|pass| done(*pass));
     }
     match host_of(snapshot, machine) {
         Ok(host) => step(pass, &Target { machine, host, strategy }),

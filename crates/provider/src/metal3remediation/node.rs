@@ -114,10 +114,10 @@ pub(super) fn delete(
 
 /// Takes the taint off the Node and gives it what it has lost. Only once that is written, the next pass forgets what was
 /// kept. `Err` if the Node lacks nothing.
-pub(super) fn restore(mut pass: Pass<'_>) -> Result<Decision, Pass<'_>> {
+pub(super) fn restore(mut pass: Pass<'_>) -> Result<Decision, Box<Pass<'_>>> {
     let snapshot = pass.snapshot;
-    let Some(place) = snapshot.node_to_read() else { return Err(pass) };
-    let Some(node) = answer(snapshot, &place) else { return Err(pass) };
+    let Some(place) = snapshot.node_to_read() else { return Err(Box::new(pass)) };
+    let Some(node) = answer(snapshot, &place) else { return Err(Box::new(pass)) };
     let mut patch = Map::new();
     let taints = node.spec.taints.as_deref().unwrap_or_default();
     if has_taint(taints) {
@@ -135,7 +135,7 @@ pub(super) fn restore(mut pass: Pass<'_>) -> Result<Decision, Pass<'_>> {
         patch.insert("metadata".to_owned(), Value::Object(metadata));
     }
     if patch.is_empty() {
-        return Err(pass);
+        return Err(Box::new(pass));
     }
     pass.first.writes.push(guarded(place, node, Value::Object(patch)));
     // The object is written after the Node, in the same pass: the Node has everything then.

@@ -19,6 +19,9 @@ pub(super) const CONTROLLER: &str = "metal3remediation";
 /// When a Node that changed while it was read is read again.
 const CONFLICT_RETRY: std::time::Duration = std::time::Duration::from_secs(1);
 
+/// The next pass sees why.
+const NOT_READ: Outcome = Outcome::After(CONFLICT_RETRY);
+
 /// What the controller keeps beside objects.
 #[derive(Default)]
 pub(super) struct State {
@@ -128,12 +131,13 @@ impl Reconciler for RemediationReconciler<'_> {
             Question::Node(place) => {
                 let read = workloads.read::<WholeNode>(&place.cluster, &place.node).await;
                 let what = || format!("read {} {}", ResourceKind::of::<Node>(), place.node);
-                let node = self.answer(read, &place.cluster, what)?;
+                let node = self.answer(read, &place.cluster, what).ok_or(NOT_READ)?;
                 self.answers.node = Some((place, node));
             }
             Question::Version(cluster) => {
                 let read = workloads.version(&cluster).await;
-                let version = self.answer(read, &cluster, || "read the version".to_owned())?;
+                let version = self.answer(read, &cluster, || "read the version".to_owned());
+                let version = version.ok_or(NOT_READ)?;
                 self.answers.version = Some((cluster, version));
             }
             Question::Machine(key) => {
@@ -152,15 +156,15 @@ impl Reconciler for RemediationReconciler<'_> {
 }
 
 impl RemediationReconciler<'_> {
-    /// An answer of a workload cluster. One that may not be had, or not now, is an answer too: the next pass sees that.
+    /// An answer of a workload cluster; none if it may not be had, or not now, which the next pass takes into account.
     fn answer<T>(
         &self,
         read: Result<T, ApiError>,
         cluster: &ObjectKey,
         what: impl Fn() -> String,
-    ) -> Result<T, Outcome> {
-        read.map_err(|source| {
-            if is_forbidden(&source) {
+    ) -> Option<T> {
+        let failed = |source: &ApiError| {
+            if is_forbidden(source) {
                 self.state.forbidden.lock().insert(self.key.clone());
             }
             tracing::debug!(
@@ -168,7 +172,7 @@ impl RemediationReconciler<'_> {
                 "could not {} of workload cluster {cluster}",
                 what()
             );
-            Outcome::After(CONFLICT_RETRY)
-        })
+        };
+        read.inspect_err(failed).ok()
     }
 }

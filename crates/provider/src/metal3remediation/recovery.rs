@@ -34,7 +34,7 @@ pub(super) fn proceed(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
     };
     match (state, pass.rest(&target.strategy)) {
         (State::Ask(question), _) => Decision::ask(question),
-        (State::Restore, _) => node::restore(pass).unwrap_or_else(|pass| recovered(pass, target)),
+        (State::Restore, _) => node::restore(pass).unwrap_or_else(|pass| recovered(*pass, target)),
         (State::Recovered, Some(rest)) => {
             if has_finalizer {
                 return recovered(pass, target);
