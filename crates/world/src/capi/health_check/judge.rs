@@ -37,14 +37,11 @@ pub(super) enum Verdict {
 pub(super) fn judge(target: &Target, checks: &Checks, cluster: &Cluster, now: Timestamp) -> Verdict {
     let machine = &target.machine;
     if machine.metadata.annotation(REMEDIATE_MACHINE).is_some() {
-        return unhealthy(
-            "HasRemediateAnnotation",
-            format!("marked for remediation via {REMEDIATE_MACHINE} annotation"),
-        );
+        return unhealthy("HasRemediateAnnotation", format!("annotation {REMEDIATE_MACHINE} asks for it"));
     }
     if let Seen::Gone = target.node {
         let name = machine.node_name().unwrap_or_default();
-        return unhealthy("NodeDeleted", format!("Node {name} has been deleted"));
+        return unhealthy("NodeDeleted", format!("its Node {name} is gone"));
     }
     let leads = machine.metadata.label(label::CONTROL_PLANE).is_some();
     let is_up = cluster.control_plane_is_initialized() || leads;
@@ -64,7 +61,7 @@ pub(super) fn judge(target: &Target, checks: &Checks, cluster: &Cluster, now: Ti
 }
 
 fn unhealthy(reason: &'static str, what: String) -> Verdict {
-    Verdict::Unhealthy { reason, message: format!("Health check failed: {what}") }
+    Verdict::Unhealthy { reason, message: format!("the Machine is unhealthy: {what}") }
 }
 
 /// The worse of two verdicts: of two suspicions the one that comes true first.
@@ -112,12 +109,9 @@ fn judged(
     let UnhealthyCondition { type_, status, timeout_seconds } = check;
     match left(since, *timeout_seconds, now) {
         Some(left) => Verdict::Suspect(left),
-        None => unhealthy(
-            reason,
-            format!(
-                "Condition {type_} on {of} is reporting status {status} for more than {timeout_seconds}s"
-            ),
-        ),
+        None => {
+            unhealthy(reason, format!("condition {type_} of the {of} is {status} for {timeout_seconds} s"))
+        }
     }
 }
 
@@ -137,7 +131,7 @@ fn of_startup(machine: &Machine, checks: &Checks, cluster: &Cluster, now: Timest
     let since = began.into_iter().flatten().max().unwrap_or(now);
     match left(since, seconds, now) {
         Some(left) => Verdict::Suspect(left),
-        None => unhealthy("NodeStartupTimeout", format!("Node failed to report startup in {seconds}s")),
+        None => unhealthy("NodeStartupTimeout", format!("it has no Node after {seconds} s")),
     }
 }
 

@@ -26,21 +26,14 @@ pub(super) struct Allowance {
 pub(super) fn allowance(trigger: &TriggerIf, counts: Counts) -> Allowance {
     let Counts { expected, healthy } = counts;
     let unhealthy = expected.saturating_sub(healthy);
-    let told = |limit: &str| {
-        format!(
-            "Remediation is not allowed, the number of not started or unhealthy machines {limit} (total: {expected}, unhealthy: {unhealthy})"
-        )
-    };
+    let reported =
+        |limit: &str| format!("no remediation: {unhealthy} of {expected} machines are unhealthy, {limit}");
     if let Some((text, (least, most))) =
         trigger.unhealthy_in_range.as_deref().and_then(|text| Some((text, range(text)?)))
     {
         let is_allowed = (least..=most).contains(&unhealthy);
         let further = if is_allowed { most.saturating_sub(unhealthy) } else { 0 };
-        return Allowance {
-            is_allowed,
-            further,
-            message: told(&format!("does not fall within the range {text}")),
-        };
+        return Allowance { is_allowed, further, message: reported(&format!("which is outside of {text}")) };
     }
     let most =
         trigger.unhealthy_less_than_or_equal_to.as_ref().map_or(Some(expected), |it| scaled(it, expected));
@@ -49,7 +42,7 @@ pub(super) fn allowance(trigger: &TriggerIf, counts: Counts) -> Allowance {
     Allowance {
         is_allowed,
         further: most.saturating_sub(unhealthy),
-        message: told(&format!("exceeds {most}, what unhealthyLessThanOrEqualTo allows")),
+        message: reported(&format!("and unhealthyLessThanOrEqualTo allows {most}")),
     }
 }
 
