@@ -129,7 +129,7 @@ rows! {
     Wait::MachinesOfCluster(_) => Shown(case!(cluster::deleted_under_its_machines)),
     Wait::LabelSync(_) => Never("labels of Nodes are written beside the machines, which do not wait for them"),
     Wait::NodeToLabel { .. } => Never("labels of Nodes are written beside the machines, which do not wait for them"),
-    Wait::Remediation(_) => Never("a remediation is told beside the steps of its machine, which does not wait for it"),
+    Wait::Remediation(_) => Never("explain shows a remediation beside the steps of its machine, which does not wait for it"),
     Wait::ClusterOfPool(_) => Shown(case!(data::whose_pool_has_no_cluster)),
     Wait::AddressesOfPool => Never("a pool on its way out refuses new claims, which is shown as the error of the data"),
     Wait::ClaimsOfTemplate => Never("a template on its way out serves claims as before, so no machine waits for it"),

@@ -24,6 +24,7 @@ mod prerequisites;
 mod relabel;
 mod release;
 mod releasing;
+mod remediations;
 mod reserved;
 mod returning;
 mod steps;
@@ -146,6 +147,10 @@ fn remarks(known: &Known<'_>) -> Vec<String> {
         remarks.push(format!("hosts beyond the one in use name this machine: {}", names.join(", ")));
     }
     remarks.extend(placement::remarks(snapshot, decision.stage));
+    let machine = snapshot.machine.as_deref();
+    remarks.extend(
+        machine.into_iter().flat_map(|machine| remediations::sentences(&known.site.objects, machine)),
+    );
     remarks
 }
 
