@@ -43,6 +43,9 @@ async fn o1_a_host_released_after_a_loss_of_status_points_to_no_secret() {
     let mut lab = settled(&three_racks()).await;
     let machine = machines(&lab, "my-cluster-workers")[0].clone();
     let (name, host) = (name(&machine), host_of(&machine));
+    // The machine that takes this one's place must not take the host too.
+    let unhealthy = json!({"metadata": {"annotations": {"capm3.metal3.io/unhealthy": "test"}}});
+    patch_host(&lab, &host, unhealthy).await;
     lab.stop_providers();
     let wiped =
         json!({"status": {"userData": null, "metaData": null, "networkData": null, "renderedData": null}});

@@ -106,15 +106,16 @@ const STEPS: [&str; 4] = ["step=\"data\"", "step=\"host\"", "step=\"provisioned\
 async fn addresses_of_all_pools_are_counted_and_pools_by_how_full_they_are() {
     let mut manifests = three_racks();
     let ranges = |end: &str| json!({"spec": {"pools": [{"start": "10.0.1.10", "end": end, "prefix": 24, "gateway": "10.0.1.1"}]}});
-    // Two machines in each rack: no address of the first is left, and 39 of 41 of each other.
-    change(&mut manifests, "IPPool", "pool-rack1", &ranges("10.0.1.11"));
+    // One machine in each rack: no address of the first is left, and 40 of 41 of each other.
+    change(&mut manifests, "IPPool", "pool-rack1", &ranges("10.0.1.10"));
+    change(&mut manifests, "MachineDeployment", "my-cluster-workers", &json!({"spec": {"replicas": 0}}));
     let lab = settled(&manifests).await;
     let scrape = scrape(&lab);
     let used = lab.objects("IPAddress").len() as f64;
-    assert_eq!(used, 6.0);
+    assert_eq!(used, 3.0);
     let addresses = scrape.all("capm3_ip_pool_addresses");
     assert_eq!(addresses["family=\"ipv4\",state=\"used\""], used);
-    let capacity = 2.0 + 2.0 * 41.0;
+    let capacity = 1.0 + 2.0 * 41.0;
     assert_eq!(addresses.values().sum::<f64>(), capacity, "{addresses:?}");
     let pools = scrape.all("capm3_ip_pools");
     let of = |class: &str| pools[&format!("pool_namespace=\"metal3\",free=\"{class}\"")];

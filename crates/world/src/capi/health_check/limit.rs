@@ -102,6 +102,6 @@ mod tests {
     fn a_refusal_names_the_numbers() {
         let trigger: TriggerIf = serde_json::from_value(json!({"unhealthyLessThanOrEqualTo": 1})).unwrap();
         let message = allowance(&trigger, Counts { expected: 3, healthy: 1 }).message;
-        assert!(message.contains("exceeds 1") && message.ends_with("(total: 3, unhealthy: 2)"), "{message}");
+        assert!(message.contains("2 of 3 machines") && message.ends_with("allows 1"), "{message}");
     }
 }
