@@ -76,8 +76,10 @@ pub(super) async fn reconcile(context: &Context, state: &State, key: &ObjectKey)
         Outcome::Failed(error) if error.is_of_workload && error.source.is_outdated_view() => {
             Outcome::After(CONFLICT_RETRY)
         }
-        // The cluster counts as unreachable from now on, which the next pass takes into account.
-        Outcome::Failed(error) if error.is_of_workload => Outcome::After(CONFLICT_RETRY),
+        // A cluster that does not answer counts as unreachable from now on, which the next pass takes into account.
+        Outcome::Failed(error) if error.is_of_workload && error.source.is_transient() => {
+            Outcome::After(CONFLICT_RETRY)
+        }
         outcome => outcome,
     }
 }
