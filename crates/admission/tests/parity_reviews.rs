@@ -205,7 +205,7 @@ fn nine() -> Vec<Value> {
     ]
 }
 
-/// Each of the nine kinds is stored in v1beta2 and served in v1beta1 too, of which a client is told that it is deprecated.
+/// Each of the nine kinds is stored in v1beta2 and served in v1beta1 too, with a warning that it is deprecated.
 #[test]
 fn api138_nine_kinds_are_stored_in_v1beta2_and_deprecated_in_v1beta1() {
     let mut kinds = Vec::new();

@@ -19,7 +19,7 @@ use crate::{
     site::*,
 };
 
-/// Refuses calls to the workload cluster while it is told to.
+/// Gives calls to the workload cluster a fault while it is switched on.
 struct OfWorkload {
     fault: Fault,
     is_on: AtomicBool,

@@ -46,7 +46,8 @@ fn sentence(remediation: &Metal3Remediation) -> String {
         Phase::Running | Phase::Waiting => {
             let who = reported.map(actor).map(|who| format!(" (who acts: {who})")).unwrap_or_default();
             // The message of a power cycle that is done says itself what comes next.
-            let next = if message.contains(" at ") { String::new() } else { next };
+            let is_cycled = reported.is_some_and(|it| it.reason == reason::POWER_CYCLED);
+            let next = if is_cycled { String::new() } else { next };
             format!("Metal3Remediation {name}, attempt {attempt} of {attempts}: {message}{next}{who}")
         }
     }
@@ -99,6 +100,14 @@ mod tests {
                 "waiting for what runs on Node n to end",
                 "Metal3Remediation m, attempt 2 of 2: waiting for what runs on Node n to end; it is given up at \
                  2026-01-01T00:10:00Z (who acts: nobody)",
+            ),
+            (
+                "Waiting",
+                None,
+                "PowerCycled",
+                "waiting for Machine m to be healthy; the next one begins soon",
+                "Metal3Remediation m, attempt 1 of 2: waiting for Machine m to be healthy; the next one begins soon (who acts: \
+                 the controllers of Cluster API, by themselves)",
             ),
             (
                 "Deleting machine",
