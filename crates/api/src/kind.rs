@@ -17,25 +17,13 @@ pub struct ApiKind {
     pub namespaced: bool,
 }
 
-/// Implements [`kube::Resource`] and `API` for a type with a `metadata: ObjectMeta` field.
-macro_rules! kind {
-    ($type:ident, $group:expr, $version:expr, $kind:expr, $plural:expr, cluster) => {
-        crate::kind::kind!(@impl $type, $group, $version, $kind, $plural, false, kube::core::ClusterResourceScope);
-    };
+/// Implements [`kube::Resource`] for a type with a `metadata: ObjectMeta` field; without a scope objects live in a namespace.
+#[macro_export]
+macro_rules! resource {
     ($type:ident, $group:expr, $version:expr, $kind:expr, $plural:expr) => {
-        crate::kind::kind!(@impl $type, $group, $version, $kind, $plural, true, kube::core::NamespaceResourceScope);
+        $crate::resource!($type, $group, $version, $kind, $plural, kube::core::NamespaceResourceScope);
     };
-    (@impl $type:ident, $group:expr, $version:expr, $kind:expr, $plural:expr, $namespaced:expr, $scope:ty) => {
-        impl $type {
-            /// Group, version, kind, plural and scope.
-            pub const API: crate::ApiKind = crate::ApiKind {
-                group: $group,
-                version: $version,
-                kind: $kind,
-                plural: $plural,
-                namespaced: $namespaced,
-            };
-        }
+    ($type:ident, $group:expr, $version:expr, $kind:expr, $plural:expr, $scope:ty) => {
         impl kube::Resource for $type {
             type DynamicType = ();
             type Scope = $scope;
@@ -58,6 +46,29 @@ macro_rules! kind {
                 &mut self.metadata
             }
         }
+    };
+}
+
+/// Implements [`kube::Resource`] and `API` for a type with a `metadata: ObjectMeta` field.
+macro_rules! kind {
+    ($type:ident, $group:expr, $version:expr, $kind:expr, $plural:expr, cluster) => {
+        crate::kind::kind!(@impl $type, $group, $version, $kind, $plural, false, kube::core::ClusterResourceScope);
+    };
+    ($type:ident, $group:expr, $version:expr, $kind:expr, $plural:expr) => {
+        crate::kind::kind!(@impl $type, $group, $version, $kind, $plural, true, kube::core::NamespaceResourceScope);
+    };
+    (@impl $type:ident, $group:expr, $version:expr, $kind:expr, $plural:expr, $namespaced:expr, $scope:ty) => {
+        impl $type {
+            /// Group, version, kind, plural and scope.
+            pub const API: crate::ApiKind = crate::ApiKind {
+                group: $group,
+                version: $version,
+                kind: $kind,
+                plural: $plural,
+                namespaced: $namespaced,
+            };
+        }
+        crate::resource!($type, $group, $version, $kind, $plural, $scope);
     };
 }
 pub(crate) use kind;

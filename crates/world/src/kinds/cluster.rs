@@ -20,7 +20,7 @@ pub(crate) struct Cluster {
     pub(crate) status: Option<ClusterStatus>,
 }
 
-super::kind!(Cluster, CAPI_GROUP, CAPI_VERSION, "clusters");
+capm3_api::resource!(Cluster, CAPI_GROUP, CAPI_VERSION, "Cluster", "clusters");
 
 /// What the user wants, and the endpoint that is copied from the infrastructure.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

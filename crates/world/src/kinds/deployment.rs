@@ -22,7 +22,7 @@ pub(crate) struct MachineDeployment {
     pub(crate) status: Option<ReplicaStatus>,
 }
 
-super::kind!(MachineDeployment, CAPI_GROUP, CAPI_VERSION, "machinedeployments");
+capm3_api::resource!(MachineDeployment, CAPI_GROUP, CAPI_VERSION, "MachineDeployment", "machinedeployments");
 
 /// What the user wants of a deployment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ pub(crate) struct MachineSet {
     pub(crate) status: Option<ReplicaStatus>,
 }
 
-super::kind!(MachineSet, CAPI_GROUP, CAPI_VERSION, "machinesets");
+capm3_api::resource!(MachineSet, CAPI_GROUP, CAPI_VERSION, "MachineSet", "machinesets");
 
 /// What is wanted of a set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

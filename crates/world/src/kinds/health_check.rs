@@ -21,7 +21,13 @@ pub(crate) struct MachineHealthCheck {
     pub(crate) status: Option<HealthCheckStatus>,
 }
 
-super::kind!(MachineHealthCheck, CAPI_GROUP, CAPI_VERSION, "machinehealthchecks");
+capm3_api::resource!(
+    MachineHealthCheck,
+    CAPI_GROUP,
+    CAPI_VERSION,
+    "MachineHealthCheck",
+    "machinehealthchecks"
+);
 
 /// Which Machines are looked at, what is wrong with one, and what follows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ pub(crate) struct BareMetalHost {
     pub(crate) status: Option<HostStatus>,
 }
 
-super::kind!(BareMetalHost, METAL3_GROUP, "v1alpha1", "baremetalhosts");
+capm3_api::resource!(BareMetalHost, METAL3_GROUP, "v1alpha1", "BareMetalHost", "baremetalhosts");
 
 /// What is wanted of a host. The operator never writes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -22,7 +22,13 @@ pub(crate) struct KubeadmControlPlane {
     pub(crate) status: Option<ControlPlaneStatus>,
 }
 
-super::kind!(KubeadmControlPlane, CONTROL_PLANE_GROUP, CAPI_VERSION, "kubeadmcontrolplanes");
+capm3_api::resource!(
+    KubeadmControlPlane,
+    CONTROL_PLANE_GROUP,
+    CAPI_VERSION,
+    "KubeadmControlPlane",
+    "kubeadmcontrolplanes"
+);
 
 /// What the user wants of a control plane.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -92,7 +98,7 @@ pub(crate) struct KubeadmConfig {
     pub(crate) status: Option<KubeadmConfigStatus>,
 }
 
-super::kind!(KubeadmConfig, BOOTSTRAP_GROUP, CAPI_VERSION, "kubeadmconfigs");
+capm3_api::resource!(KubeadmConfig, BOOTSTRAP_GROUP, CAPI_VERSION, "KubeadmConfig", "kubeadmconfigs");
 
 /// Whether the Secret is made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

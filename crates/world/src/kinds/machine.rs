@@ -23,7 +23,7 @@ pub(crate) struct Machine {
     pub(crate) status: Option<MachineStatus>,
 }
 
-super::kind!(Machine, CAPI_GROUP, CAPI_VERSION, "machines");
+capm3_api::resource!(Machine, CAPI_GROUP, CAPI_VERSION, "Machine", "machines");
 
 /// What a machine is made from. `rest` carries what the world passes on without reading it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -19,34 +19,5 @@ pub(crate) use machine::*;
 pub(crate) use remediation::*;
 pub(crate) use template::*;
 
-/// Implements [`kube::Resource`] for a type with a `metadata` member.
-macro_rules! kind {
-    ($type:ident, $group:expr, $version:expr, $plural:expr) => {
-        impl kube::Resource for $type {
-            type DynamicType = ();
-            type Scope = kube::core::NamespaceResourceScope;
-            fn kind(_: &()) -> std::borrow::Cow<'_, str> {
-                stringify!($type).into()
-            }
-            fn group(_: &()) -> std::borrow::Cow<'_, str> {
-                $group.into()
-            }
-            fn version(_: &()) -> std::borrow::Cow<'_, str> {
-                $version.into()
-            }
-            fn plural(_: &()) -> std::borrow::Cow<'_, str> {
-                $plural.into()
-            }
-            fn meta(&self) -> &kube::core::ObjectMeta {
-                &self.metadata
-            }
-            fn meta_mut(&mut self) -> &mut kube::core::ObjectMeta {
-                &mut self.metadata
-            }
-        }
-    };
-}
-pub(crate) use kind;
-
 /// API group of KubeadmConfig.
 pub(crate) const BOOTSTRAP_GROUP: &str = "bootstrap.cluster.x-k8s.io";

@@ -17,4 +17,4 @@ pub(crate) struct Metal3Remediation {
     pub(crate) spec: Map<String, Value>,
 }
 
-super::kind!(Metal3Remediation, GROUP, VERSION, "metal3remediations");
+capm3_api::resource!(Metal3Remediation, GROUP, VERSION, "Metal3Remediation", "metal3remediations");

@@ -20,7 +20,13 @@ pub(crate) struct Metal3MachineTemplate {
     pub(crate) spec: TemplateSpec,
 }
 
-super::kind!(Metal3MachineTemplate, GROUP, VERSION, "metal3machinetemplates");
+capm3_api::resource!(
+    Metal3MachineTemplate,
+    GROUP,
+    VERSION,
+    "Metal3MachineTemplate",
+    "metal3machinetemplates"
+);
 
 /// From what Metal3Remediations are copied.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,7 +37,13 @@ pub(crate) struct Metal3RemediationTemplate {
     pub(crate) spec: TemplateSpec,
 }
 
-super::kind!(Metal3RemediationTemplate, GROUP, VERSION, "metal3remediationtemplates");
+capm3_api::resource!(
+    Metal3RemediationTemplate,
+    GROUP,
+    VERSION,
+    "Metal3RemediationTemplate",
+    "metal3remediationtemplates"
+);
 
 /// From what KubeadmConfigs are copied.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -42,7 +54,13 @@ pub(crate) struct KubeadmConfigTemplate {
     pub(crate) spec: TemplateSpec,
 }
 
-super::kind!(KubeadmConfigTemplate, BOOTSTRAP_GROUP, CAPI_VERSION, "kubeadmconfigtemplates");
+capm3_api::resource!(
+    KubeadmConfigTemplate,
+    BOOTSTRAP_GROUP,
+    CAPI_VERSION,
+    "KubeadmConfigTemplate",
+    "kubeadmconfigtemplates"
+);
 
 /// The object to copy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
