@@ -29,8 +29,9 @@ fn all(stages: &mut Stages) -> Result<()> {
     for line in readme::commands()?.into_iter().filter(ends) {
         stages.run(&line.clone(), || command(&line))?;
     }
-    stages
-        .run("crash sweep, one story whole", || command("cargo xtask sweep --scenario pause-move-unpause"))?;
+    stages.run("crash sweep, one scenario whole", || {
+        command("cargo xtask sweep --scenario pause-move-unpause")
+    })?;
     stages.run("crash sweep, a sample", || command("cargo xtask sweep --every 61"))?;
     let absence = "cargo xtask sweep --fault absence --every 31";
     stages.run("absence sweep, a sample", || command(absence))?;

@@ -70,7 +70,7 @@ impl ManagerProcess {
         // The last line may be half written.
         let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
         let entry =
-            |line: &str| serde_json::from_str(line).unwrap_or_else(|_| serde_json::json!({"said": line}));
+            |line: &str| serde_json::from_str(line).unwrap_or_else(|_| serde_json::json!({"line": line}));
         Ok(whole.lines().map(entry).collect())
     }
 }

@@ -238,7 +238,7 @@ impl Conversion for Rename {
     fn convert(&self, mut object: Value, api_version: &str) -> Result<Value, String> {
         let note = if api_version.ends_with("v1beta1") { "old" } else { "new" };
         if object["metadata"]["name"] == "broken" && note == "old" {
-            return Err("cannot be told in the old words".to_owned());
+            return Err("cannot be expressed in the older version".to_owned());
         }
         object["apiVersion"] = json!(api_version);
         object["spec"]["note"] = json!(note);
@@ -263,6 +263,6 @@ async fn conversion_stands_between_the_versions() {
     let (code, status) = get(&server, &format!("{old}/broken")).await;
     assert_eq!(
         (code, &status["message"]),
-        (500, &json!("Internal error occurred: cannot be told in the old words"))
+        (500, &json!("Internal error occurred: cannot be expressed in the older version"))
     );
 }

@@ -161,13 +161,13 @@ async fn a_taken_port_and_a_public_address_are_different_errors() {
 async fn connections_that_send_nothing_do_not_keep_others_out() {
     let listener = listen(32);
     let config = Config::of(&listener);
-    let mut silent = Vec::new();
+    let mut idle = Vec::new();
     for _ in 0..100 {
-        silent.push(TcpStream::connect(listener.local_addr()).await.unwrap());
+        idle.push(TcpStream::connect(listener.local_addr()).await.unwrap());
     }
     for _ in 0..40 {
         // Connections that could speak but do not.
-        silent.push(connect(&listener, &config, true, "h2").await.unwrap().into_inner().0);
+        idle.push(connect(&listener, &config, true, "h2").await.unwrap().into_inner().0);
     }
     let stream = connect(&listener, &config, true, "h2").await.unwrap();
     assert_eq!(ask(stream, request(NAMESPACE, None)).await.unwrap().0, 200);

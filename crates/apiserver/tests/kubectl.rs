@@ -48,7 +48,7 @@ async fn accept(server: &ApiServer, path: &str, media_type: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn aggregated_discovery_tells_everything_at_once() {
+async fn aggregated_discovery_lists_everything_at_once() {
     let server = set_server().await;
     let wanted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
     let core = accept(&server, "/api", wanted).await;
@@ -292,7 +292,7 @@ async fn a_dry_run_answers_but_stores_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn yaml_is_understood_and_spoken() {
+async fn yaml_is_read_and_written() {
     let server = server();
     let body =
         b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: in-yaml\ndata:\n  answer: \"42\"\n".to_vec();

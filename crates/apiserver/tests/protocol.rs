@@ -177,7 +177,7 @@ async fn a_strategic_patch_of_a_built_in_kind_merges() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn discovery_tells_what_is_served() {
+async fn discovery_lists_what_is_served() {
     let server = widget_server().await;
     assert_eq!(get(&server, "/readyz").await, (200, json!("ok")));
     assert_eq!(ok(&server, "GET", "/version", None).await["major"], "1");
@@ -252,7 +252,7 @@ async fn every_write_is_observed_in_order_also_the_refused_and_the_idle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_observer_may_read_the_server_that_tells_it() {
+async fn an_observer_may_read_the_server_that_notifies_it() {
     let slot: Arc<Mutex<Option<ApiServer>>> = Arc::default();
     let counts: Arc<Mutex<Vec<usize>>> = Arc::default();
     let (seen, inner) = (Arc::clone(&counts), Arc::clone(&slot));
@@ -292,7 +292,7 @@ async fn requests_are_counted_by_caller_verb_resource_and_code() {
     );
 }
 
-async fn story(seed: u64) -> Vec<Value> {
+async fn run(seed: u64) -> Vec<Value> {
     let server = with_widgets(ApiServer::new(Options { seed, ..options() })).await;
     let mut generated = widget("", 1);
     generated["metadata"] = json!({"generateName": "w-"});
@@ -303,7 +303,7 @@ async fn story(seed: u64) -> Vec<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_seed_tells_the_same_story() {
-    assert_eq!(story(1).await, story(1).await);
-    assert_ne!(story(1).await, story(2).await);
+async fn the_same_seed_gives_the_same_run() {
+    assert_eq!(run(1).await, run(1).await);
+    assert_ne!(run(1).await, run(2).await);
 }

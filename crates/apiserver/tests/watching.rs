@@ -225,7 +225,7 @@ async fn removing_a_cluster_ends_its_watches_and_makes_it_unreachable() {
 }
 
 #[tokio::test]
-async fn the_history_tells_every_revision_until_it_forgets() {
+async fn the_history_has_every_revision_until_it_is_trimmed() {
     let server = with_widgets(ApiServer::new(Options { log_capacity: 3, ..options() })).await;
     let history = || server.history(None, "test.io", "widgets");
     call(&server, "POST", WIDGETS, Some(widget("w", 1))).await;

@@ -17,7 +17,7 @@ fn codes(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_code_has_one_entry_in_the_book() {
+fn every_code_has_one_entry_in_the_documentation() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let source = |file: &str| fs::read_to_string(root.join("crates/domain/src").join(file)).unwrap();
     let files = ["wait/table.rs", "wait/data_error.rs", "wait/code.rs", "validation/rule.rs"];
@@ -30,7 +30,7 @@ fn every_code_has_one_entry_in_the_book() {
     let book = fs::read_to_string(root.join("docs/troubleshooting.md")).unwrap();
     let headings: Vec<&str> = book.lines().filter(|line| line.starts_with("### CAPM3-")).collect();
     let described: BTreeSet<String> = headings.iter().flat_map(|heading| codes(heading)).collect();
-    assert_eq!(headings.len(), described.len(), "an entry stands twice");
+    assert_eq!(headings.len(), described.len(), "an entry occurs twice");
     assert_eq!(known, described);
 }
 

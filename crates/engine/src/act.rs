@@ -171,8 +171,8 @@ impl Executor {
             let result = self.write(request, own).await;
             if !matches!(result, Err(ApiError::GateClosed)) {
                 self.counts.add(request, result.as_ref().err());
-                if let Some(WriteObserver(tell)) = &self.observer {
-                    tell(request, result.as_ref().err());
+                if let Some(WriteObserver(observe)) = &self.observer {
+                    observe(request, result.as_ref().err());
                 }
             }
             let Err(source) = result else { return Ok(()) };

@@ -89,7 +89,7 @@ fn finalizers_hold_an_object_back_and_a_uid_names_the_one_that_is_meant() {
 }
 
 #[test]
-fn a_copy_goes_its_own_way() {
+fn a_copy_is_independent() {
     let mut memory = memory();
     let copy = memory.clone();
     memory.act(update(&memory, "b", "x")).unwrap();

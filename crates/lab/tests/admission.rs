@@ -19,7 +19,7 @@ fn ethernet(id: &str, mac: &str) -> Value {
 
 /// A Metal3Cluster of v1beta1 is taken as printed, with a warning that the version is deprecated, and stored as v1beta2.
 #[tokio::test(start_paused = true)]
-async fn s14_an_older_cluster_is_accepted_with_a_warning_and_stored_anew() {
+async fn s14_an_older_cluster_is_accepted_with_a_warning_and_stored_again() {
     let lab = lab().await;
     let cluster = object(
         OLD,

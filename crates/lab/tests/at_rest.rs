@@ -111,7 +111,7 @@ async fn a_machine_that_comes_up_within_seconds_says_so_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_starts_anew_changes_nothing() {
+async fn a_restarted_provider_changes_nothing() {
     let mut lab = settled(&three_racks()).await;
     let (before, table) = (writes(&lab), report(&lab, 0));
     lab.start_provider();

@@ -50,7 +50,7 @@ async fn store_kind_in_older_version(lab: &Lab, crd: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_object_of_a_kind_is_stored_anew_once_per_generation_of_its_crd() {
+async fn every_object_of_a_kind_is_stored_again_once_per_generation_of_its_crd() {
     let options = Options { crd_migration: Some(Phases::default()), ..Options::default() };
     let lab = Lab::start(&options).await.unwrap();
     lab.apply(&three_racks()).await.unwrap();
@@ -116,7 +116,7 @@ fn one_of_each(namespace: &str) -> Vec<Manifest> {
 
 /// All nine kinds are as if v1beta1 had been stored, and then every object of them is written and the CRD names only the storage
 /// version. Kind, objects and writes.
-async fn stored_anew(lab: &Lab) -> Vec<(&'static str, u64, u64)> {
+async fn stored_again(lab: &Lab) -> Vec<(&'static str, u64, u64)> {
     let plurals = NINE.map(|kind| format!("{}s", kind.to_lowercase()));
     let crd_of = |plural: &str| format!("{plural}.infrastructure.cluster.x-k8s.io");
     let before: Vec<u64> = plurals.iter().map(|plural| patches_of(lab, plural)).collect();
@@ -150,7 +150,7 @@ async fn api139_stored_objects_of_nine_kinds_are_rewritten_to_the_storage_versio
     lab.apply(&others.into_iter().filter(|it| is_made(it.kind())).collect::<Vec<_>>()).await.unwrap();
     rest(&lab).await;
     tokio::time::sleep(LATER).await;
-    for (kind, objects, writes) in stored_anew(&lab).await {
+    for (kind, objects, writes) in stored_again(&lab).await {
         assert_eq!(writes, objects, "one write for each {kind}");
     }
 }
@@ -168,7 +168,7 @@ async fn a_provider_of_one_namespace_migrates_the_objects_of_all_namespaces() {
     lab.apply(&one_of_each("elsewhere")).await.unwrap();
     rest(&lab).await;
     tokio::time::sleep(LATER).await;
-    assert_eq!(stored_anew(&lab).await.len(), NINE.len());
+    assert_eq!(stored_again(&lab).await.len(), NINE.len());
 }
 
 #[tokio::test(start_paused = true)]

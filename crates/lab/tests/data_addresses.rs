@@ -182,19 +182,19 @@ async fn a_claim_on_a_pool_of_another_kind_is_left_to_its_manager() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reservations_wishes_and_several_ranges_are_honoured() {
+async fn reservations_requested_addresses_and_several_ranges_are_honoured() {
     let spec = json!({"namePrefix": "p", "prefix": 24, "gateway": "10.0.0.1", "dnsServers": ["10.0.0.2"],
         "preAllocations": {"reserved": "10.0.0.11"},
         "pools": [{"start": "10.0.0.10", "end": "10.0.0.12"},
             {"start": "2001:db8::1", "end": "2001:db8::9", "prefix": 64, "gateway": "2001:db8::ff", "dnsServers": ["2001:db8::53"]}]});
-    let wish = manifest(
+    let requested = manifest(
         METAL3,
         "IPClaim",
-        "wish",
+        "requested",
         &json!({"metadata": {"annotations": {"ipAddress": "2001:db8::7"}},
         "spec": {"pool": {"name": "p"}}}),
     );
-    let mut manifests = vec![namespace(), pool("p", &spec), wish];
+    let mut manifests = vec![namespace(), pool("p", &spec), requested];
     manifests.extend(["a", "b", "c", "reserved"].map(|name| ip_claim(name, "p")));
     let lab = settled(&manifests).await;
     let of = |claim: &str| {
@@ -209,7 +209,7 @@ async fn reservations_wishes_and_several_ranges_are_honoured() {
     let v4 = |address: &str| (address.to_owned(), 24, "10.0.0.1".to_owned());
     let v6 = |address: &str| (address.to_owned(), 64, "2001:db8::ff".to_owned());
     assert_eq!((of("a"), of("b"), of("c")), (v4("10.0.0.10"), v4("10.0.0.12"), v6("2001:db8::1")));
-    assert_eq!((of("reserved"), of("wish")), (v4("10.0.0.11"), v6("2001:db8::7")));
+    assert_eq!((of("reserved"), of("requested")), (v4("10.0.0.11"), v6("2001:db8::7")));
 }
 
 /// Address, prefix, gateway and DNS servers of a pool reach metadata and network data.
@@ -256,7 +256,7 @@ async fn ip109_ip110_a_pool_of_another_address_manager_is_asked_through_cluster_
         condition(&get(&lab, "Metal3Data", "fleet-0"), "Ready"),
         ("False".into(), "WaitingForIPAddress".into())
     );
-    let tell = async |status: Value| {
+    let set_status = async |status: Value| {
         let kind = capi_ipam("IPAddressClaim");
         lab.client()
             .merge_patch(&kind, &here("fleet-0-theirs"), Some("status"), &json!({"status": status}))
@@ -264,7 +264,7 @@ async fn ip109_ip110_a_pool_of_another_address_manager_is_asked_through_cluster_
             .unwrap();
         rest(&lab).await;
     };
-    tell(json!({"conditions": [{"type": "Ready", "status": "False", "reason": "PoolExhausted", "message": "none left",
+    set_status(json!({"conditions": [{"type": "Ready", "status": "False", "reason": "PoolExhausted", "message": "none left",
         "lastTransitionTime": "2026-01-01T00:00:00Z"}]}))
     .await;
     let data = get(&lab, "Metal3Data", "fleet-0");
@@ -275,7 +275,7 @@ async fn ip109_ip110_a_pool_of_another_address_manager_is_asked_through_cluster_
     let address = json!({"spec": {"address": "10.9.9.9", "prefix": 24, "gateway": "10.9.9.1", "poolRef": foreign,
         "claimRef": {"name": "fleet-0-theirs"}}});
     lab.apply(&[manifest(CAPI, "IPAddress", "their-address", &address)]).await.unwrap();
-    tell(json!({"addressRef": {"name": "their-address"}, "conditions": null})).await;
+    set_status(json!({"addressRef": {"name": "their-address"}, "conditions": null})).await;
     let document = &rendered(&lab)[0].2;
     for line in ["ip_address: 10.9.9.9\n", "netmask: 255.255.255.0\n", "gateway: 10.9.9.1\n"] {
         assert!(document.contains(line), "{document}");

@@ -103,7 +103,7 @@ async fn rest_with(lab: &mut Lab, faults: &OneWrite) {
 }
 
 /// The end of the story, and how many providers it took; `armed`: whether they die.
-async fn story(armed: bool, mask: &Mask) -> (EndState, u64) {
+async fn run(armed: bool, mask: &Mask) -> (EndState, u64) {
     let faults = Arc::new(OneWrite { armed: AtomicBool::new(armed), ..OneWrite::default() });
     let options = Options {
         faults: Arc::clone(&faults) as Arc<dyn Faults>,
@@ -128,8 +128,8 @@ async fn story(armed: bool, mask: &Mask) -> (EndState, u64) {
 #[tokio::test(start_paused = true)]
 async fn demonstration_8_lost_status_and_a_crash_after_every_write() {
     let mask = Mask::new().unwrap();
-    let (quiet, _) = story(false, &mask).await;
-    let (state, deaths) = story(true, &mask).await;
+    let (quiet, _) = run(false, &mask).await;
+    let (state, deaths) = run(true, &mask).await;
     assert!(deaths > 30, "only {deaths} providers died");
     let differences = quiet.differences(&state);
     assert!(differences.is_empty(), "{} differences, first {:#?}", differences.len(), differences.first());

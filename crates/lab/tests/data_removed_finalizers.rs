@@ -24,7 +24,7 @@ async fn with_spare_hosts(replicas: usize) -> Lab {
 }
 
 /// Deletes an object and takes all its finalizers off.
-async fn tear_out(lab: &Lab, kind: &ResourceKind, name: &str) {
+async fn remove_without_finalizers(lab: &Lab, kind: &ResourceKind, name: &str) {
     lab.client().delete(kind, &here(name), None).await.unwrap();
     // It may be gone by then.
     lab.patch(kind, &here(name), &json!({"metadata": {"finalizers": null}})).await.ok();
@@ -46,11 +46,11 @@ fn left(lab: &Lab) -> Vec<&'static str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn data_that_was_torn_out_under_a_machine_comes_back_with_its_index_and_address() {
+async fn data_removed_without_its_finalizer_comes_back_with_its_index_and_address() {
     let lab = with_spare_hosts(2).await;
     let before = rendered(&lab);
     let address = address_of(&lab, "fleet-0");
-    tear_out(&lab, &metal3("Metal3Data"), "fleet-0").await;
+    remove_without_finalizers(&lab, &metal3("Metal3Data"), "fleet-0").await;
     scale(&lab, 3).await;
     let after = rendered(&lab);
     assert_eq!(after.iter().map(|(index, ..)| *index).collect::<Vec<_>>(), [0, 1, 2]);
@@ -62,11 +62,11 @@ async fn data_that_was_torn_out_under_a_machine_comes_back_with_its_index_and_ad
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_that_was_torn_out_under_a_claim_comes_back_and_is_given_to_nobody_else() {
+async fn an_address_removed_without_its_finalizer_comes_back_and_no_other_claim_gets_it() {
     let lab = with_spare_hosts(2).await;
     let lost = address_of(&lab, "fleet-0");
     let claim = get(&lab, "IPClaim", "fleet-0-fleet");
-    tear_out(&lab, &ipam("IPAddress"), &text(&claim, "/status/address/name")).await;
+    remove_without_finalizers(&lab, &ipam("IPAddress"), &text(&claim, "/status/address/name")).await;
     scale(&lab, 3).await;
     assert_eq!(address_of(&lab, "fleet-0"), lost);
     assert_ne!(address_of(&lab, "fleet-2"), lost);
@@ -76,10 +76,10 @@ async fn an_address_that_was_torn_out_under_a_claim_comes_back_and_is_given_to_n
 
 /// Deletion needs neither template nor pool nor data.
 #[tokio::test(start_paused = true)]
-async fn nothing_is_left_of_machines_whose_template_or_pool_was_torn_out() {
+async fn nothing_is_left_of_machines_whose_template_or_pool_was_removed_without_its_finalizer() {
     for (kind, name) in [(metal3("Metal3DataTemplate"), "fleet"), (ipam("IPPool"), "fleet")] {
         let lab = settled(&workers(2, with_addresses())).await;
-        tear_out(&lab, &kind, name).await;
+        remove_without_finalizers(&lab, &kind, name).await;
         scale(&lab, 0).await;
         assert_eq!(left(&lab), Vec::<&str>::new(), "without {kind}");
     }
@@ -87,14 +87,14 @@ async fn nothing_is_left_of_machines_whose_template_or_pool_was_torn_out() {
 
 /// Data whose claim is torn out with it has nobody who would bring it back; its address is free for others.
 #[tokio::test(start_paused = true)]
-async fn the_address_of_data_that_was_torn_out_with_its_claim_is_given_back() {
+async fn the_address_of_data_that_was_removed_with_its_claim_is_released() {
     let lab = settled(&workers(1, with_addresses())).await;
     let machine = name(&worker_machines(&lab)[0]);
     lab.patch(&metal3("Metal3DataClaim"), &here(&machine), &json!({"metadata": {"finalizers": null}}))
         .await
         .unwrap();
     lab.client().delete(&metal3("Metal3DataClaim"), &here(&machine), None).await.unwrap();
-    tear_out(&lab, &metal3("Metal3Data"), "fleet-0").await;
+    remove_without_finalizers(&lab, &metal3("Metal3Data"), "fleet-0").await;
     scale(&lab, 0).await;
     assert_eq!(left(&lab), Vec::<&str>::new());
 }

@@ -158,7 +158,7 @@ async fn s179_a_missing_secret_is_waited_for() {
     let machine = get(&lab, "Metal3Machine", &machine(&lab));
     assert_eq!(condition(&machine, "Metal3DataReady").0, "False");
     assert!(machine.to_string().contains("Secret my-networkdata, which spec.networkData names"), "{machine}");
-    assert_eq!(of_host(&lab), (String::new(), String::new()), "the host was not told anything");
+    assert_eq!(of_host(&lab), (String::new(), String::new()), "nothing was put on the host");
     tokio::time::sleep(Duration::from_secs(60)).await;
     lab.apply(&[network_data]).await.unwrap();
     rest(&lab).await;

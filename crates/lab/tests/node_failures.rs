@@ -123,7 +123,7 @@ async fn a_node_that_is_dead_stays_so_after_a_power_cycle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_node_is_registered_anew_after_a_power_cycle_and_not_while_it_hangs() {
+async fn a_deleted_node_is_registered_again_after_a_power_cycle_and_not_while_it_hangs() {
     let lab = settled(&unchecked()).await;
     let (node, host) = worker(&lab);
     patch_node(&lab, &node, json!({"metadata": {"labels": {"example.com/mine": "x"}}})).await;
@@ -133,11 +133,11 @@ async fn a_deleted_node_is_registered_anew_after_a_power_cycle_and_not_while_it_
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert!(of_workload(&lab, "Node", &node).is_none(), "its kubelet hangs");
     power_cycle(&lab, &host, async {}).await;
-    let anew = of_workload(&lab, "Node", &node).unwrap();
-    assert_ne!(text(&anew, "/metadata/uid"), before);
-    assert_eq!(condition(&anew, "Ready").0, "True");
+    let again = of_workload(&lab, "Node", &node).unwrap();
+    assert_ne!(text(&again, "/metadata/uid"), before);
+    assert_eq!(condition(&again, "Ready").0, "True");
     assert_eq!(
-        anew.pointer("/metadata/labels/example.com~1mine"),
+        again.pointer("/metadata/labels/example.com~1mine"),
         None,
         "labels come from the kubelet alone"
     );

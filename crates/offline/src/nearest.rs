@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_finds_its_word_and_another_word_does_not() {
+    fn a_misspelt_word_finds_its_word_and_another_word_does_not() {
         let known = ["dataTemplate", "metaData", "networkData", "image"];
         for (written, found) in [
             ("dataTempalte", Some("dataTemplate")),

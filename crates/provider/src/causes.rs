@@ -32,12 +32,12 @@ pub struct Cause {
     /// What it waits for.
     pub wait: Wait,
     /// The wait of the machine together with this, for people.
-    pub told: Text,
+    pub message: Text,
 }
 
 /// What the object that a machine waits for waits for itself; none if it does not wait.
 pub(crate) fn cause(reader: &impl Reader, machine: &ObjectKey, wait: &Wait) -> Option<Cause> {
-    let reader = &Final(reader);
+    let reader = &Authoritative(reader);
     let here = |name: &str| ObjectKey::new(&machine.namespace, name);
     match wait {
         Wait::Infrastructure(cluster) => of_cluster(reader, &here(cluster), wait),
@@ -85,7 +85,7 @@ fn of_data(reader: &impl Reader, data: &ObjectKey) -> Option<Cause> {
     {
         return Some(cause);
     }
-    Some(Cause { kind: Metal3Data::API.kind, name, wait: found, told: Text::new(waiting) })
+    Some(Cause { kind: Metal3Data::API.kind, name, wait: found, message: Text::new(waiting) })
 }
 
 fn of_pool(reader: &impl Reader, namespace: &str, address: &AddressWait, wait: &Wait) -> Option<Cause> {
@@ -104,15 +104,15 @@ fn waits_for(plan: Plan) -> Option<Wait> {
 
 impl Cause {
     fn beside(waiting: &Wait, kind: &'static str, name: String, wait: Wait) -> Self {
-        let told = Text::new(format!("{waiting}; {kind} {name}: {wait}"));
-        Self { kind, name, wait, told }
+        let message = Text::new(format!("{waiting}; {kind} {name}: {wait}"));
+        Self { kind, name, wait, message }
     }
 }
 
 /// A reader whose word is final: what it does not show is gone.
-struct Final<'r, R>(&'r R);
+struct Authoritative<'r, R>(&'r R);
 
-impl<R: Reader> Reader for Final<'_, R> {
+impl<R: Reader> Reader for Authoritative<'_, R> {
     fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.0.get(key)
     }

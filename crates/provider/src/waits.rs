@@ -53,9 +53,9 @@ impl Waits {
     }
 
     /// Shows every wait: the controller, what is waited for, and for how long it has had this code.
-    pub(crate) fn each(&self, mut look: impl FnMut(&'static str, &Wait, Duration)) {
+    pub(crate) fn each(&self, mut visit: impl FnMut(&'static str, &Wait, Duration)) {
         for ((controller, _), (wait, since)) in self.0.lock().iter() {
-            look(controller, wait, since.elapsed());
+            visit(controller, wait, since.elapsed());
         }
     }
 }

@@ -238,7 +238,7 @@ impl Workloads {
     pub fn suspect(self: &Arc<Self>, cluster: &ObjectKey, cause: &str) {
         let (since, cause) = (self.unreachable_since(cluster), shortened(cause, LONGEST_CAUSE).to_owned());
         self.start(cluster, Workload::Unreachable { since, cause, is_forbidden: false }, RETRY);
-        self.tell(cluster);
+        self.notify(cluster);
     }
 
     /// Ends the connection to a cluster that is gone; another of that name is connected to anew.
@@ -308,18 +308,18 @@ impl Workloads {
             None => false,
         };
         if is_news {
-            self.tell(cluster);
+            self.notify(cluster);
         }
     }
 
-    fn tell(&self, cluster: &ObjectKey) {
+    fn notify(&self, cluster: &ObjectKey) {
         for wake in self.wake.lock().iter() {
             wake(cluster);
         }
     }
 
     fn tell_of_node(&self, cluster: &ObjectKey, change: &Change<Node>) {
-        let tell = |subscribers: &Mutex<Vec<WakeForNode>>| {
+        let notify = |subscribers: &Mutex<Vec<WakeForNode>>| {
             for node in [&change.old, &change.new].into_iter().flatten() {
                 for wake in subscribers.lock().iter() {
                     wake(cluster, node);
@@ -327,12 +327,12 @@ impl Workloads {
             }
         };
         if matters(change) {
-            tell(&self.wake_for_node);
+            notify(&self.wake_for_node);
         }
         let seen =
             |node: &Arc<Node>| (node.metadata.uid.clone(), node.labels_digest, node.spec.provider_id.clone());
         if change.old.as_ref().map(seen) != change.new.as_ref().map(seen) {
-            tell(&self.wake_for_labels);
+            notify(&self.wake_for_labels);
         }
     }
 

@@ -133,9 +133,9 @@ fn settle(memory: &mut Memory, key: &ObjectKey, clock: &mut u32) -> Result<(), S
     for _ in 0..8 {
         *clock += 1;
         let now = format!("2026-01-02T03:{:02}:{:02}Z", *clock / 60, *clock % 60);
-        let look = |memory: &Memory| -> Option<Plan> { Some(decide(&observe(memory, key)?, &now)) };
-        let quiet = look(memory).is_none_or(|plan| plan.is_quiet());
-        let end = memory.drive(look);
+        let pass = |memory: &Memory| -> Option<Plan> { Some(decide(&observe(memory, key)?, &now)) };
+        let quiet = pass(memory).is_none_or(|plan| plan.is_quiet());
+        let end = memory.drive(pass);
         if quiet && !matches!(end, End::After(_)) {
             return Ok(());
         }

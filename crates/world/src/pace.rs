@@ -35,7 +35,7 @@ pub(crate) enum Phase {
     Bootstrap,
     Join,
     /// How long a silent kubelet is believed to be well.
-    Silence,
+    NodeMonitorGrace,
     /// How long Pods of a Node that is out of service are left to end by themselves.
     Evict,
 }
@@ -79,7 +79,7 @@ fn demo(phase: Phase) -> (u64, u64) {
         Phase::Deprovision => (3_000, 3_000),
         Phase::DeprovisionWithCleaning => (10_000, 10_000),
         Phase::Join => (3_000, 3_600),
-        Phase::Silence => (4_000, 4_000),
+        Phase::NodeMonitorGrace => (4_000, 4_000),
         Phase::Evict => (2_000, 2_000),
     }
 }
@@ -96,7 +96,7 @@ fn realistic(phase: Phase) -> (u64, u64) {
         Phase::PowerOn | Phase::PowerOff | Phase::Delete => (10_000, 12_000),
         Phase::Bootstrap => (2_000, 2_400),
         Phase::Join => (60_000, 180_000),
-        Phase::Silence => (40_000, 50_000),
+        Phase::NodeMonitorGrace => (40_000, 50_000),
         Phase::Evict => (20_000, 40_000),
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_phase_runs_out_and_another_phase_starts_anew() {
+    async fn a_phase_runs_out_and_another_phase_starts_again() {
         let watch = Stopwatch::new(Clock::starting_at(Timestamp::UNIX_EPOCH));
         let total = Duration::from_secs(10);
         assert_eq!(watch.left(&host(), Phase::Inspect, total), total);

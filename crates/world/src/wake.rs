@@ -219,8 +219,8 @@ fn checked(machine: &Machine) -> impl PartialEq + use<'_> {
     let meta = &machine.metadata;
     let status = machine.status.as_ref();
     let conditions = status.map(|s| s.conditions.as_slice()).unwrap_or_default();
-    let said: Vec<_> = conditions.iter().map(|c| (&c.type_, &c.status)).collect();
-    (&meta.labels, &meta.annotations, meta.is_deleting(), machine.node_name(), said)
+    let conditions: Vec<_> = conditions.iter().map(|c| (&c.type_, &c.status)).collect();
+    (&meta.labels, &meta.annotations, meta.is_deleting(), machine.node_name(), conditions)
 }
 
 /// What a health check looks at of a Node: not how often it says so.

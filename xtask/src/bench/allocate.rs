@@ -115,7 +115,7 @@ fn put<K: Object + DeserializeOwned>(caches: &Caches, name: &str, mut object: Va
 }
 
 /// How many writes one pass over a template or pool plans.
-type Look = fn(&Caches, &ObjectKey) -> usize;
+type Pass = fn(&Caches, &ObjectKey) -> usize;
 
 fn address_plan(caches: &Caches, key: &ObjectKey) -> usize {
     let writes = |snapshot| ippool::decide_in_parts(&snapshot, NOW).map(|part| part.writes.len()).sum();
@@ -148,9 +148,9 @@ impl Fleet {
     }
 
     /// Nanoseconds a claim, and the writes of all.
-    fn look(&self, look: Look) -> Result<(f64, usize)> {
+    fn pass(&self, pass: Pass) -> Result<(f64, usize)> {
         let start = processor::used()?;
-        let writes = self.owners.iter().map(|owner| look(&self.caches, owner)).sum();
+        let writes = self.owners.iter().map(|owner| pass(&self.caches, owner)).sum();
         let nanos = (processor::used()? - start).as_secs_f64() * 1e9;
         Ok((nanos / self.claims as f64, writes))
     }
@@ -160,14 +160,14 @@ fn row(
     name: &'static str,
     size: usize,
     make: impl Fn(&Caches, &str, usize) -> Result<()>,
-    look: Look,
+    pass: Pass,
 ) -> Result<Row> {
     let (spread, together) = (Fleet::of(size, SMALL, &make)?, Fleet::of(size, size, &make)?);
     let (mut least_spread, mut least_together) = (f64::INFINITY, f64::INFINITY);
     // By turns, so that a machine that is busy for a while disturbs both.
     for _ in 0..TRIES {
         for (fleet, least) in [(&spread, &mut least_spread), (&together, &mut least_together)] {
-            let (nanos, writes) = fleet.look(look)?;
+            let (nanos, writes) = fleet.pass(pass)?;
             ensure!(writes > size, "{name}: {writes} writes for {size} claims");
             *least = least.min(nanos);
         }

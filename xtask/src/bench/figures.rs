@@ -255,8 +255,8 @@ mod tests {
         let limit = Some(Limit { ours: 24.0, raw: 20.0 });
         let everything = Everything { per_machine: 18.5, to_delete_one: Some(15.0), processor: 3.0, limit };
         let figures = Figures { everything: Some(everything), deletion: None, ..figures() };
-        let said = figures.judge().unwrap_err().to_string();
-        assert_eq!(said, "over budget: requests to delete one 15.00 > 14, times the raw writer 1.20 > 1.15");
+        let error = figures.judge().unwrap_err().to_string();
+        assert_eq!(error, "over budget: requests to delete one 15.00 > 14, times the raw writer 1.20 > 1.15");
         assert!(
             figures.text().contains("requests per machine       18.5   budget 19\n"),
             "{}",
@@ -274,8 +274,8 @@ mod tests {
         let everything = Everything { per_machine: 24.5, to_delete_one: None, processor: 3.0, limit: None };
         let many = || Figures { clusters: Some(4), size: 0, deletion: None, peak_rss_mb: 81, ..figures() };
         let figures = Figures { everything: Some(everything), ..many() };
-        let said = figures.judge().unwrap_err().to_string();
-        assert_eq!(said, "over budget: peak memory, MB 81.00 > 80, requests per machine 24.50 > 24");
+        let error = figures.judge().unwrap_err().to_string();
+        assert_eq!(error, "over budget: peak memory, MB 81.00 > 80, requests per machine 24.50 > 24");
         assert!(figures.text().starts_with("4 clusters of one machine in 1.2 s"), "{}", figures.text());
         assert!(Figures { peak_rss_mb: 80, ..many() }.judge().is_ok());
     }
@@ -284,7 +284,7 @@ mod tests {
     fn a_figure_over_its_budget_fails_the_run_by_name() {
         let growth = Some(Growth { against: 100, ratio: 1.25 });
         let figures = Figures { writes_at_rest: 3, growth, ..figures() };
-        let said = figures.judge().unwrap_err().to_string();
-        assert_eq!(said, "over budget: writes in 60 s at rest 3.00 > 0, times a smaller fleet 1.25 > 1.2");
+        let error = figures.judge().unwrap_err().to_string();
+        assert_eq!(error, "over budget: writes in 60 s at rest 3.00 > 0, times a smaller fleet 1.25 > 1.2");
     }
 }

@@ -23,8 +23,8 @@ pub fn run(repository: &Repository, arguments: &[&str], variables: &[(String, St
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .output()
         .with_context(|| format!("starting {}", binary.display()))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "clusterctl {}: {}\n{said}", arguments.join(" "), output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "clusterctl {}: {}\n{stderr}", arguments.join(" "), output.status);
     Ok(String::from_utf8(output.stdout)?)
 }
 

@@ -31,7 +31,7 @@ use crate::{
 const WORLD: &str = "capm3-world";
 /// How long the managers may take to answer.
 const LIMIT: Duration = Duration::from_secs(120);
-const LOOK: Duration = Duration::from_millis(250);
+const POLL: Duration = Duration::from_millis(250);
 
 /// A management cluster; dropping it ends everything in it.
 pub struct Management {
@@ -89,7 +89,7 @@ impl Management {
             match waiting {
                 None => return Ok(()),
                 Some(name) if watch.elapsed() > LIMIT => bail!("{name} is not ready after {LIMIT:?}"),
-                Some(_) => tokio::time::sleep(LOOK).await,
+                Some(_) => tokio::time::sleep(POLL).await,
             }
         }
     }

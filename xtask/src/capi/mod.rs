@@ -59,7 +59,7 @@ pub fn run(is_sample: bool) -> Result<()> {
     }
     played?;
     let took = watch.elapsed();
-    say(&format!("{}: {:.0} s", if is_sample { "the sample" } else { "all stories" }, took.as_secs_f64()));
+    say(&format!("{}: {:.0} s", if is_sample { "the sample" } else { "all scenarios" }, took.as_secs_f64()));
     ensure!(!is_sample || took <= SAMPLE, "the sample took {took:?}, more than {SAMPLE:?}");
     Ok(())
 }
@@ -71,14 +71,14 @@ async fn sample(repository: &Repository, here: &mut Management, there: &mut Mana
     there.begin(&workloads).await?;
     let watch = Stopwatch::start();
     let racks = Box::pin(racks::come_up(here, &workloads)).await?;
-    told("three racks", watch);
+    report("three racks", watch);
     let watch = Stopwatch::start();
     Box::pin(moving::one_way(repository, here, there)).await?;
-    told("moved", watch);
+    report("moved", watch);
     let watch = Stopwatch::start();
     Box::pin(racks::delete(there)).await?;
     racks.end(here, &workloads)?;
-    told("deleted", watch);
+    report("deleted", watch);
     rights::check(here)?;
     rights::check(there)
 }
@@ -88,22 +88,22 @@ async fn play(repository: &Repository, here: &mut Management, there: &mut Manage
     here.begin(&workloads).await?;
     let watch = Stopwatch::start();
     let racks = Box::pin(racks::up(here, &workloads)).await?;
-    told("three racks", watch);
+    report("three racks", watch);
     let watch = Stopwatch::start();
     there.begin(&workloads).await?;
     Box::pin(moving::there_and_back(repository, here, there)).await?;
-    told("moved", watch);
+    report("moved", watch);
     let watch = Stopwatch::start();
     Box::pin(racks::down(here, &workloads, racks)).await?;
-    told("deleted", watch);
+    report("deleted", watch);
     let watch = Stopwatch::start();
     Box::pin(templates::play(repository, here, &workloads)).await?;
-    told("templates", watch);
+    report("templates", watch);
     rights::check(here)?;
     rights::check(there)
 }
 
-fn told(what: &str, watch: Stopwatch) {
+fn report(what: &str, watch: Stopwatch) {
     say(&format!("{what}: {:.0} s", watch.elapsed().as_secs_f64()));
 }
 

@@ -46,12 +46,12 @@ pub async fn one_way(repository: &Repository, from: &Management, to: &Management
     ensure!(after == before, "changed by the move: {before:#?}\n{after:#?}");
     let provisioned = watched.provisionings()?;
     ensure!(provisioned.len() == 12, "{} hosts were moved", provisioned.len());
-    ensure!(provisioned.values().all(|count| *count == 0), "provisioned anew: {provisioned:?}");
+    ensure!(provisioned.values().all(|count| *count == 0), "provisioned again: {provisioned:?}");
     watched.judge(NAMESPACE)?;
     let left = left(from.stage()?).await?;
     ensure!(left.is_empty(), "left behind by the move: {left:?}");
     say(&format!(
-        "moved from {} to {}: {} machines and {} Secrets are as before, no host was provisioned anew",
+        "moved from {} to {}: {} machines and {} Secrets are as before, no host was provisioned again",
         from.name(),
         to.name(),
         after.machines.len(),

@@ -59,7 +59,7 @@ impl Watched {
         ensure!(!revisions.is_empty(), "nothing was seen");
         none("mixed up", &invariants::judge(&revisions))?;
         none("taken from live machines", &invariants::judge_losses(&revisions))?;
-        let objects: Vec<Arc<Value>> = self.0.look(|objects| {
+        let objects: Vec<Arc<Value>> = self.0.with_objects(|objects| {
             objects.all().filter(|it| text(it, "/metadata/namespace") == namespace).cloned().collect()
         })?;
         let is_given = |name: &&str| GIVEN.iter().any(|end| name.ends_with(end));

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_that_was_only_written_anew_is_the_same() {
+    fn an_object_that_was_only_written_again_is_the_same() {
         let object = |version: &str, replicas: i32| {
             let metadata = json!({"name": "a", "resourceVersion": version});
             by_name(vec![json!({"kind": "Thing", "metadata": metadata, "spec": {"replicas": replicas}})])

@@ -54,12 +54,12 @@ async fn is_paused(stage: &Stage) -> Result<bool> {
     let machines = stage.list("Metal3Machine").await?;
     let says =
         |condition: &Value| text(condition, "/type") == "Paused" && text(condition, "/status") == "True";
-    let is_told = |machine: &Value| {
+    let is_reported = |machine: &Value| {
         let conditions = machine.pointer("/status/conditions").and_then(Value::as_array);
         conditions.is_some_and(|all| all.iter().any(says))
     };
     let hosts = paused_hosts(stage).await?;
-    Ok(!machines.is_empty() && machines.iter().all(is_told) && hosts == machines.len())
+    Ok(!machines.is_empty() && machines.iter().all(is_reported) && hosts == machines.len())
 }
 
 async fn is_paused_host(stage: &Stage) -> Result<bool> {

@@ -241,7 +241,7 @@ process_open_fds 12
 "#;
 
     #[test]
-    fn a_scrape_that_tells_what_the_objects_are_has_no_differences() {
+    fn a_scrape_that_shows_what_the_objects_are_has_no_differences() {
         assert_eq!(differing(&expected(&listed()), &series(SCRAPE)), Vec::<String>::new());
     }
 

@@ -20,7 +20,7 @@ use super::Server;
 
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(240);
-const LOOK: Duration = Duration::from_millis(250);
+const POLL: Duration = Duration::from_millis(250);
 /// Nothing may change for so many looks before everything counts as still.
 const STILL_LOOKS: u32 = 12;
 /// Where the racks are.
@@ -319,7 +319,7 @@ impl Stage {
             if tokio::time::Instant::now() > end {
                 bail!("not within {} s: {what}\n{:#?}", LIMIT.as_secs(), self.report().await?);
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL).await;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::{
 
 /// How long it may take; a manager that has just been started is waited for too.
 const LIMIT: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(100);
+const POLL: Duration = Duration::from_millis(100);
 const NAMESPACE: &str = "default";
 
 /// Waits until objects are filled in, judged and converted.
@@ -33,7 +33,7 @@ pub async fn until_asked(client: &Client) -> Result<()> {
             judged.code,
             judged.body
         );
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL).await;
     }
 }
 

@@ -25,10 +25,10 @@ impl Stopwatch {
 }
 
 /// Looks until there is something to see; `None` when the limit has passed.
-pub fn until<T>(limit: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+pub fn until<T>(limit: Duration, mut check: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
     let watch = Stopwatch::start();
     loop {
-        if let Some(seen) = look()? {
+        if let Some(seen) = check()? {
             return Ok(Some(seen));
         }
         if watch.elapsed() >= limit {
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_ends_the_waiting_after_one_last_look() {
+    fn the_limit_ends_the_waiting_after_one_last_check() {
         assert_eq!(until::<()>(Duration::ZERO, || Ok(None)).unwrap(), None);
     }
 

@@ -111,7 +111,7 @@ impl History {
     }
 
     /// Looks at the objects as they are now.
-    pub fn look<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Result<T> {
+    pub fn with_objects<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Result<T> {
         let seen = self.seen.lock();
         match &seen.gap {
             Some(gap) => bail!("{gap}"),

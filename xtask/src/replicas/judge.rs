@@ -31,7 +31,7 @@ pub fn history(history: &History, now: Phase, size: Size) -> Result<String> {
     none("mixed up", &mix_ups)?;
     let losses = invariants::judge_losses(&revisions);
     none("taken from live machines", &losses)?;
-    let objects: Vec<Arc<Value>> = history.look(|objects| {
+    let objects: Vec<Arc<Value>> = history.with_objects(|objects| {
         let of_fleet = objects.all().filter(|object| text(object, "/metadata/namespace") == NAMESPACE);
         of_fleet.cloned().collect()
     })?;

@@ -93,17 +93,19 @@ impl<'a> Scenario<'a> {
         for (number, interruption) in interruptions.iter().enumerate() {
             let from = phase.steps(size) * (number + 1) / (interruptions.len() + 1);
             self.until(&format!("step {from} of {}", phase.name()), async |scenario| {
-                let progress = scenario.history.look(|objects| phase.progress(objects, size))?;
+                let progress = scenario.history.with_objects(|objects| phase.progress(objects, size))?;
                 Ok(progress >= from && scenario.leader()?.is_some())
             })
             .await?;
-            let progress = self.history.look(|objects| phase.progress(objects, size))?;
+            let progress = self.history.with_objects(|objects| phase.progress(objects, size))?;
             let at = format!("{}, step {progress} of {}", phase.name(), phase.steps(size));
             self.interrupt(*interruption, &at).await?;
         }
         let what = format!("{} is over", phase.name());
-        self.until(&what, async |scenario| scenario.history.look(|objects| phase.is_over(objects, size)))
-            .await?;
+        self.until(&what, async |scenario| {
+            scenario.history.with_objects(|objects| phase.is_over(objects, size))
+        })
+        .await?;
         let took = self.watch.elapsed() - start;
         self.until_still().await?;
         let found = self.judged(phase).await?;

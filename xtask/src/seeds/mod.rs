@@ -112,12 +112,12 @@ async fn ensure_namespaces(server: &Server) -> Result<()> {
 }
 
 /// One block in one form, and what was said to its documents.
-struct Told<'a> {
+struct Answered<'a> {
     expected: &'a Expected,
     verdicts: Vec<Verdict>,
 }
 
-impl Told<'_> {
+impl Answered<'_> {
     fn is_expected(&self) -> bool {
         self.verdicts.iter().all(|verdict| self.expected.is_met_by(verdict))
     }
@@ -126,22 +126,25 @@ impl Told<'_> {
 /// A block in both forms.
 struct Tried<'a> {
     row: &'a Row,
-    as_printed: Told<'a>,
-    after_migrate: Told<'a>,
+    as_printed: Answered<'a>,
+    after_migrate: Answered<'a>,
 }
 
 impl Tried<'_> {
-    fn forms(&self) -> [(&'static str, &Told<'_>); 2] {
+    fn forms(&self) -> [(&'static str, &Answered<'_>); 2] {
         [("as printed", &self.as_printed), ("after migrate", &self.after_migrate)]
     }
 
     /// One line for each document that was not answered as the table says.
     fn differences(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        for (form, told) in self.forms() {
-            for verdict in told.verdicts.iter().filter(|verdict| !told.expected.is_met_by(verdict)) {
+        for (form, answered) in self.forms() {
+            for verdict in answered.verdicts.iter().filter(|verdict| !answered.expected.is_met_by(verdict)) {
                 let Row { block, id, .. } = self.row;
-                lines.push(format!("{block} ({id}) {form}: expected `{}`, told {verdict:?}", told.expected));
+                lines.push(format!(
+                    "{block} ({id}) {form}: expected `{}`, got {verdict:?}",
+                    answered.expected
+                ));
             }
         }
         lines
@@ -152,9 +155,13 @@ async fn try_all<'a>(server: &Server, rows: &'a [Row]) -> Result<Vec<Tried<'a>>>
     ensure_namespaces(server).await?;
     let mut tried = Vec::new();
     for row in rows {
-        let as_printed = Told { expected: &row.as_printed, verdicts: server.verdicts(&row.text).await? };
+        let as_printed = Answered { expected: &row.as_printed, verdicts: server.verdicts(&row.text).await? };
         let verdicts = after_migrate(server, row).await?;
-        tried.push(Tried { row, as_printed, after_migrate: Told { expected: &row.after_migrate, verdicts } });
+        tried.push(Tried {
+            row,
+            as_printed,
+            after_migrate: Answered { expected: &row.after_migrate, verdicts },
+        });
     }
     Ok(tried)
 }
@@ -172,12 +179,12 @@ async fn after_migrate(server: &Server, row: &Row) -> Result<Vec<Verdict>> {
 
 fn report(tried: &[Tried<'_>], verbose: bool) -> Result<()> {
     for one in tried {
-        let [printed, migrated] = one.forms().map(|(form, told)| {
-            let not = if told.is_expected() { "" } else { "NOT " };
-            format!("{form} {not}{}", told.expected)
+        let [printed, migrated] = one.forms().map(|(form, answered)| {
+            let not = if answered.is_expected() { "" } else { "NOT " };
+            format!("{form} {not}{}", answered.expected)
         });
         println!("{} {:<4}  {printed}; {migrated}", one.row.block, one.row.id);
-        let whole = one.forms().into_iter().flat_map(|(_, told)| &told.verdicts);
+        let whole = one.forms().into_iter().flat_map(|(_, answered)| &answered.verdicts);
         for verdict in whole.filter(|_| verbose) {
             println!("    {verdict:?}");
         }
@@ -197,8 +204,9 @@ fn report(tried: &[Tried<'_>], verbose: bool) -> Result<()> {
     Ok(())
 }
 
-fn tally<'a>(told: impl Iterator<Item = &'a Told<'a>>) -> String {
-    let is_accepted = |told: &&Told<'_>| told.verdicts.iter().all(|verdict| *verdict == Verdict::Accepted);
-    let (accepted, refused): (Vec<_>, Vec<_>) = told.partition(is_accepted);
+fn tally<'a>(answered: impl Iterator<Item = &'a Answered<'a>>) -> String {
+    let is_accepted =
+        |answered: &&Answered<'_>| answered.verdicts.iter().all(|verdict| *verdict == Verdict::Accepted);
+    let (accepted, refused): (Vec<_>, Vec<_>) = answered.partition(is_accepted);
     format!("{} accepted, {} refused", accepted.len(), refused.len())
 }

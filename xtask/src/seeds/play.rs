@@ -7,7 +7,7 @@ use super::{
     rows::{Change, Edit, Expect, Row, api_version},
     server::Server,
     verdict::Verdict,
-    writing::{Said, Way},
+    writing::{Reply, Way},
 };
 
 /// What came of a row.
@@ -29,12 +29,12 @@ pub async fn play(server: &Server, row: &Row) -> Result<Played> {
         let server = lenient.as_ref().unwrap_or(server);
         for (version, document) in row.documents(number)? {
             let about = format!("{} {version}: {}", row.id, one.it);
-            let said = server.write(Way::Create, &document).await?;
+            let reply = server.write(Way::Create, &document).await?;
             let mut object = Object { server, document, played: &mut played };
-            object.check(&about, &said, &one.expect).await?;
-            for edit in one.then.iter().filter(|_| said.verdict == Verdict::Accepted) {
-                let said = object.edit(edit).await?;
-                object.check(&format!("{about}; {}", edit.it), &said, &edit.expect).await?;
+            object.check(&about, &reply, &one.expect).await?;
+            for edit in one.then.iter().filter(|_| reply.verdict == Verdict::Accepted) {
+                let reply = object.edit(edit).await?;
+                object.check(&format!("{about}; {}", edit.it), &reply, &edit.expect).await?;
             }
         }
     }
@@ -49,7 +49,7 @@ struct Object<'a> {
 }
 
 impl Object<'_> {
-    async fn edit(&self, edit: &Edit) -> Result<Said> {
+    async fn edit(&self, edit: &Edit) -> Result<Reply> {
         match &edit.by {
             Change::Patch(patch) => self.server.patch(&self.document, patch).await,
             Change::Status { version, with } => {
@@ -65,15 +65,15 @@ impl Object<'_> {
         }
     }
 
-    async fn check(&mut self, about: &str, said: &Said, expect: &Expect) -> Result<()> {
+    async fn check(&mut self, about: &str, reply: &Reply, expect: &Expect) -> Result<()> {
         self.played.writes += 1;
-        if let Verdict::Refused(why) = &said.verdict {
+        if let Verdict::Refused(why) = &reply.verdict {
             self.played.words.push(format!("{about}: refused: {why}"));
         }
-        self.played.words.extend(said.warnings.iter().map(|warning| format!("{about}: {warning}")));
-        let otherwise = differences(said, expect);
+        self.played.words.extend(reply.warnings.iter().map(|warning| format!("{about}: {warning}")));
+        let otherwise = differences(reply, expect);
         self.played.differences.extend(otherwise.into_iter().map(|what| format!("{about}: {what}")));
-        if said.verdict != Verdict::Accepted {
+        if reply.verdict != Verdict::Accepted {
             return Ok(());
         }
         for (version, part) in &expect.reads {
@@ -96,9 +96,9 @@ impl Object<'_> {
 }
 
 /// What was said otherwise than expected.
-fn differences(said: &Said, expect: &Expect) -> Vec<String> {
+fn differences(reply: &Reply, expect: &Expect) -> Vec<String> {
     let mut lines = Vec::new();
-    match (&said.verdict, &expect.refused) {
+    match (&reply.verdict, &expect.refused) {
         (Verdict::Accepted, Some(words)) => {
             lines.push(format!("accepted, not refused with {words:?}"));
         }
@@ -108,9 +108,9 @@ fn differences(said: &Said, expect: &Expect) -> Vec<String> {
         }
         _ => {}
     }
-    let is_told = |words: &&String| said.warnings.iter().any(|warning| warning.contains(*words));
-    for words in expect.warns.iter().filter(|words| !is_told(words)) {
-        lines.push(format!("no warning {words:?} but {:?}", said.warnings));
+    let is_given = |words: &&String| reply.warnings.iter().any(|warning| warning.contains(*words));
+    for words in expect.warns.iter().filter(|words| !is_given(words)) {
+        lines.push(format!("no warning {words:?} but {:?}", reply.warnings));
     }
     lines
 }
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn an_answer_is_judged_by_its_verdict_its_words_and_its_warnings() {
-        let refused = || Said { verdict: Verdict::refused("spec: Required value"), warnings: Vec::new() };
-        let accepted = || Said { verdict: Verdict::Accepted, warnings: vec!["x is deprecated".to_owned()] };
+        let refused = || Reply { verdict: Verdict::refused("spec: Required value"), warnings: Vec::new() };
+        let accepted = || Reply { verdict: Verdict::Accepted, warnings: vec!["x is deprecated".to_owned()] };
         let words = |words: &str| Expect { refused: Some(words.to_owned()), ..Expect::default() };
         let warns = |words: &str| Expect { warns: vec![words.to_owned()], ..Expect::default() };
         assert!(differences(&refused(), &words("Required")).is_empty());

@@ -31,8 +31,8 @@ impl Expected {
     }
 
     /// Whether a document was answered as the table says.
-    pub fn is_met_by(&self, told: &Verdict) -> bool {
-        match told {
+    pub fn is_met_by(&self, verdict: &Verdict) -> bool {
+        match verdict {
             Verdict::Accepted => self.wants_acceptance(),
             Verdict::Refused(why) => !self.wants_acceptance() && why.contains(&self.0),
         }

@@ -24,12 +24,12 @@ enum Lasting {
 }
 
 /// What a server says to a write.
-pub struct Said {
+pub struct Reply {
     pub verdict: Verdict,
     pub warnings: Vec<String>,
 }
 
-impl Said {
+impl Reply {
     fn of(answer: &Answer) -> Self {
         Self { verdict: Verdict::of(answer), warnings: answer.warnings.clone() }
     }
@@ -37,31 +37,31 @@ impl Said {
 
 impl Server {
     /// What is said to a write that is not done.
-    pub async fn ask(&self, way: Way, document: &Value) -> Result<Said> {
-        self.said(way, document, Lasting::Tried).await
+    pub async fn ask(&self, way: Way, document: &Value) -> Result<Reply> {
+        self.send_write(way, document, Lasting::Tried).await
     }
 
     /// Writes an object, if it is not refused.
-    pub async fn write(&self, way: Way, document: &Value) -> Result<Said> {
-        self.said(way, document, Lasting::Stored).await
+    pub async fn write(&self, way: Way, document: &Value) -> Result<Reply> {
+        self.send_write(way, document, Lasting::Stored).await
     }
 
     /// Merges a patch into an object as its version shows it, if that is not refused.
-    pub async fn patch(&self, document: &Value, patch: &Value) -> Result<Said> {
+    pub async fn patch(&self, document: &Value, patch: &Value) -> Result<Reply> {
         self.merge(&self.path_of(document).await?, patch).await
     }
 
     /// Merges a patch into the status of an object as its version shows it, if that is not refused.
-    pub async fn patch_status(&self, document: &Value, patch: &Value) -> Result<Said> {
+    pub async fn patch_status(&self, document: &Value, patch: &Value) -> Result<Reply> {
         self.merge(&format!("{}/status", self.path_of(document).await?), patch).await
     }
 
-    async fn merge(&self, path: &str, patch: &Value) -> Result<Said> {
+    async fn merge(&self, path: &str, patch: &Value) -> Result<Reply> {
         let path = format!("{path}?{}", self.query(Lasting::Stored));
         let content_type = "application/merge-patch+json";
         let body = patch.to_string();
         let ask = Ask { method: "PATCH", path: &path, content_type, accept: JSON, body };
-        Ok(Said::of(&self.client.send(ask).await?))
+        Ok(Reply::of(&self.client.send(ask).await?))
     }
 
     /// An object as a client of a version reads it.
@@ -77,13 +77,13 @@ impl Server {
     }
 
     /// In the words of kubectl where the kind is not served: it does not ask then.
-    async fn said(&self, way: Way, document: &Value, lasting: Lasting) -> Result<Said> {
+    async fn send_write(&self, way: Way, document: &Value, lasting: Lasting) -> Result<Reply> {
         if self.plural(document).await?.is_none() {
             let (kind, version) = (text(document, "/kind"), text(document, "/apiVersion"));
             let verdict = Verdict::refused(format!("no matches for kind {kind:?} in version {version:?}"));
-            return Ok(Said { verdict, warnings: Vec::new() });
+            return Ok(Reply { verdict, warnings: Vec::new() });
         }
-        Ok(Said::of(&self.deliver(way, document, lasting).await?))
+        Ok(Reply::of(&self.deliver(way, document, lasting).await?))
     }
 
     async fn deliver(&self, way: Way, document: &Value, lasting: Lasting) -> Result<Answer> {

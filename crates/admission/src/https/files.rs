@@ -159,7 +159,7 @@ mod tests {
         write(folder.path(), (&second.0, &first.1));
         let Refresh::Broken(error) = files.refresh() else { panic!("halfway through a replacement") };
         assert!(error.to_string().contains("cannot be used together"), "{error}");
-        assert!(matches!(files.refresh(), Refresh::Same), "told once");
+        assert!(matches!(files.refresh(), Refresh::Same), "reported once");
         write(folder.path(), (&second.0, &second.1));
         let Refresh::New(certified) = files.refresh() else { panic!("the replacement is complete") };
         assert_eq!(
@@ -172,6 +172,6 @@ mod tests {
         write(folder.path(), (&second.0, &second.1));
         assert!(matches!(files.refresh(), Refresh::Same), "the same pair is back");
         fs::remove_file(folder.path().join(KEY)).unwrap();
-        assert!(matches!(files.refresh(), Refresh::Broken(_)), "told again, it is another time");
+        assert!(matches!(files.refresh(), Refresh::Broken(_)), "reported again, it is another time");
     }
 }

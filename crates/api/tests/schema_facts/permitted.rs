@@ -101,7 +101,7 @@ pub const DIFFERENCES: &[Permitted] = &[
     ("D3, golden w-datatemplate-vlan-dup: one VLAN on two links", &[
         r"metal3datatemplates v1beta2 .spec.networkData.links.vlans: list-map-keys ['vlanID'] -> ['id']",
     ]),
-    ("D3, golden w-datatemplate-route-dup: two routes of one network, told apart by the prefix", &[
+    ("D3, golden w-datatemplate-route-dup: two routes of one network, distinguished by the prefix", &[
         r"metal3datatemplates v1beta2 .spec.networkData.networks.ipv*[].routes: list-map-keys ['network'] -> none",
         r"metal3datatemplates v1beta2 .spec.networkData.networks.ipv*[].routes: list-type 'map' -> 'atomic'",
     ]),

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn built_in_kinds_show_what_people_know() {
+    fn built_in_kinds_show_the_columns_of_kubernetes() {
         let table = [
             ("", "Namespace", json!({"status": {"phase": "Active"}}), json!(["a", "Active", "60s"])),
             (

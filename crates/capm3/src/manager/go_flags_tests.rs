@@ -101,9 +101,9 @@ fn op141_every_flag_of_the_go_manager_is_taken_and_has_its_default() {
         }
         let given = format!("--{flag}={value}");
         let printed: Vec<&str> = parse(&[given]).without_effect().iter().map(|it| it.flag).collect();
-        let is_said = printed.iter().any(|it| it.trim_start_matches('-') == *flag);
-        assert!(printed.len() <= 1 && (printed.is_empty() || is_said), "--{flag}: {printed:?}");
-        assert!(!is_said || matches!(own, NoEffect) || *flag == "vmodule", "--{flag} has no effect");
+        let is_printed = printed.iter().any(|it| it.trim_start_matches('-') == *flag);
+        assert!(printed.len() <= 1 && (printed.is_empty() || is_printed), "--{flag}: {printed:?}");
+        assert!(!is_printed || matches!(own, NoEffect) || *flag == "vmodule", "--{flag} has no effect");
     }
     assert_eq!(FLAGS.len(), 36);
 }

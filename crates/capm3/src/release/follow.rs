@@ -59,11 +59,11 @@ impl Steps<'_> {
     async fn run(&self) -> Result<(), Failure> {
         let (started, mut is_suspected) = (Instant::now(), false);
         let (mut first, mut last): (Option<Seen>, Option<Seen>) = (None, None);
-        let mut trouble = String::new();
+        let mut problem = String::new();
         loop {
             match self.read_host().await {
                 Ok(now) => {
-                    trouble.clear();
+                    problem.clear();
                     if last.as_ref() != Some(&now) {
                         if let Some(end) = self.print_change(last.as_ref(), &now).await {
                             return end;
@@ -72,7 +72,7 @@ impl Steps<'_> {
                         last = Some(now);
                     }
                 }
-                Err(error) => self.report_error(&error, &mut trouble)?,
+                Err(error) => self.report_error(&error, &mut problem)?,
             }
             if !is_suspected && first == last && started.elapsed() >= REACTION {
                 is_suspected = true;
@@ -102,7 +102,7 @@ impl Steps<'_> {
             }
             (_, Seen::Refused) => return Some(Err(self.refused().await)),
             // The first read finds the host as it was shown.
-            (None, Seen::Stands(Progress::Clear | Progress::LetGo, _)) => Ok(()),
+            (None, Seen::Stands(Progress::Clear | Progress::Release, _)) => Ok(()),
             (Some(Seen::Stands(Progress::Clear, _)), Seen::Stands(Progress::Wait, text)) => {
                 exit::print(&format!("cleared: the image is removed from the spec\ndeprovisioning: {text}\n"))
             }
@@ -137,15 +137,15 @@ impl Steps<'_> {
     }
 
     /// Prints once that the host cannot be read; an error that a retry cannot solve ends everything.
-    fn report_error(&self, error: &ApiError, trouble: &mut String) -> Result<(), Failure> {
+    fn report_error(&self, error: &ApiError, problem: &mut String) -> Result<(), Failure> {
         let text = error.with_causes();
         if let ApiError::Refused { code: 401 | 403, .. } | ApiError::NotServed { .. } = error {
             let text = format!("cannot read BareMetalHost {}: {text}; {}", self.host, withdraw(self.host));
             return Err(Failure::CouldNotRun(text));
         }
-        if trouble.is_empty() {
+        if problem.is_empty() {
             exit::say(format_args!("cannot read BareMetalHost {}: {text}; retries", self.host));
-            *trouble = text;
+            *problem = text;
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ fn word(step: Progress) -> &'static str {
         Progress::Clear | Progress::Refused => "requested",
         Progress::Paused => "paused",
         Progress::Wait => "deprovisioning",
-        Progress::LetGo => "deprovisioned",
+        Progress::Release => "deprovisioned",
     }
 }
 

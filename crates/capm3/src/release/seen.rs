@@ -68,7 +68,7 @@ mod tests {
         };
         assert_eq!(step(host(named("m"), ours.clone(), image.clone(), "provisioned")), Progress::Clear);
         assert_eq!(step(host(named("m"), ours.clone(), none.clone(), "deprovisioning")), Progress::Wait);
-        assert_eq!(step(host(named("m"), ours.clone(), none.clone(), "available")), Progress::LetGo);
+        assert_eq!(step(host(named("m"), ours.clone(), none.clone(), "available")), Progress::Release);
         let mut paused = host(named("m"), ours, image, "provisioned");
         paused
             .metadata
@@ -76,12 +76,12 @@ mod tests {
             .get_or_insert_default()
             .insert(annotation::HOST_PAUSED.into(), String::new());
         assert_eq!(step(paused), Progress::Paused);
-        let look = |consumer: Value, request: &str| {
+        let judged = |consumer: Value, request: &str| {
             seen(Some(&host(consumer, json!(request), none.clone(), "available")), &machine)
         };
-        assert_eq!(look(none.clone(), ""), Seen::Released(None));
-        assert_eq!(look(named("next"), ""), Seen::Released(Some("Metal3Machine ns/next".into())));
-        assert_eq!(look(named("m"), ""), Seen::Refused);
+        assert_eq!(judged(none.clone(), ""), Seen::Released(None));
+        assert_eq!(judged(named("next"), ""), Seen::Released(Some("Metal3Machine ns/next".into())));
+        assert_eq!(judged(named("m"), ""), Seen::Refused);
         assert_eq!(seen(None, &machine), Seen::Gone);
     }
 }

@@ -66,7 +66,7 @@ impl Feed {
 
     fn record(&self, at: Duration, step: capm3_lab::ProgressStep) {
         let State { mode, naming } = &mut *self.state();
-        naming.learn(&step.key.namespace);
+        naming.add(&step.key.namespace);
         let line = format!("{} {} {}", step.kind, naming.name(&step.key), step.what);
         match mode {
             Mode::Held(steps) => steps.push((at, step)),

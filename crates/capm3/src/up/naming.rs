@@ -18,14 +18,14 @@ impl Naming {
 
     /// Those of the hosts and machines that manifests have, or ask for.
     pub fn of_manifests(documents: &[Document]) -> Self {
-        let is_told = |document: &&Document| {
+        let is_shown = |document: &&Document| {
             document.kind() == "BareMetalHost" || capm3_lab::expected::KINDS.contains(&document.kind())
         };
-        Self(documents.iter().filter(is_told).map(|document| document.key().namespace).collect())
+        Self(documents.iter().filter(is_shown).map(|document| document.key().namespace).collect())
     }
 
     /// Learns one more.
-    pub fn learn(&mut self, namespace: &str) {
+    pub fn add(&mut self, namespace: &str) {
         if !self.0.contains(namespace) {
             self.0.insert(namespace.to_owned());
         }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::client::TestClient;
 
 /// Between two looks at the memory.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL: Duration = Duration::from_millis(10);
 /// Between two requests of somebody with credentials.
 const PROBE: Duration = Duration::from_millis(50);
 /// Looks at the memory until it must have come back: a minute.
@@ -50,7 +50,7 @@ impl Watch {
         std::thread::spawn(move || {
             while !ended.is_cancelled() {
                 seen.fetch_max(resident_kb(pid), Ordering::Relaxed);
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL);
             }
         });
         Self { pid, rest, peak, done }
@@ -85,7 +85,7 @@ impl Watch {
             if resident_kb(self.pid) <= self.rest + left {
                 break;
             }
-            tokio::time::sleep(LOOK * 10).await;
+            tokio::time::sleep(POLL * 10).await;
         }
         resident_kb(self.pid)
     }

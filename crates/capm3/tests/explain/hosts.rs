@@ -31,7 +31,7 @@ fn the_assigned_failure_domain_is_reported_beside_that_of_the_host() {
 
 /// A node may run on a host with which something is wrong: nobody must act for the machine, but it is worth a word.
 #[test]
-fn trouble_with_the_host_of_a_ready_machine_is_reported() {
+fn a_problem_with_the_host_of_a_ready_machine_is_reported() {
     let host =
         |pointer: &str, value: Value| Objects::of_site().with("BareMetalHost", "host-1", pointer, value);
     let table = [

@@ -95,8 +95,8 @@ fn without_age(text: &str) -> String {
 }
 
 /// Every machine of a cluster that is up, explained from the cluster and from its objects as files.
-fn both_doors_tell_the_same(trouble: &str) -> Vec<String> {
-    let up = Up::start(&repository().join("examples/troubles").join(trouble));
+fn explained_alike_from_cluster_and_files(name: &str) -> Vec<String> {
+    let up = Up::start(&repository().join("examples/troubles").join(name));
     let kinds: Vec<_> = wanted().into_iter().map(|(kind, _)| kind).collect();
     let objects = Objects(up.list(&kinds));
     let machines = objects.0.iter().filter(|object| object["kind"] == "Metal3Machine");
@@ -124,15 +124,22 @@ fn live_stands(run: &Run) -> String {
 }
 
 #[test]
-fn a_running_cluster_and_its_objects_as_files_tell_the_same_story() {
-    let stories = both_doors_tell_the_same("too-few-hosts");
-    let stuck =
-        stories.iter().filter(|story| story.contains("no host is available: 2 hosts: 2 consumed")).count();
-    assert_eq!((stories.len(), stuck), (3, 1), "{stories:#?}");
-    let stories = both_doors_tell_the_same("pool-too-small");
-    let stuck: Vec<_> = stories.iter().filter(|story| story.contains("IPPool my-pool  0 of 2  -")).collect();
-    assert_eq!(stuck.len(), 1, "{stories:#?}");
+fn a_running_cluster_and_its_objects_as_files_are_explained_alike() {
+    let explanations = explained_alike_from_cluster_and_files("too-few-hosts");
+    let stuck = explanations
+        .iter()
+        .filter(|explanation| explanation.contains("no host is available: 2 hosts: 2 consumed"))
+        .count();
+    assert_eq!((explanations.len(), stuck), (3, 1), "{explanations:#?}");
+    let explanations = explained_alike_from_cluster_and_files("pool-too-small");
+    let stuck: Vec<_> =
+        explanations.iter().filter(|explanation| explanation.contains("IPPool my-pool  0 of 2  -")).collect();
+    assert_eq!(stuck.len(), 1, "{explanations:#?}");
     assert!(stuck[0].contains("kubectl edit ippool my-pool -n metal3"), "{}", stuck[0]);
-    let stories = both_doors_tell_the_same("paused-host");
-    assert!(stories[0].contains("paused by annotation baremetalhost.metal3.io/paused"), "{}", stories[0]);
+    let explanations = explained_alike_from_cluster_and_files("paused-host");
+    assert!(
+        explanations[0].contains("paused by annotation baremetalhost.metal3.io/paused"),
+        "{}",
+        explanations[0]
+    );
 }

@@ -449,7 +449,7 @@ fn another_name_or_count_in_the_files_is_another_name_or_count_in_the_output() {
 
 /// Files may be gathered with kubectl by kind and by category, and without the addresses.
 #[test]
-fn files_that_have_objects_twice_or_no_addresses_tell_the_same() {
+fn files_that_have_objects_twice_or_no_addresses_are_explained_alike() {
     let site = Objects::of_site();
     let twice = Objects(site.0.iter().chain(&site.0).cloned().collect());
     assert_eq!(twice.explain("cp-1").text(), site.explain("cp-1").text());

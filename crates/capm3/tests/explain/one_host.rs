@@ -51,7 +51,7 @@ fn an_orphaned_host_comes_with_the_command_that_releases_it() {
 }
 
 #[test]
-fn the_deleted_claim_of_its_machine_tells_since_when_a_host_is_orphaned() {
+fn the_deleted_claim_of_its_machine_shows_since_when_a_host_is_orphaned() {
     let objects = orphaned()
         .with("Metal3DataClaim", "cp-0", "/metadata/deletionTimestamp", json!("2026-01-01T10:30:00Z"))
         .with(
@@ -66,7 +66,7 @@ fn the_deleted_claim_of_its_machine_tells_since_when_a_host_is_orphaned() {
 
 /// How far a release is comes from the rule that carries it out.
 #[test]
-fn a_requested_release_tells_how_far_it_is() {
+fn a_requested_release_reports_how_far_it_is() {
     let asked = || annotated(orphaned(), "host-1", json!({"capm3.metal3.io/release": "metal3/cp-0"}));
     let cleared = || {
         let cleared = asked().with("BareMetalHost", "host-1", "/spec/image", Value::Null);
@@ -97,7 +97,7 @@ fn a_requested_release_tells_how_far_it_is() {
             "to be deprovisioned, now deprovisioning",
         ),
         (failed, "Releasing", "Wait", "PlatformEngineer", "now deprovisioning; the host reports: no power"),
-        (state(cleared(), "available"), "Releasing", "LetGo", "Nobody", "the manager lets it go"),
+        (state(cleared(), "available"), "Releasing", "LetGo", "Nobody", "the manager releases it"),
         (paused, "Releasing", "Paused", "PlatformEngineer", "waits for the end of the pause"),
         (
             elsewhere,
@@ -107,11 +107,11 @@ fn a_requested_release_tells_how_far_it_is() {
             "the request names metal3/other, but the host",
         ),
     ];
-    for (objects, standing, step, who, part) in table {
+    for (objects, state, step, who, part) in table {
         let json = objects.explain_as("host/host-1", "json").json();
         assert_eq!(
             (&json["standing"], &json["release"]["step"], &json["who"]),
-            (&json!(standing), &json!(step), &json!(who))
+            (&json!(state), &json!(step), &json!(who))
         );
         let text = objects.explain("host/host-1").stdout;
         assert!(text.contains(part), "{part}: {text}");
@@ -215,9 +215,9 @@ fn hosts_in_use_on_their_way_back_free_or_unusable_are_reported_as_such() {
             "the Baremetal Operator, by itself",
         ),
     ];
-    for (host, standing, stands, part) in table {
+    for (host, state, stands, part) in table {
         let target = format!("baremetalhost/{host}");
-        assert_eq!(free.explain_as(&target, "json").json()["standing"], standing, "{host}");
+        assert_eq!(free.explain_as(&target, "json").json()["standing"], state, "{host}");
         let text = free.explain(&target).stdout;
         assert!(text.contains(stands) && text.contains(part), "{host}: {text}");
     }

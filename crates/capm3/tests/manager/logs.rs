@@ -53,8 +53,8 @@ fn op145_logs_have_levels_and_two_formats() {
             logs.iter().filter(|entry| entry["fields"]["message"] == "request").collect();
         assert_eq!(requests.is_empty(), most != "TRACE", "{flag}");
         assert!(requests.iter().all(|entry| entry["level"] == "TRACE" && is_request(entry)), "{requests:#?}");
-        let is_said = |what: &str| logs.iter().any(|entry| entry.to_string().contains(what));
-        assert!(!is_said(TOKEN), "{flag}: a token is logged");
+        let is_logged = |what: &str| logs.iter().any(|entry| entry.to_string().contains(what));
+        assert!(!is_logged(TOKEN), "{flag}: a token is logged");
         let is_entry =
             |entry: &Value| entry["timestamp"].is_string() && entry["fields"]["message"].is_string();
         assert!(logs.iter().all(is_entry), "{flag}: {logs:#?}");
@@ -77,12 +77,12 @@ fn is_reconciled(entry: &Value) -> bool {
 /// The same of a line of text.
 fn is_reconciled_line(line: &str) -> bool {
     let Some((_, span)) = line.split_once(" DEBUG reconcile{") else { return false };
-    let Some((span, said)) = span.split_once('}') else { return false };
+    let Some((span, event)) = span.split_once('}') else { return false };
     let id = span.split_once("reconcile_id=").and_then(|(_, id)| id.parse::<u64>().ok());
     span.contains("metal3cluster")
         && span.contains("object=default/a")
         && id.is_some_and(|id| id > 0)
-        && said.contains("reconciled duration=")
+        && event.contains("reconciled duration=")
 }
 
 /// The id of a reconcile, and how long it took, are in the logs of both formats.
@@ -101,11 +101,11 @@ fn the_end_of_a_reconcile_is_logged_with_its_id_and_its_duration_as_text_and_as_
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let (sender, said) = mpsc::channel();
+    let (sender, logged) = mpsc::channel();
     std::thread::spawn(move || lines.for_each(|line| drop(sender.send(line))));
     let mut seen = Vec::new();
     while !seen.last().is_some_and(|line: &String| is_reconciled_line(line)) {
-        match said.recv_timeout(Duration::from_secs(90)) {
+        match logged.recv_timeout(Duration::from_secs(90)) {
             Ok(line) => seen.push(line),
             Err(error) => {
                 child.kill().unwrap();

@@ -169,11 +169,11 @@ fn a_leader_that_was_stopped_for_too_long_ends_with_code_1() {
     let frozen = Frozen::stop(first.pid());
     second.until_logged("became leader");
     drop(frozen);
-    let (code, said) = first.ended();
-    assert_eq!(code, Some(1), "{said}");
+    let (code, last) = first.ended();
+    assert_eq!(code, Some(1), "{last}");
     let lost = "error: leadership is lost: Lease metal3/controller-leader-election-capm3 ";
-    assert!(said.starts_with(lost), "{said}");
-    assert!(said.ends_with("restart it to compete for the Lease"), "{said}");
+    assert!(last.starts_with(lost), "{last}");
+    assert!(last.ends_with("restart it to compete for the Lease"), "{last}");
 }
 
 #[test]
@@ -235,11 +235,15 @@ fn a_server_of_an_unsupported_version_ends_the_manager_with_code_3_and_the_way_o
 }
 
 #[test]
-fn a_flag_that_does_nothing_is_accepted_and_told_once() {
+fn a_flag_that_does_nothing_is_accepted_and_reported_once() {
     let run = common::capm3(&["manager", "--sync-period=10m0s", "--insecure-diagnostics=false", "-v=0"], "");
-    let said: Vec<&str> = run.stderr.lines().filter(|line| line.contains(" has no effect: ")).collect();
-    assert_eq!(said.len(), 1, "{}", run.text());
-    assert!(said[0].contains(" WARN ") && said[0].contains("--sync-period has no effect: "), "{}", said[0]);
+    let warnings: Vec<&str> = run.stderr.lines().filter(|line| line.contains(" has no effect: ")).collect();
+    assert_eq!(warnings.len(), 1, "{}", run.text());
+    assert!(
+        warnings[0].contains(" WARN ") && warnings[0].contains("--sync-period has no effect: "),
+        "{}",
+        warnings[0]
+    );
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Manager {
             .unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         // The last words of a command are no log entry.
-        let mut lines = lines.map(|line| serde_json::from_str(&line).unwrap_or(json!({"said": line})));
+        let mut lines = lines.map(|line| serde_json::from_str(&line).unwrap_or(json!({"line": line})));
         let (mut diagnostics, mut first) = (None, Vec::new());
         let found = |entry: &Value, name: &str| entry["fields"][name].as_str().map(|at| at.parse().unwrap());
         let health = lines.find_map(|entry| {
@@ -64,8 +64,8 @@ impl Manager {
             health
         });
         let (health, logs) = (health.unwrap(), Arc::new(Mutex::new(first)));
-        let told = Arc::clone(&logs);
-        std::thread::spawn(move || lines.for_each(|entry| told.lock().unwrap().push(entry)));
+        let later = Arc::clone(&logs);
+        std::thread::spawn(move || lines.for_each(|entry| later.lock().unwrap().push(entry)));
         Self { child, health, diagnostics, logs }
     }
 
@@ -136,10 +136,10 @@ impl Manager {
         let clock = Stopwatch::start();
         loop {
             let logs = self.logs.lock().unwrap();
-            let said = logs.iter().find_map(|entry| Some(entry["said"].as_str()?.to_owned()));
+            let last = logs.iter().find_map(|entry| Some(entry["line"].as_str()?.to_owned()));
             drop(logs);
-            if said.is_some() || code == Some(0) || clock.elapsed() > Duration::from_secs(10) {
-                return (code, said.unwrap_or_default());
+            if last.is_some() || code == Some(0) || clock.elapsed() > Duration::from_secs(10) {
+                return (code, last.unwrap_or_default());
             }
             std::thread::park_timeout(Duration::from_millis(20));
         }

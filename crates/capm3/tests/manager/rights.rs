@@ -15,12 +15,12 @@ const WAY_OUT: &str = "apply the ClusterRole capm3-manager-role that `capm3 mani
     (config/rbac/rbac.yaml; docs/rbac.md lists each right)";
 
 /// Waits 90 s at most until `/readyz` says something; its lines.
-fn until_said(manager: &Manager, what: &str, is_said: impl Fn(&[&str]) -> bool) -> Vec<String> {
+fn until_ready_says(manager: &Manager, what: &str, is_complete: impl Fn(&[&str]) -> bool) -> Vec<String> {
     let mut text = String::new();
     for _ in 0..450 {
         text = manager.get("/readyz").1;
         let lines: Vec<&str> = text.lines().collect();
-        if is_said(&lines) {
+        if is_complete(&lines) {
             return lines.into_iter().map(str::to_owned).collect();
         }
         std::thread::park_timeout(Duration::from_millis(200));
@@ -33,7 +33,7 @@ fn without_any_right_readyz_names_each_one_and_the_way_out_and_the_log_does_so_o
     let site = Site::start();
     site.allow(|_| false);
     let manager = Manager::start_at(site.kubeconfig(), &["--webhook-port=0"]);
-    let lines = until_said(&manager, "every kind is forbidden", |lines| {
+    let lines = until_ready_says(&manager, "every kind is forbidden", |lines| {
         lines.len() > 15 && !lines.iter().any(|line| line.contains("not synced"))
     });
     let (last, kinds) = lines.split_last().unwrap();
@@ -77,7 +77,8 @@ fn a_kind_that_may_not_be_listed_or_watched_is_named_with_the_verb() {
         let manager = Manager::start_at(site.kubeconfig(), &["--webhook-port=0"]);
         let start = format!("BareMetalHost metal3.io/v1alpha1 may not be {verb}ed (403 Forbidden: ");
         let end = format!("): grant {verb} on baremetalhosts in API group metal3.io");
-        let lines = until_said(&manager, verb, |lines| lines.len() == 2 && lines[0].starts_with(&start));
+        let lines =
+            until_ready_says(&manager, verb, |lines| lines.len() == 2 && lines[0].starts_with(&start));
         assert!(lines[0].ends_with(&end), "{lines:#?}");
         assert_eq!(lines[1], WAY_OUT);
         site.allow(|_| true);

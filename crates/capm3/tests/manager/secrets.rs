@@ -83,7 +83,7 @@ fn are_provisioned(site: &Site, number: usize) -> bool {
 }
 
 #[test]
-fn no_secret_is_told_in_a_life_at_the_highest_verbosity() {
+fn no_secret_is_logged_in_a_life_at_the_highest_verbosity() {
     let site = Site::start();
     apply(&site);
     let flags = [
@@ -115,12 +115,12 @@ fn no_secret_is_told_in_a_life_at_the_highest_verbosity() {
         let workers = ObjectKey::new("metal3", "my-cluster-workers");
         let known = site.objects("Metal3Machine").len();
         site.patch(&deployments, &workers, &json!({"spec": {"replicas": known - 2}}));
-        let is_told = |site: &Site| {
+        let is_reported = |site: &Site| {
             let machines = site.objects("Metal3Machine");
             machines.len() > known
                 && machines.iter().any(|it| it["status"].to_string().contains("workload cluster"))
         };
-        until("a machine without Node", &site, &manager, is_told);
+        until("a machine without Node", &site, &manager, is_reported);
         texts.extend(secret_texts(&site));
     }
     let clusters = ResourceKind {

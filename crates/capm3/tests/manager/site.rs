@@ -33,7 +33,7 @@ pub struct Site {
     lab: Lab,
     address: SocketAddr,
     /// Where its user has a token of, who may do everything.
-    door: Listener,
+    listener: Listener,
     kubeconfig: NamedTempFile,
     authorizer: Arc<Authorizer>,
     allows: Arc<Mutex<Allows>>,
@@ -50,19 +50,19 @@ impl Site {
         let allows: Arc<Mutex<Allows>> = Arc::new(Mutex::new(Box::new(|_| true)));
         let asked = Arc::clone(&allows);
         let authorizer = Authorizer::new(move |access| asked.lock().unwrap()(access));
-        let (lab, address, door) = runtime.block_on(async {
+        let (lab, address, listener) = runtime.block_on(async {
             let mut lab = Lab::start(&Options { real_time: true, ..Options::default() }).await.unwrap();
             lab.stop_providers();
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             tokio::spawn(serve(listener, lab.server().clone(), Arc::clone(&authorizer)));
-            let door = https::serve(lab.server().clone(), Default::default()).unwrap();
-            (lab, address, door)
+            let listener = https::serve(lab.server().clone(), Default::default()).unwrap();
+            (lab, address, listener)
         });
         let mut kubeconfig = NamedTempFile::new().unwrap();
         kubeconfig.write_all(config(address, "").as_bytes()).unwrap();
         let namespace = json!({"metadata": {"name": "capm3-system"}});
-        let site = Self { runtime, lab, address, door, kubeconfig, authorizer, allows };
+        let site = Self { runtime, lab, address, listener, kubeconfig, authorizer, allows };
         site.create(&ResourceKind::namespaces(), "", namespace);
         site
     }
@@ -78,7 +78,7 @@ impl Site {
 
     /// A kubeconfig of its one user, who is not the account of the manager.
     pub fn users_kubeconfig(&self) -> String {
-        self.door.kubeconfig()
+        self.listener.kubeconfig()
     }
 
     /// A kubeconfig for one of its workload clusters.

@@ -124,7 +124,7 @@ fn read<T>(up: &Up, ask: impl AsyncFnOnce(ApiClient) -> T) -> T {
 }
 
 #[test]
-fn a_manager_that_makes_its_own_certificates_is_trusted_by_what_it_tells_the_api_server() {
+fn a_manager_that_makes_its_own_certificates_is_trusted_by_the_authority_that_it_writes() {
     let up = Up::start(&repository().join("examples/three-racks"));
     read(&up, async |client| {
         let namespace = json!({"metadata": {"name": "capm3-system"}});
@@ -213,7 +213,7 @@ fn a_manager_that_cannot_serve_webhooks_says_why_and_the_ways_out() {
     let full = tempfile::tempdir().unwrap();
     certificate(full.path());
     let with_certificate = format!("--webhook-cert-dir={}", full.path().display());
-    let (torn, torn_dir) = spoiled("tls.crt", |pem| pem.replace("MII", "!!!"));
+    let (damaged, damaged_dir) = spoiled("tls.crt", |pem| pem.replace("MII", "!!!"));
     let (keyless, keyless_dir) = spoiled("tls.key", |_| SECRET.to_owned());
     let (swapped, swapped_dir) = spoiled("tls.key", |_| KeyPair::generate().unwrap().serialize_pem());
     let ways = "; name the folder of tls.crt and tls.key by --webhook-cert-dir DIR, have certificates made by \
@@ -222,9 +222,9 @@ fn a_manager_that_cannot_serve_webhooks_says_why_and_the_ways_out() {
         (vec![no_certificate.as_str()], 3, "error: webhooks need a certificate: "),
         (vec![no_certificate.as_str()], 3, "tls.crt: No such file or directory"),
         (vec![no_certificate.as_str()], 3, "or serve no webhooks with --webhook-port=0"),
-        (vec![&torn], 3, "error: webhooks need a certificate: "),
-        (vec![&torn], 3, "the certificate cannot be read"),
-        (vec![&torn], 3, ways),
+        (vec![&damaged], 3, "error: webhooks need a certificate: "),
+        (vec![&damaged], 3, "the certificate cannot be read"),
+        (vec![&damaged], 3, ways),
         (vec![&keyless], 3, "the private key cannot be read: expected a block BEGIN PRIVATE KEY"),
         (vec![&keyless], 3, ways),
         (vec![&swapped], 3, "certificate and private key cannot be used together: "),
@@ -242,5 +242,5 @@ fn a_manager_that_cannot_serve_webhooks_says_why_and_the_ways_out() {
         let errors = run.stderr.lines().filter(|line| line.starts_with("error: ")).count();
         assert_eq!(errors, 1, "{flags:?} {}", run.text());
     }
-    drop([torn_dir, keyless_dir, swapped_dir]);
+    drop([damaged_dir, keyless_dir, swapped_dir]);
 }

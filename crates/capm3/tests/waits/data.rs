@@ -8,7 +8,7 @@ use capm3_offline::planner::Controller;
 use serde_json::{Value, json};
 
 use crate::{
-    scene::{Scene, Trouble, delete, lab, lab_against, patch, put, rest, strip},
+    scene::{OneFault, Scene, delete, lab, lab_against, patch, put, rest, strip},
     site::{HOME, Site, host, ours, owner, secret},
 };
 
@@ -64,23 +64,23 @@ pub async fn without_template() -> Scene {
 
 /// The server refuses the data.
 pub async fn not_served() -> Scene {
-    Scene::machine(lab_against(&Site::whole(), &Trouble::new("POST", "/metal3datas", FORBIDDEN)).await)
+    Scene::machine(lab_against(&Site::whole(), &OneFault::new("POST", "/metal3datas", FORBIDDEN)).await)
 }
 
 /// The data is taken away by hand, and the server refuses another one.
 pub async fn missing() -> Scene {
-    let trouble = Trouble::new("POST", "/metal3datas", FORBIDDEN);
-    trouble.set(false);
-    let lab = lab_against(&Site::whole().without("IPPool", "p"), &trouble).await;
+    let fault = OneFault::new("POST", "/metal3datas", FORBIDDEN);
+    fault.set(false);
+    let lab = lab_against(&Site::whole().without("IPPool", "p"), &fault).await;
     rest(&lab).await;
-    trouble.set(true);
+    fault.set(true);
     strip(&lab, "Metal3Data", "d-0").await;
     Scene::machine(lab)
 }
 
 /// The Secret is asked for, and no answer comes.
 pub async fn being_rendered() -> Scene {
-    Scene::machine(lab_against(&Site::whole(), &Trouble::new("POST", "/secrets", Fault::NeverAsked)).await)
+    Scene::machine(lab_against(&Site::whole(), &OneFault::new("POST", "/secrets", Fault::NeverAsked)).await)
 }
 
 pub async fn of_another_cluster() -> Scene {
@@ -179,7 +179,7 @@ pub async fn whose_old_secret_goes() -> Scene {
 pub async fn abandoned() -> Scene {
     let lab = lab_against(
         &Site::whole().without("IPPool", "p"),
-        &Trouble::new("DELETE", "/metal3datas/", FORBIDDEN),
+        &OneFault::new("DELETE", "/metal3datas/", FORBIDDEN),
     )
     .await;
     rest(&lab).await;
@@ -196,13 +196,13 @@ pub async fn deleted_under_its_claim() -> Scene {
 
 /// One pool has given an address and may not take it back, the other one is not there.
 pub async fn deleted_before_its_addresses() -> Scene {
-    let trouble = Trouble::new("PATCH", "/ipclaims/", FORBIDDEN);
-    trouble.set(false);
+    let fault = OneFault::new("PATCH", "/ipclaims/", FORBIDDEN);
+    fault.set(false);
     let two = json!({"spec": {"metaData": {"ipAddressesFromPool": [
         {"key": "p", "name": "p"}, {"key": "q", "name": "q"}]}}});
-    let lab = lab_against(&Site::whole().with("Metal3DataTemplate", "d", &two), &trouble).await;
+    let lab = lab_against(&Site::whole().with("Metal3DataTemplate", "d", &two), &fault).await;
     rest(&lab).await;
-    trouble.set(true);
+    fault.set(true);
     strip(&lab, "Metal3DataClaim", "m").await;
     delete(&lab, "Metal3Data", "d-0").await;
     Scene::data(lab)

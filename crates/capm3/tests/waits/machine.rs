@@ -6,7 +6,7 @@ use capm3_offline::planner::Controller;
 use serde_json::json;
 
 use crate::{
-    scene::{Scene, Trouble, delete, lab, lab_against, patch, rest},
+    scene::{OneFault, Scene, delete, lab, lab_against, patch, rest},
     site::Site,
 };
 
@@ -18,8 +18,8 @@ pub async fn paused() -> Scene {
 }
 
 pub async fn refused() -> Scene {
-    let trouble = Trouble::new("PATCH", "/baremetalhosts/", Fault::Refused(Refusal::Forbidden));
-    Scene::machine(lab_against(&Site::whole(), &trouble).await)
+    let fault = OneFault::new("PATCH", "/baremetalhosts/", Fault::Refused(Refusal::Forbidden));
+    Scene::machine(lab_against(&Site::whole(), &fault).await)
 }
 
 /// The kind of hosts is not watched for long enough to prove that no host names the machine.

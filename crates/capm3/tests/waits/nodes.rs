@@ -5,7 +5,7 @@ use capm3_lab::{Lab, faults::Fault};
 use serde_json::{Value, json};
 
 use crate::{
-    scene::{Scene, Trouble, lab, lab_against, put, rest},
+    scene::{OneFault, Scene, lab, lab_against, put, rest},
     site::{HOME, Site},
 };
 
@@ -29,8 +29,8 @@ async fn connect(lab: &Lab) {
 
 /// The first list of Nodes does not come.
 pub async fn not_listed() -> Scene {
-    let trouble = Trouble::new("GET", WORKLOAD, Fault::NeverAsked);
-    let lab = lab_against(&Site::whole(), &trouble).await;
+    let fault = OneFault::new("GET", WORKLOAD, Fault::NeverAsked);
+    let lab = lab_against(&Site::whole(), &fault).await;
     connect(&lab).await;
     Scene::machine(lab)
 }

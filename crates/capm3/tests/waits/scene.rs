@@ -26,7 +26,7 @@ use crate::{
 /// How long a wait may take to come, in virtual time.
 const LIMIT: Duration = Duration::from_secs(1800);
 /// How often it is looked for.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL: Duration = Duration::from_millis(100);
 
 /// Kinds that a planner dumps, with their versions.
 const KINDS: [(&str, &str); 14] = [
@@ -92,7 +92,7 @@ impl Scene {
             match wait.filter(&is_it) {
                 Some(wait) => return Ok(wait),
                 None if tokio::time::Instant::now() < end && matches!(self.place, Place::Lab(_)) => {
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL).await;
                 }
                 None => return Err(format!("is not reached; everybody waits for {}", self.all())),
             }
@@ -170,8 +170,8 @@ pub async fn lab_with(site: &Site, options: &Options) -> Lab {
 }
 
 /// A lab with a site and a fault, which is in force from the start or later.
-pub async fn lab_against(site: &Site, trouble: &Arc<Trouble>) -> Lab {
-    let faults = Arc::clone(trouble) as Arc<dyn Faults>;
+pub async fn lab_against(site: &Site, fault: &Arc<OneFault>) -> Lab {
+    let faults = Arc::clone(fault) as Arc<dyn Faults>;
     lab_with(site, &Options { faults, ..Options::default() }).await
 }
 
@@ -181,14 +181,14 @@ pub async fn rest(lab: &Lab) {
 }
 
 /// The fault of the provider's calls while it is in force.
-pub struct Trouble {
+pub struct OneFault {
     method: &'static str,
     path: &'static str,
     fault: Fault,
     is_on: AtomicBool,
 }
 
-impl Trouble {
+impl OneFault {
     /// Calls of a method whose path has this in it.
     pub fn new(method: &'static str, path: &'static str, fault: Fault) -> Arc<Self> {
         Arc::new(Self { method, path, fault, is_on: AtomicBool::new(true) })
@@ -200,7 +200,7 @@ impl Trouble {
     }
 }
 
-impl Faults for Trouble {
+impl Faults for OneFault {
     fn apply_fault(&self, call: &Call) -> Fault {
         let is_meant = call.method.as_str() == self.method && call.path.contains(self.path);
         if is_meant && self.is_on.load(Ordering::SeqCst) { self.fault } else { Fault::None }

@@ -185,10 +185,10 @@ async fn assert_accepted(what: &str, objects: &[Value], refused: &[&str]) -> BTr
     assert!(kinds.len() >= 8, "{what}: {kinds:?}");
     let dropped = migration.changes.iter().filter(|change| change.to == "dropped");
     let dropped = dropped.filter(|change| !named.contains(change.place.object.as_str()));
-    let said: BTreeSet<String> =
+    let reported: BTreeSet<String> =
         dropped.map(|change| format!("{}: {}", change.place.object, change.place.path)).collect();
-    assert_eq!(lost, said, "{what}");
-    said
+    assert_eq!(lost, reported, "{what}");
+    reported
 }
 
 #[tokio::test(start_paused = true)]

@@ -93,7 +93,7 @@ impl AddressBook {
     pub fn release(&mut self, claim: &ClaimKey) -> Vec<Address> {
         let addresses = self.by_claim.remove(claim).unwrap_or_default();
         let holder = Some(claim.clone());
-        addresses.into_iter().filter(|address| self.let_go(*address, &holder)).collect()
+        addresses.into_iter().filter(|address| self.remove_holder(*address, &holder)).collect()
     }
 
     /// Strikes out an address object that is gone. Answers whether the address is free now.
@@ -107,10 +107,10 @@ impl AddressBook {
                 self.by_claim.remove(claim);
             }
         }
-        self.let_go(address, &holder)
+        self.remove_holder(address, &holder)
     }
 
-    fn let_go(&mut self, address: Address, holder: &Option<ClaimKey>) -> bool {
+    fn remove_holder(&mut self, address: Address, holder: &Option<ClaimKey>) -> bool {
         let Some(holders) = self.holders.get_mut(&address) else {
             return false;
         };

@@ -108,7 +108,7 @@ fn reservations_of_a_pool_that_goes_do_not_count() {
 }
 
 #[test]
-fn wishes_and_reservations_that_cannot_be_met_say_why() {
+fn requested_addresses_and_reservations_that_cannot_be_given_say_why() {
     for (mut spec, addresses) in twins() {
         let [first, second, ..] = addresses;
         spec.pre_allocations = BTreeMap::from([

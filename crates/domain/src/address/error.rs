@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn users_read_the_texts_they_know() {
+    fn webhook_messages_are_those_of_the_reference() {
         let table = [
             (
                 AddressError::BadAnnotation("x".into()),

@@ -106,7 +106,7 @@ fn the_domain_asked_for_goes_first_and_others_say_so() {
 }
 
 #[test]
-fn a_domain_without_hosts_falls_back_and_tells() {
+fn a_domain_without_hosts_falls_back_and_reports_it() {
     let hosts = [in_domain("h1", "a"), free("h2")];
     for domain in ["zzz", "not a label", &"f".repeat(64)] {
         let choice = chosen_by(&machine(json!({"failureDomain": domain})), &hosts);
@@ -261,7 +261,7 @@ fn any_host() -> impl Strategy<Value = BareMetalHost> {
 
 proptest! {
     #[test]
-    fn the_order_of_hosts_does_not_matter_and_nobody_is_robbed(
+    fn the_order_of_hosts_does_not_matter_and_no_host_is_taken_away(
         hosts in prop::collection::vec(any_host(), 0..20), seed: u64,
     ) {
         let mut hosts = hosts;

@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    fn standing(host: serde_json::Value) -> Eligibility {
+    fn judged(host: serde_json::Value) -> Eligibility {
         let machine: Metal3Machine =
             serde_json::from_value(serde_json::json!({"metadata": {"name": "m", "namespace": "ns"}}))
                 .unwrap();
@@ -205,7 +205,7 @@ mod tests {
         ];
         for (host, rejection) in table {
             let host = with(host, "available");
-            assert_eq!(standing(host.clone()), Eligibility::Rejected(rejection), "{host}");
+            assert_eq!(judged(host.clone()), Eligibility::Rejected(rejection), "{host}");
         }
     }
 
@@ -213,7 +213,7 @@ mod tests {
     fn a_type_of_error_alone_does_not_count() {
         let host =
             serde_json::json!({"status": {"errorType": "power management error", "operationalStatus": "OK"}});
-        assert_eq!(standing(with(host, "ready")), Eligibility::Free);
+        assert_eq!(judged(with(host, "ready")), Eligibility::Free);
     }
 
     #[test]
@@ -229,13 +229,13 @@ mod tests {
         };
         let consumer = |api: &str, kind: &str, name: &str| serde_json::json!({"apiVersion": api, "kind": kind, "name": name, "namespace": "ns"});
         let cluster = "cluster.x-k8s.io/v1beta1";
-        assert_eq!(standing(reserved(serde_json::Value::Null)), Eligibility::Reserved);
-        assert_eq!(standing(reserved(consumer(cluster, "Cluster", "c1"))), Eligibility::Reserved);
+        assert_eq!(judged(reserved(serde_json::Value::Null)), Eligibility::Reserved);
+        assert_eq!(judged(reserved(consumer(cluster, "Cluster", "c1"))), Eligibility::Reserved);
         for (api, kind, name) in [
             (cluster, "Cluster", "c2"),
             ("infrastructure.cluster.x-k8s.io/v1beta2", "Metal3Machine", "other"),
         ] {
-            let found = standing(reserved(consumer(api, kind, name)));
+            let found = judged(reserved(consumer(api, kind, name)));
             assert!(
                 matches!(found, Eligibility::Rejected(Rejection::ConsumedBy(_))),
                 "{kind} {name}: {found:?}"
@@ -267,7 +267,7 @@ mod tests {
     fn a_cluster_that_consumes_a_host_without_reservation_keeps_it() {
         let host = serde_json::json!({"spec": {"consumerRef": {
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c1", "namespace": "ns"}}});
-        let found = standing(with(host, "available"));
+        let found = judged(with(host, "available"));
         assert!(matches!(found, Eligibility::Rejected(Rejection::ConsumedBy(_))));
     }
 
@@ -279,6 +279,6 @@ mod tests {
                      "kind": "Metal3Machine", "name": "m", "namespace": "ns"}},
             "status": {"errorMessage": "boom"}
         });
-        assert_eq!(standing(with(host, "provisioned")), Eligibility::Own);
+        assert_eq!(judged(with(host, "provisioned")), Eligibility::Own);
     }
 }

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_provider_id_of_the_machine_itself_tells_its_host_better_than_the_record() {
+    fn the_provider_id_of_the_machine_itself_goes_before_the_record() {
         for (annotation, id, expected) in [
             (None, None, None),
             (Some("ns/a"), None, Some("a")),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_lost_its_consumer_on_the_way_back_is_let_go_by_its_machine() {
+    fn a_host_that_lost_its_consumer_during_the_release_is_released_by_its_machine() {
         let mut known = machine(Some("ns/h"), None, json!({}));
         known.metadata.labels = Some([(label::CLUSTER_NAME.to_owned(), "c".to_owned())].into());
         let stranger = machine(Some("ns/other"), None, json!({}));

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_tells_its_deployment_unless_the_name_was_too_long() {
+    fn a_label_names_its_deployment_unless_the_name_was_too_long() {
         for (length, expected) in [(1, true), (59, true), (60, false), (61, false), (200, false)] {
             let name = "x".repeat(length);
             let label = deployment_label(&name);

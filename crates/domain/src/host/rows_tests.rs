@@ -273,9 +273,9 @@ fn ho42_equal_hosts_are_spread_and_a_retry_takes_the_same() {
 #[test]
 fn ho43_the_failure_domain_is_preferred_not_demanded() {
     let at = |name: &str, domain: &str| labelled(name, json!({label::FAILURE_DOMAIN: domain}));
-    let wish = json!({"failureDomain": "rack2"});
-    assert_eq!(taken(&choice(wish.clone(), &[at("a", "rack1"), at("b", "rack2")])), Some("b"));
-    let fallback = choice(wish, &[at("a", "rack1")]);
+    let wanted = json!({"failureDomain": "rack2"});
+    assert_eq!(taken(&choice(wanted.clone(), &[at("a", "rack1"), at("b", "rack2")])), Some("b"));
+    let fallback = choice(wanted, &[at("a", "rack1")]);
     let HostOutcome::Chosen(chosen) = &fallback.outcome else { panic!("{fallback:?}") };
     assert_eq!((chosen.host.as_str(), chosen.fell_back_from_domain.as_deref()), ("a", Some("rack2")));
 }

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_in_use_is_unrecorded_if_nothing_on_the_machine_tells_of_it() {
+    fn a_host_in_use_is_unrecorded_if_nothing_on_the_machine_names_it() {
         let used = json!({"spec": {"image": {"url": "http://i"}}});
         let cleaning = json!({"status": {"provisioning": {"state": "deprovisioning"}}});
         let filled = json!({"spec": {"image": {"url": "http://i"}, "userData": {"name": "boot"}}});

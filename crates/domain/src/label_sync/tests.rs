@@ -34,7 +34,7 @@ fn synced_beside(
     let after = patch.apply_to(&node);
     let record = patch.record.as_deref();
     let again = desired.correct(&NodeLabels { labels: &after, record, from_machine });
-    assert!(again.is_empty(), "a second look changes {again:?}");
+    assert!(again.is_empty(), "a second pass changes {again:?}");
     (after, patch.record)
 }
 

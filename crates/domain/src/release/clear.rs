@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(
             paused(annotation::HOST_PAUSED_BY_US),
             Some(json!({"metadata": {"annotations": woken}})),
-            "and the block on moving is back until the host is let go"
+            "and the block on moving is back until the host is released"
         );
         assert_eq!(paused("mine"), None);
     }

@@ -17,7 +17,7 @@
 //! ```
 
 mod clear;
-mod let_go;
+mod release_patch;
 mod reservation;
 mod wait;
 
@@ -25,7 +25,7 @@ use capm3_api::{neighbours::BareMetalHost, v1beta2::Metal3Machine};
 use serde_json::Value;
 
 pub use clear::{clear, online_at_release};
-pub use let_go::{let_go, owners_without_machines};
+pub use release_patch::{owners_without_machines, release_patch};
 pub use reservation::{Reservation, is_reservation_lost, remove_reservation, reservation};
 pub use wait::{HostWait, must_wait, wait};
 
@@ -54,7 +54,7 @@ pub enum ReleaseStep {
     /// The operator is not done yet.
     Wait(HostWait),
     /// Write this; then the host is no longer the machine's.
-    LetGo(Value),
+    Release(Value),
 }
 
 /// The next step in giving a host back. Every pass repeats all tests, so a crash in between costs nothing.
@@ -70,7 +70,7 @@ pub fn release_step(request: &ReleaseRequest<'_>, host: &BareMetalHost) -> Relea
         return ReleaseStep::Wait(wait);
     }
     let known = request.cluster_name;
-    ReleaseStep::LetGo(let_go(request.machine, host, known, request.reservation.as_ref()))
+    ReleaseStep::Release(release_patch(request.machine, host, known, request.reservation.as_ref()))
 }
 
 #[cfg(test)]
@@ -104,12 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_cleared_then_awaited_then_let_go() {
+    fn a_host_is_cleared_then_waited_for_then_released() {
         let full = json!({"consumerRef": consumer("m"), "image": {"url": "x"}, "online": true});
         assert!(matches!(step(full, "provisioned"), ReleaseStep::Clear(_)));
         let clear = json!({"consumerRef": consumer("m")});
         assert!(matches!(step(clear.clone(), "provisioned"), ReleaseStep::Wait(_)));
         assert!(matches!(step(clear.clone(), "deprovisioning"), ReleaseStep::Wait(_)));
-        assert!(matches!(step(clear, "available"), ReleaseStep::LetGo(_)));
+        assert!(matches!(step(clear, "available"), ReleaseStep::Release(_)));
     }
 }

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_let_go_only_in_states_without_data_on_its_disk() {
+    fn a_host_is_released_only_in_states_without_data_on_its_disk() {
         for state in ["", "unmanaged", "registering", "match profile", "inspecting", "ready", "available"] {
             assert!(!must_wait(&host(state, json!({}))), "{state}");
         }

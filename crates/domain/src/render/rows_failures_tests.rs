@@ -166,7 +166,7 @@ fn s192_a_template_that_cannot_be_rendered_is_reported_with_the_remedy() {
         let printed = setting.advice(template);
         assert!(printed.starts_with("Metal3DataTemplate t: "), "{printed}");
         for word in [found, &field, way_out] {
-            assert!(printed.contains(word), "{word:?} is not said: {printed}");
+            assert!(printed.contains(word), "{word:?} is not printed: {printed}");
         }
     }
 }

@@ -10,12 +10,12 @@ const FIXED: &str = "cannot be modified: create another object instead";
 
 pub(super) fn check_new_claim(object: &Node<'_>, findings: &mut Findings) {
     require(&object.at("spec").at("pool").at("name"), findings);
-    check_wish(object, findings);
+    check_requested(object, findings);
 }
 
 pub(super) fn check_changed_claim(old: &Node<'_>, new: &Node<'_>, findings: &mut Findings) {
     keep_reference("pool", old, new, findings);
-    check_wish(new, findings);
+    check_requested(new, findings);
 }
 
 pub(super) fn check_new_address(object: &Node<'_>, findings: &mut Findings) {
@@ -27,7 +27,7 @@ pub(super) fn check_new_address(object: &Node<'_>, findings: &mut Findings) {
     if let Some(text) = address.text() {
         check_address(&address, text, findings);
     }
-    check_wish(object, findings);
+    check_requested(object, findings);
 }
 
 pub(super) fn check_changed_address(old: &Node<'_>, new: &Node<'_>, findings: &mut Findings) {
@@ -42,7 +42,7 @@ pub(super) fn check_changed_address(old: &Node<'_>, new: &Node<'_>, findings: &m
     }
     keep_reference("pool", old, new, findings);
     keep_reference("claim", old, new, findings);
-    check_wish(new, findings);
+    check_requested(new, findings);
 }
 
 fn require(node: &Node<'_>, findings: &mut Findings) {
@@ -63,10 +63,10 @@ fn check_address(node: &Node<'_>, text: &str, findings: &mut Findings) {
 }
 
 /// The address that somebody asks for by annotation.
-fn check_wish(object: &Node<'_>, findings: &mut Findings) {
-    let wish = object.at("metadata").at("annotations").at(REQUESTED_ADDRESS);
-    if let Some(text) = wish.text() {
-        check_address(&wish, text, findings);
+fn check_requested(object: &Node<'_>, findings: &mut Findings) {
+    let requested = object.at("metadata").at("annotations").at(REQUESTED_ADDRESS);
+    if let Some(text) = requested.text() {
+        check_address(&requested, text, findings);
     }
 }
 

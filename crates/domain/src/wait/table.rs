@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_does_not_tell_what_changes_with_each_step_of_others() {
+    fn a_condition_does_not_report_what_changes_with_each_step_of_others() {
         let provisioning = |state: &str| Wait::Provisioning { host: "h".into(), state: state.into() };
         assert_ne!(provisioning("preparing").to_string(), provisioning("provisioning").to_string());
         let message = |wait: &Wait| wait.message().to_string();

@@ -52,23 +52,23 @@ pub fn run(family: &str, judge: impl Fn(&Case) -> Result<(), String>) {
 }
 
 /// Drops nulls and empty objects: members that mean nothing and that some writers leave out.
-pub fn tidy(value: &Value) -> Value {
+pub fn normalized(value: &Value) -> Value {
     match value {
         Value::Object(members) => Value::Object(
             members
                 .iter()
-                .map(|(key, member)| (key.clone(), tidy(member)))
+                .map(|(key, member)| (key.clone(), normalized(member)))
                 .filter(|(_, member)| !member.is_null() && member.as_object().is_none_or(|o| !o.is_empty()))
                 .collect(),
         ),
-        Value::Array(items) => Value::Array(items.iter().map(tidy).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(normalized).collect()),
         other => other.clone(),
     }
 }
 
 /// Compares two JSON values after [`tidy`]; the error shows both.
 pub fn same(what: &str, ours: &Value, expected: &Value) -> Result<(), String> {
-    let (ours, expected) = (tidy(ours), tidy(expected));
+    let (ours, expected) = (normalized(ours), normalized(expected));
     if ours == expected {
         return Ok(());
     }

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_tells_every_cause_once() {
+    fn a_log_has_every_cause_once() {
         let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         let error = ApiError::transport(std::io::Error::other(refused));
         assert_eq!(error.with_causes(), "no answer from the API server: connection refused");

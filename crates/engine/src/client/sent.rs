@@ -52,14 +52,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_said_without_its_query_and_a_watch_by_its_name() {
-        for (path, verb, said) in [
+    fn a_path_is_logged_without_its_query_and_a_watch_by_its_name() {
+        for (path, verb, logged) in [
             ("/api/v1/nodes", "GET", "/api/v1/nodes"),
             ("/api/v1/nodes?limit=500&continue=token", "GET", "/api/v1/nodes"),
             ("/api/v1/nodes?watch=1&resourceVersion=7", "WATCH", "/api/v1/nodes"),
         ] {
             assert_eq!(Verb { method: &Method::GET, path }.to_string(), verb, "{path}");
-            assert_eq!(without_query(path), said);
+            assert_eq!(without_query(path), logged);
         }
     }
 }

@@ -164,7 +164,7 @@ impl WatchStream {
                     return Err(LimitExceeded::Time { what: "a line of the watch", limit }.into());
                 }
                 (Err(elapsed), Late::Server) => {
-                    return Err(elapsed.map_or_else(|| ApiError::transport("silent"), ApiError::transport));
+                    return Err(elapsed.map_or_else(|| ApiError::transport("no answer"), ApiError::transport));
                 }
             }
         }

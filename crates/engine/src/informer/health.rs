@@ -153,7 +153,7 @@ struct Inner {
     /// A watch is open: what arrives on its connection shows that it is alive.
     is_followed: bool,
     /// What went wrong since then.
-    trouble: Option<String>,
+    problem: Option<String>,
     /// A list of the kind has arrived at least once.
     was_served: bool,
     /// The kind was synced at least once.
@@ -178,7 +178,7 @@ impl KindHealth {
             since: Instant::now(),
             received: Instant::now(),
             is_followed: false,
-            trouble: None,
+            problem: None,
             was_served: false,
             was_synced: false,
             was_settled: false,
@@ -240,7 +240,7 @@ impl KindHealth {
         let mut inner = self.inner.lock();
         inner.received = Instant::now();
         inner.is_followed = true;
-        inner.trouble = None;
+        inner.problem = None;
         self.enter(&mut inner, KindState::Synced);
         inner.was_served = true;
     }
@@ -265,7 +265,7 @@ impl KindHealth {
         let mut inner = self.inner.lock();
         match KindState::of(asked, error) {
             KindState::Failing(cause) => {
-                inner.trouble = Some(cause.clone());
+                inner.problem = Some(cause.clone());
                 let is_brief = match inner.state {
                     KindState::Synced => inner.received.elapsed() < OUTAGE,
                     KindState::NotInstalled => true,
@@ -286,7 +286,7 @@ impl KindHealth {
         match inner.state {
             KindState::Synced if is_stalled => {
                 let stalled = || format!("the API server has not answered for {} s", OUTAGE.as_secs());
-                let cause = inner.trouble.clone().unwrap_or_else(stalled);
+                let cause = inner.problem.clone().unwrap_or_else(stalled);
                 self.enter(&mut inner, KindState::Failing(cause));
             }
             KindState::Failing(_) if inner.is_followed && !is_stalled => {

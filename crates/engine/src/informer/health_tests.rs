@@ -115,7 +115,7 @@ async fn a_stall_ends_with_the_next_bytes_on_an_open_watch_and_else_with_a_new_w
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_health_starts_anew_after_an_outage_and_not_after_a_relist() {
+async fn the_time_of_health_starts_again_after_an_outage_and_not_after_a_relist() {
     let health = health(true);
     assert_eq!(health.synced_for(), None, "never listed");
     health.listed();
@@ -143,7 +143,11 @@ async fn an_optional_kind_is_needed_only_once_it_was_served() {
     after(1000).await;
     optional.failed(ReadVerb::List, &refused(500));
     optional.judge(Instant::now());
-    assert_eq!(optional.state(), KindState::NotInstalled, "trouble with the server is told by other kinds");
+    assert_eq!(
+        optional.state(),
+        KindState::NotInstalled,
+        "problems of the server are reported by other kinds"
+    );
     optional.failed(ReadVerb::List, &refused(403));
     assert!(!optional.state().is_healthy());
     assert_eq!(optional.unready(), None, "nobody needs it yet");

@@ -96,7 +96,7 @@ fn empty(budget: &Budget) -> Informer<Node> {
 }
 
 /// Takes an event as the informer does.
-fn tell(informer: &Informer<Node>, event: WatchEvent<Node>) -> Result<bool, ApiError> {
+fn apply(informer: &Informer<Node>, event: WatchEvent<Node>) -> Result<bool, ApiError> {
     let admitted = informer.admits(&event)?;
     if admitted {
         informer.take(event, &mut String::new());
@@ -110,15 +110,15 @@ async fn events_that_never_end_are_cut_at_the_share() {
     let informer = empty(&budget);
     list(&informer).await.unwrap();
     let reported =
-        (0..10_000).find_map(|i| tell(&informer, WatchEvent::Applied(node(&format!("n{i}"), 2))).err());
+        (0..10_000).find_map(|i| apply(&informer, WatchEvent::Applied(node(&format!("n{i}"), 2))).err());
     assert!(matches!(reported, Some(ApiError::LimitExceeded(LimitExceeded::Share { .. }))), "{reported:?}");
     let known = informer.store.all().len();
     assert!((900..1100).contains(&known), "a quarter of the budget: {known}");
     let long = WatchEvent::Bookmark("1".repeat(9000));
-    assert!(matches!(tell(&informer, long), Err(ApiError::LimitExceeded(LimitExceeded::Bytes { .. }))));
+    assert!(matches!(apply(&informer, long), Err(ApiError::LimitExceeded(LimitExceeded::Bytes { .. }))));
     // The same objects again and again take nothing.
     for version in 3..5000 {
-        tell(&informer, WatchEvent::Applied(node("n0", version))).unwrap();
+        apply(&informer, WatchEvent::Applied(node("n0", version))).unwrap();
     }
 }
 
@@ -128,15 +128,15 @@ async fn deletions_that_never_end_are_cut_and_those_that_are_settled_are_forgott
     let budget = Budget::default();
     let informer = empty(&budget);
     list(&informer).await.unwrap();
-    assert!(!tell(&informer, WatchEvent::Deleted(node("never-seen", 2))).unwrap());
+    assert!(!apply(&informer, WatchEvent::Deleted(node("never-seen", 2))).unwrap());
     let come_and_go = |i: u64, at: u64| {
-        tell(&informer, WatchEvent::Applied(node(&format!("{i:0>1000}"), at)))?;
-        tell(&informer, WatchEvent::Deleted(node(&format!("{i:0>1000}"), at)))
+        apply(&informer, WatchEvent::Applied(node(&format!("{i:0>1000}"), at)))?;
+        apply(&informer, WatchEvent::Deleted(node(&format!("{i:0>1000}"), at)))
     };
     for i in 0..12_000 {
         come_and_go(i, i + 10).unwrap();
         if i % 1000 == 0 {
-            tell(&informer, WatchEvent::Bookmark((i + 10).to_string())).unwrap();
+            apply(&informer, WatchEvent::Bookmark((i + 10).to_string())).unwrap();
         }
     }
     let reported = (0..12_000).find_map(|i| come_and_go(1_000_000 + i, u64::MAX).err());

@@ -167,8 +167,8 @@ impl<K: Object> Store<K> {
     }
 
     /// Shows every object, in no order that means anything. `look` must not come back to the store.
-    pub fn visit(&self, look: impl FnMut(&K)) {
-        self.inner.read().objects.iter().map(AsRef::as_ref).for_each(look);
+    pub fn visit(&self, visit: impl FnMut(&K)) {
+        self.inner.read().objects.iter().map(AsRef::as_ref).for_each(visit);
     }
 
     /// The objects with that value in an index, by key. An index that the store does not have is computed.

@@ -115,7 +115,7 @@ fn a_late_copy_does_not_bring_a_deleted_object_back() {
 }
 
 #[test]
-fn a_relist_tells_of_objects_that_vanished_meanwhile() {
+fn a_relist_reports_objects_that_vanished_meanwhile() {
     let store = Store::new(&[BY_APP]);
     let log = recording(&store);
     store.apply(object("a", 1, "x"));

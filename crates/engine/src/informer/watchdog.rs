@@ -134,7 +134,7 @@ mod tests {
         world.seconds(33).await;
         world.is_frozen.store(true, Ordering::Relaxed);
         world.seconds(20).await;
-        assert!(world.is_healthy(), "short trouble is tolerated");
+        assert!(world.is_healthy(), "a short failure is tolerated");
         world.seconds(35).await;
         assert!(matches!(world.health.state(), KindState::Failing(_)));
         world.is_frozen.store(false, Ordering::Relaxed);

@@ -173,7 +173,7 @@ mod tests {
         }
         let endless = Record::of(&json!({"spec": {"leaseDurationSeconds": u64::MAX}}));
         assert_eq!(endless.seconds, Some(LONGEST), "an instant can be that far away");
-        let silent = Record::of(&json!({"spec": {"holderIdentity": "other"}}));
-        assert_eq!(silent.lasts(&Timing::default()), Duration::from_secs(15));
+        let without_duration = Record::of(&json!({"spec": {"holderIdentity": "other"}}));
+        assert_eq!(without_duration.lasts(&Timing::default()), Duration::from_secs(15));
     }
 }

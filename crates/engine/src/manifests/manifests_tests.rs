@@ -129,7 +129,7 @@ fn what_says_which_object_it_is_must_be_there_and_be_text() {
     for (text, message) in table {
         assert_eq!(messages(text), [message], "{text}");
     }
-    assert_eq!(messages("spec: {}\n").len(), 3, "all that is missing is told");
+    assert_eq!(messages("spec: {}\n").len(), 3, "everything that is missing is reported");
     for empty in ["", "''", "null"] {
         let text = format!("apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  namespace: {empty}\n");
         let reading = parse("f.yaml", &text);

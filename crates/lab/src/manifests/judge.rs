@@ -40,7 +40,9 @@ pub async fn judge(documents: &[&Document]) -> Result<Vec<Problem>, LabError> {
 async fn one(putting: &mut Putting, document: &Document) -> Vec<Complaint> {
     match putting.find(document).await {
         Ok(_) => {}
-        Err(Unserved { field, message, cause: Cause::Slip }) => return vec![Complaint::new(field, message)],
+        Err(Unserved { field, message, cause: Cause::Misspelt }) => {
+            return vec![Complaint::new(field, message)];
+        }
         Err(_) => return Vec::new(),
     }
     let group = document.api_version().split_once('/').map_or("", |(group, _)| group);

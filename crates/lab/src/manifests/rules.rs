@@ -43,6 +43,6 @@ mod tests {
         let mut rules = BrokenRules::of(&pool);
         assert_eq!(rules.code_of("spec.preAllocations.b"), Some("CAPM3-A062"));
         assert_eq!(rules.code_of("spec.preAllocations"), Some("CAPM3-A063"));
-        assert_eq!(rules.code_of("spec.preAllocations"), None, "each is told once");
+        assert_eq!(rules.code_of("spec.preAllocations"), None, "each is reported once");
     }
 }

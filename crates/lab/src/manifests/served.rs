@@ -27,7 +27,7 @@ pub(super) struct Unserved {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     /// The kind is misspelt.
-    Slip,
+    Misspelt,
     /// The kind is served in another version or group.
     Version,
     /// It is a kind of somebody else, of which the simulation knows nothing.
@@ -83,7 +83,7 @@ pub(super) fn find<'a>(served: &'a [Served], api_version: &str, kind: &str) -> R
     match nearest(kind, of_version).or_else(|| nearest(kind, all())) {
         Some(meant) => {
             let message = format!("no kind {kind:?} is served; did you mean {meant}?");
-            Err(Unserved { field: "kind", message, cause: Cause::Slip })
+            Err(Unserved { field: "kind", message, cause: Cause::Misspelt })
         }
         None => Err(foreign),
     }

@@ -64,7 +64,7 @@ impl Kept {
         for (host, before) in &self.provisioned {
             let after = now.provisioned.get(host).map_or("", String::as_str);
             if after != before {
-                lost.push(format!("{host} was provisioned at {before:?} and anew at {after:?}"));
+                lost.push(format!("{host} was provisioned at {before:?} and again at {after:?}"));
             }
         }
         lost
@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn another_address_another_machine_and_a_host_provisioned_anew_are_reported() {
+    fn another_address_another_machine_and_a_host_provisioned_again_are_reported() {
         let before = kept("m", "10.0.0.1", "then");
         let lost = |machine, address, start| before.lost(&kept(machine, address, start), Keeps::Everything);
         assert_eq!(lost("m", "10.0.0.1", "then"), Vec::<String>::new());
         assert_eq!(lost("m", "10.0.0.2", "then").len(), 1);
         assert_eq!(lost("n", "10.0.0.1", "then"), ["m is gone", "n was not there before"]);
-        let anew = lost("m", "10.0.0.1", "now");
-        assert_eq!(anew, ["h was provisioned at \"then\" and anew at \"now\""]);
+        let again = lost("m", "10.0.0.1", "now");
+        assert_eq!(again, ["h was provisioned at \"then\" and again at \"now\""]);
     }
 }

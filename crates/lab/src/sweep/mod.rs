@@ -21,7 +21,7 @@ use capm3_engine::rng::Rng;
 pub use absence::{AbsencePoint, Moment, points, sample};
 pub use end_state::{EndState, Mask};
 pub use scenario::{Scenario, ScenarioError};
-use scenario_run::Trouble;
+use scenario_run::Disturbance;
 
 use crate::{
     Lab,
@@ -116,11 +116,11 @@ impl Sweep {
         Ok(outcome)
     }
 
-    fn on_a_runtime(&self, trouble: &impl Trouble) -> Result<Outcome, SweepError> {
+    fn on_a_runtime(&self, disturbance: &impl Disturbance) -> Result<Outcome, SweepError> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| SweepError::Set(error.into()))?;
-        let result = runtime.block_on(self.run_scenario(trouble));
+        let result = runtime.block_on(self.run_scenario(disturbance));
         result.map_err(|source| SweepError::Scenario { scenario: self.scenario, source })
     }
 
@@ -151,7 +151,7 @@ struct Crash {
     stays_away: bool,
 }
 
-impl Trouble for Crash {
+impl Disturbance for Crash {
     fn faults(&self) -> Arc<dyn Faults> {
         Arc::clone(&self.cut) as Arc<dyn Faults>
     }

@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(3 * 3600);
 const AT_REST: Duration = Duration::from_secs(60);
 
 /// What disturbs one run.
-pub(super) trait Trouble {
+pub(super) trait Disturbance {
     /// The faults of the provider's calls.
     fn faults(&self) -> Arc<dyn Faults>;
 
@@ -47,28 +47,32 @@ pub(super) trait Trouble {
 }
 
 impl Sweep {
-    pub(super) async fn run_scenario(&self, trouble: &impl Trouble) -> Result<Outcome, ScenarioError> {
-        let faults = trouble.faults();
+    pub(super) async fn run_scenario(
+        &self,
+        disturbance: &impl Disturbance,
+    ) -> Result<Outcome, ScenarioError> {
+        let faults = disturbance.faults();
         let options = Options { seed: self.seed, faults, remembered: Some(usize::MAX), ..Options::default() };
         let mut lab = Lab::start(&options).await?;
         let manifests = self.scenario.manifests()?;
         let mut violations = Vec::new();
         if self.scenario.starts_up() {
             lab.apply(&manifests).await?;
-            violations.extend(rest(&mut lab, trouble).await);
+            violations.extend(rest(&mut lab, disturbance).await);
         }
         let before = Kept::of(&lab);
-        trouble.arm();
+        disturbance.arm();
         for step in self.scenario.steps() {
             violations.extend(self.scenario.take(*step, &mut lab, &options).await?);
-            violations.extend(rest(&mut lab, trouble).await);
+            violations.extend(rest(&mut lab, disturbance).await);
         }
-        let writes = trouble.writes();
-        if trouble.at_rest() {
-            violations.extend(rest(&mut lab, trouble).await);
+        let writes = disturbance.writes();
+        if disturbance.at_rest() {
+            violations.extend(rest(&mut lab, disturbance).await);
         }
         violations.extend(self.scenario.missing(&lab));
-        let second = if trouble.hides_claims() { SecondHost::WithoutImage } else { SecondHost::Forbidden };
+        let second =
+            if disturbance.hides_claims() { SecondHost::WithoutImage } else { SecondHost::Forbidden };
         if second == SecondHost::Forbidden || self.scenario.keeps() != Keeps::Hosts {
             violations.extend(before.lost(&Kept::of(&lab), self.scenario.keeps()));
         }
@@ -80,23 +84,23 @@ impl Sweep {
         violations.extend(leaks(&lab.server().objects(None), &given));
         let workload = format!("{}/{}", racks::NAMESPACE, racks::CLUSTER);
         let state = EndState::of(lab.server(), &workload, &self.mask);
-        Ok(Outcome { writes, victim: trouble.victim(), state, violations })
+        Ok(Outcome { writes, victim: disturbance.victim(), state, violations })
     }
 }
 
 /// Waits for rest, and for the end of trouble that happens meanwhile.
-async fn rest(lab: &mut Lab, trouble: &impl Trouble) -> Option<String> {
+async fn rest(lab: &mut Lab, disturbance: &impl Disturbance) -> Option<String> {
     let mut end = tokio::time::Instant::now() + LIMIT;
     loop {
         let left = end.duration_since(tokio::time::Instant::now());
         tokio::select! {
             biased;
-            () = trouble.happened() => {}
+            () = disturbance.happened() => {}
             settled = lab.settle(left) => {
                 return (settled == Settled::Busy).then(|| "it never came to rest".to_owned());
             }
         }
-        trouble.pass(lab).await;
+        disturbance.pass(lab).await;
         end = tokio::time::Instant::now() + LIMIT;
     }
 }

@@ -132,7 +132,7 @@ impl Past {
 
 /// Goes through everything that ever happened to these resources, in the server's order. `look` is given what there was
 /// before a revision, and the object as the revision left it.
-pub fn replay(lab: &Lab, resources: &[(&str, &str)], mut look: impl FnMut(&Past, &Value)) {
+pub fn replay(lab: &Lab, resources: &[(&str, &str)], mut inspect: impl FnMut(&Past, &Value)) {
     let of = |(group, plural): &(&str, &str)| lab.server().history(None, group, plural).unwrap();
     let mut history: Vec<Revision> = resources.iter().flat_map(of).collect();
     history.sort_by_key(|revision| revision.number);
@@ -142,7 +142,7 @@ pub fn replay(lab: &Lab, resources: &[(&str, &str)], mut look: impl FnMut(&Past,
         if removed {
             past.0.remove(&key);
         } else {
-            look(&past, &object);
+            inspect(&past, &object);
             past.0.insert(key, object);
         }
     }

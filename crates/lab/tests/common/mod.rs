@@ -76,7 +76,7 @@ impl Moments {
     /// Starts a lab in which `look` is asked, with the new object's name, whenever one of `resource` is created.
     pub async fn lab(
         resource: &'static str,
-        look: impl Fn(&ApiServer, &str) -> String + Send + Sync + 'static,
+        inspect: impl Fn(&ApiServer, &str) -> String + Send + Sync + 'static,
     ) -> (Lab, Self) {
         let moments = Self { server: Arc::default(), seen: Arc::default() };
         let (server, seen) = (Arc::clone(&moments.server), Arc::clone(&moments.seen));
@@ -85,7 +85,7 @@ impl Moments {
                 if let (Some(server), "create", 201) = (server.get(), record.verb.as_str(), record.code)
                     && record.resource.ends_with(resource)
                 {
-                    seen.lock().push(look(server, &record.name));
+                    seen.lock().push(inspect(server, &record.name));
                 }
             })),
             ..Options::default()

@@ -44,13 +44,13 @@ fn capacity(cpus: &str, memory: &str) -> Value {
 
 /// A template without machines says what each of them will have at least, follows the hosts, and rests with them.
 #[tokio::test(start_paused = true)]
-async fn a_template_tells_what_its_machines_may_count_on_before_there_is_one() {
+async fn a_template_shows_what_its_machines_may_count_on_before_there_is_one() {
     let (lab, writes) = Writes::lab().await;
     lab.apply(&racks()).await.unwrap();
     rest(&lab).await;
     assert_eq!(lab.objects("Metal3Machine").len(), 0);
     assert_eq!(status(&lab, TEMPLATE), capacity("32", "131072Mi"));
-    assert_eq!(status(&lab, "my-cluster-cp").get("capacity"), None, "its hosts do not tell");
+    assert_eq!(status(&lab, "my-cluster-cp").get("capacity"), None, "its hosts do not show it");
     assert_eq!(writes.of_provider("/metal3machinetemplates").len(), 1, "all hosts are alike");
 
     writes.clear();
@@ -74,7 +74,7 @@ async fn a_template_tells_what_its_machines_may_count_on_before_there_is_one() {
     writes.clear();
     tokio::time::sleep(Duration::from_secs(3600)).await;
     rest(&lab).await;
-    assert!(writes.of_provider("").is_empty(), "silent at rest");
+    assert!(writes.of_provider("").is_empty(), "no writes at rest");
 }
 
 /// The status is read and written in the older version as well, and somebody else's words in it stay.

@@ -35,7 +35,7 @@ async fn a_claim_has_one_event_per_machine_and_what_objects_show_is_only_logged(
         assert_eq!(reported, Some(&1), "{}", name(&machine));
     }
     for reason in ["DataReady", "Rendered", "ProviderIDSet"] {
-        assert_eq!(events(&lab, reason), Vec::<String>::new(), "a condition or the spec tells it");
+        assert_eq!(events(&lab, reason), Vec::<String>::new(), "a condition or the spec shows it");
     }
     assert_each_event_once(&lab, &writes);
 }

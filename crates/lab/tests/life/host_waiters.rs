@@ -109,7 +109,7 @@ async fn s12_an_unhealthy_host_is_not_taken_until_the_mark_is_gone() {
 
 /// Two machines wait for a host that is paused; one gets it, and the other must not go on telling of a paused host.
 #[tokio::test(start_paused = true)]
-async fn a_machine_that_waits_on_tells_of_the_reasons_that_are_left() {
+async fn a_machine_that_keeps_waiting_reports_the_reasons_that_are_left() {
     let printed = |lab: &capm3_lab::Lab| {
         let waiting = machines(lab, "my-cluster-workers").into_iter().filter(|m| text(m, HOST).is_empty());
         let of_host = |m: std::sync::Arc<serde_json::Value>| {
@@ -161,7 +161,7 @@ async fn the_machine_that_asks_for_the_hosts_domain_goes_first_and_then_the_long
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_the_first_in_line_cannot_use_goes_to_the_next() {
+async fn a_host_that_the_first_in_the_queue_cannot_use_goes_to_the_next() {
     let mut manifests = three_racks();
     manifests.retain(|m| m.kind() != "BareMetalHost" || m.key().name == "rack1-host-1");
     let lab = settled(&manifests).await;

@@ -55,7 +55,7 @@ async fn both_generations_of_ready_agree_from_the_first_word_to_the_last() {
 
 /// A host that is paused while the image is put on it: nobody works on it, and the machine says so until it goes on.
 #[tokio::test(start_paused = true)]
-async fn a_machine_whose_host_is_paused_on_the_way_does_not_tell_of_work() {
+async fn a_machine_whose_host_is_paused_meanwhile_does_not_report_work() {
     let lab = started_slowly(&control_plane(1)).await;
     let is_written = |h: &std::sync::Arc<Value>| text(h, "/status/provisioning/state") == "provisioning";
     let mut host = None;

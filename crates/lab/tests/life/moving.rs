@@ -9,7 +9,7 @@ use crate::common::{hosts::*, *};
 /// A cluster that is moved keeps machines, data, claims, Secrets, indexes and addresses, and no host is provisioned
 /// anew, though all status is lost and all uids are new.
 #[tokio::test(start_paused = true)]
-async fn pa65_a_moved_cluster_keeps_everything_and_provisions_nothing_anew() {
+async fn pa65_a_moved_cluster_keeps_everything_and_provisions_nothing_again() {
     let from = settled(&three_racks()).await;
     let before = report(&from, 0);
     let secrets = |lab: &Lab| {
@@ -40,7 +40,7 @@ async fn pa65_a_moved_cluster_keeps_everything_and_provisions_nothing_anew() {
     for host in to.objects("BareMetalHost") {
         let origin = get(&from, "BareMetalHost", &name(&host));
         let history = "/status/operationHistory/provision/start";
-        assert_eq!(text(&host, history), text(&origin, history), "{} is not provisioned anew", name(&host));
+        assert_eq!(text(&host, history), text(&origin, history), "{} is not provisioned again", name(&host));
         assert_eq!(host.pointer("/spec/consumerRef"), origin.pointer("/spec/consumerRef"));
         assert_eq!(host.pointer("/metadata/annotations/baremetalhost.metal3.io~1paused"), None);
     }

@@ -133,7 +133,7 @@ async fn the_manager_releases_orphaned_hosts_by_itself_only_with_its_flag() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_machine_made_anew_under_the_same_name_neither_takes_nor_clears_the_used_host() {
+async fn a_machine_made_again_under_the_same_name_neither_takes_nor_clears_the_used_host() {
     let mut lab = settled(&three_racks()).await;
     let old = machines(&lab, "my-cluster-workers").first().unwrap().as_ref().clone();
     lab.stop_providers();

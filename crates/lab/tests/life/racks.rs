@@ -415,8 +415,8 @@ fn no_file_of_the_data_pipeline_mentions_failure_domains() {
                 continue;
             }
             let text = std::fs::read_to_string(&path).unwrap().to_lowercase();
-            let knows = text.contains("failure_domain") || text.contains("failuredomain");
-            assert!(!knows, "{}", path.display());
+            let mentions = text.contains("failure_domain") || text.contains("failuredomain");
+            assert!(!mentions, "{}", path.display());
             read += 1;
         }
     }

@@ -72,7 +72,7 @@ async fn a_claim_that_is_refused_is_reported_and_made_once_it_is_allowed() {
     says(&lab, "AssociateBareMetalHost", "WriteRefused");
     let before = text(&the_machine(&lab), "/metadata/resourceVersion");
     a_while().await;
-    assert_eq!(text(&the_machine(&lab), "/metadata/resourceVersion"), before, "said once");
+    assert_eq!(text(&the_machine(&lab), "/metadata/resourceVersion"), before, "reported once");
     policy.forbids(false);
     a_while().await;
     rest(&lab).await;

@@ -44,7 +44,7 @@ fn reserved(lab: &Lab) -> Vec<String> {
 
 /// Hosts that are kept for a control plane are free again when it is deleted, though the Cluster stays.
 #[tokio::test(start_paused = true)]
-async fn kept_hosts_are_free_again_when_their_control_plane_is_gone() {
+async fn reserved_hosts_are_free_again_when_their_control_plane_is_gone() {
     let lab = settled(&keeping(one_at_a_time())).await;
     let used = hosts_of(&lab, "my-cluster-cp");
     delete(&lab, KUBEADM, "KubeadmControlPlane", "my-cluster-cp").await;
@@ -192,7 +192,7 @@ fn waiting(lab: &Lab) -> Vec<String> {
 }
 
 /// A lab in which two workers are made while one host is kept for their deployment and not ready yet, and the name of that host.
-async fn waiting_for_a_kept_host() -> (Lab, String) {
+async fn waiting_for_a_reserved_host() -> (Lab, String) {
     let lab = settled(&keeping(one_at_a_time())).await;
     scale_workers(&lab, 2).await;
     rest(&lab).await;
@@ -206,7 +206,7 @@ async fn waiting_for_a_kept_host() -> (Lab, String) {
 /// Two workers are made while one host is kept for their deployment and not ready yet: one waits for it, the other takes
 /// a free one. When the kept host is lost, whatever it is lost by, the one that waited takes a free host too.
 #[tokio::test(start_paused = true)]
-async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost() {
+async fn one_machine_waits_for_a_reserved_host_and_takes_another_when_that_is_lost() {
     let note = |key: &str| json!({"metadata": {"annotations": {key: ""}}});
     let losses = [
         note("capm3.metal3.io/unhealthy"),
@@ -216,7 +216,7 @@ async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost()
         json!({"metadata": {"labels": {"infrastructure.cluster.x-k8s.io/node-reuse": "md-other"}}}),
     ];
     for loss in losses {
-        let (lab, kept) = waiting_for_a_kept_host().await;
+        let (lab, kept) = waiting_for_a_reserved_host().await;
         let waits = waiting(&lab);
         assert_eq!(waits.len(), 1, "one waits, and the other takes a free host");
         let printed = get(&lab, "Metal3Machine", &waits[0]);
@@ -237,8 +237,8 @@ async fn one_machine_waits_for_a_kept_host_and_takes_another_when_that_is_lost()
 
 /// A kept host that becomes ready goes to the machine that waits for it.
 #[tokio::test(start_paused = true)]
-async fn a_kept_host_that_becomes_ready_is_taken_by_the_machine_that_waits() {
-    let (lab, kept) = waiting_for_a_kept_host().await;
+async fn a_reserved_host_that_becomes_ready_is_taken_by_the_machine_that_waits() {
+    let (lab, kept) = waiting_for_a_reserved_host().await;
     let waits = waiting(&lab).remove(0);
     put_into(&lab, &kept, "available").await;
     rest(&lab).await;
@@ -261,7 +261,7 @@ fn another_deployment() -> Manifest {
 /// While hosts are kept for an owner, its next machine takes one of these and waits until it is available, though others
 /// are free; machines of other owners pass them over, though nothing else is left.
 #[tokio::test(start_paused = true)]
-async fn s75_kept_hosts_are_waited_for_by_their_owner_and_passed_over_by_others() {
+async fn s75_reserved_hosts_are_waited_for_by_their_owner_and_passed_over_by_others() {
     let mut manifests = keeping(one_at_a_time());
     manifests.push(another_deployment());
     let lab = settled(&manifests).await;
@@ -360,7 +360,7 @@ async fn a_reservation_of_another_kind_of_control_plane_ends_as_soon_as_that_goe
     let lab = started(&other_control_plane(json!(["example.com/hold"]))).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     delete(&lab, "controlplane.cluster.x-k8s.io/v1alpha7", "OtherControlPlane", "my-cluster-cp").await;
-    patch_host(&lab, "rack1-host-1", json!({"metadata": {"annotations": {"example.com/look": "again"}}}))
+    patch_host(&lab, "rack1-host-1", json!({"metadata": {"annotations": {"example.com/pass": "again"}}}))
         .await;
     rest(&lab).await;
     assert!(lab.object("OtherControlPlane", "my-cluster-cp").is_some(), "held back");

@@ -75,7 +75,7 @@ async fn s74_a_released_host_names_the_owner_it_is_kept_for() {
 
 /// A released host keeps a consumer of kind Cluster until it is used again, so that others see it as taken.
 #[tokio::test(start_paused = true)]
-async fn nr47_a_kept_host_is_consumed_by_its_cluster() {
+async fn nr47_a_reserved_host_is_consumed_by_its_cluster() {
     let lab = settled(&with_reuse()).await;
     let used = hosts_of(&lab, "my-cluster-workers");
     scale_workers(&lab, 2).await;
@@ -203,7 +203,7 @@ fn are_free(lab: &Lab) -> bool {
 
 /// Hosts that are kept for a deployment that was scaled down are free again when the Cluster is deleted.
 #[tokio::test(start_paused = true)]
-async fn o3_kept_hosts_are_free_again_when_the_cluster_is_gone() {
+async fn o3_reserved_hosts_are_free_again_when_the_cluster_is_gone() {
     let lab = settled(&with_reuse()).await;
     scale_workers(&lab, 0).await;
     rest(&lab).await;
@@ -220,7 +220,7 @@ async fn o3_kept_hosts_are_free_again_when_the_cluster_is_gone() {
 
 /// Hosts that are kept for a MachineDeployment are free again when it is deleted, though the Cluster stays.
 #[tokio::test(start_paused = true)]
-async fn kept_hosts_are_free_again_when_their_deployment_is_gone() {
+async fn reserved_hosts_are_free_again_when_their_deployment_is_gone() {
     let lab = settled(&with_reuse()).await;
     scale_workers(&lab, 0).await;
     rest(&lab).await;

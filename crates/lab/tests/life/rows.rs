@@ -94,7 +94,7 @@ async fn ho45_hosts_are_used_by_their_api_alone() {
 /// What an update in place writes on a running machine, a new image, another data template and the name of another
 /// machine template, changes neither its host nor its data, and strange annotations stay.
 #[tokio::test(start_paused = true)]
-async fn mt132_an_update_in_place_provisions_nothing_anew() {
+async fn mt132_an_update_in_place_provisions_nothing_again() {
     let lab = settled(&three_racks()).await;
     let template = get(&lab, "Metal3MachineTemplate", "my-cluster-workers");
     let mut next = json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3MachineTemplate",
@@ -305,7 +305,7 @@ async fn s4_a_field_that_the_host_kind_lacks_is_named_in_the_log_and_on_the_mach
         let warned = format!("the installed BareMetalHost CRD has no field spec.{field}:");
         let lines: Vec<String> =
             log.text().lines().filter(|l| l.contains(&warned)).map(str::to_owned).collect();
-        assert_eq!(lines.len(), 1, "said once at the start, before there are machines:\n{}", log.text());
+        assert_eq!(lines.len(), 1, "reported once at the start, before there are machines:\n{}", log.text());
         assert!(lines[0].contains(" WARN "), "{lines:?}");
         let mut manifests = control_plane(1);
         for rack in 1..=3 {

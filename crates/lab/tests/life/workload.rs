@@ -75,7 +75,7 @@ async fn a_broken_kubeconfig_is_named_and_not_quoted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kubeconfig_that_is_made_anew_leads_to_the_cluster_at_once() {
+async fn a_kubeconfig_that_is_made_again_leads_to_the_cluster_at_once() {
     let (lab, machine) = unreachable().await;
     let before = tokio::time::Instant::now();
     // The control plane makes the Secret anew when it looks next.
@@ -87,7 +87,7 @@ async fn a_kubeconfig_that_is_made_anew_leads_to_the_cluster_at_once() {
 
 /// A Cluster of the same name that comes after the first is connected to anew.
 #[tokio::test(start_paused = true)]
-async fn another_cluster_of_the_same_name_is_connected_to_anew() {
+async fn another_cluster_of_the_same_name_is_connected_to_again() {
     let lab = settled(&control_plane(1)).await;
     let first = text(&lab.objects("Metal3Machine")[0], "/spec/providerID");
     delete_cluster(&lab).await;

@@ -67,7 +67,7 @@ fn count(lab: &Lab, kind: &str, by: impl Fn(&Value) -> String) -> BTreeMap<Strin
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_scrape_of_three_racks_tells_what_the_objects_are() {
+async fn a_scrape_of_three_racks_shows_what_the_objects_are() {
     let lab = settled(&three_racks()).await;
     let scrape = scrape(&lab);
     let label = "/metadata/labels/infrastructure.cluster.x-k8s.io~1failure-domain";

@@ -143,7 +143,7 @@ async fn a_remediation_that_is_deleted_while_the_host_is_off_leaves_nothing_behi
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_starts_anew_in_the_middle_goes_on_where_it_was() {
+async fn a_restarted_provider_goes_on_where_it_was() {
     let mut lab = up().await;
     let (node, host) = worker(&lab);
     run_for_ever(&lab, &node).await;

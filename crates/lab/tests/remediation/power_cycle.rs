@@ -80,7 +80,7 @@ async fn re122_without_the_taint_the_node_is_deleted_and_gets_its_labels_and_ann
     fail(&lab, &node, "hang").await;
     rest(&lab).await;
     let after = of_workload(&lab, "Node", &node).unwrap();
-    assert_ne!(text(&after, "/metadata/uid"), before, "it was deleted and registered anew");
+    assert_ne!(text(&after, "/metadata/uid"), before, "it was deleted and registered again");
     assert_eq!(text(&after, "/metadata/labels/example.com~1role"), "db");
     assert_eq!(text(&after, "/metadata/annotations/example.com~1note"), "kept");
     assert_eq!(ready(&lab, &node), "True");

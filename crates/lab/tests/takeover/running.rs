@@ -14,7 +14,7 @@ use crate::{
 /// An upgrade over several releases, from one that stored v1beta1 (with the owners of its time) and from one that stored v1beta2:
 /// every node keeps running on its host with its index, address and rendered data; nothing is written but what is listed.
 #[tokio::test(start_paused = true)]
-async fn to150_running_machines_are_taken_over_and_nothing_is_provisioned_indexed_or_rendered_anew() {
+async fn to150_running_machines_are_taken_over_and_nothing_is_provisioned_indexed_or_rendered_again() {
     for stored_as in VERSIONS {
         let taken = take_over(&Namespace::running(stored_as)).await;
         taken.assert_left_alone(&["node-0", "node-1", "node-2"], "provisioned");

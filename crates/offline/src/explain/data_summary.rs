@@ -54,8 +54,12 @@ fn of_claim(known: &Known<'_>) -> Summary {
         return Summary::going_on(STANDS);
     };
     let name = claim.metadata.name_str();
-    let look = known.kubectl("describe", &format!("metal3dataclaim {name}"));
-    Summary::new(STANDS, Actor::ClusterAuthor, [Advice::run(format!("inspect Metal3DataClaim {name}"), look)])
+    let inspect = known.kubectl("describe", &format!("metal3dataclaim {name}"));
+    Summary::new(
+        STANDS,
+        Actor::ClusterAuthor,
+        [Advice::run(format!("inspect Metal3DataClaim {name}"), inspect)],
+    )
 }
 
 fn of_pool(known: &Known<'_>, pool: &PoolLine) -> Vec<Advice> {

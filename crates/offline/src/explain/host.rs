@@ -146,7 +146,7 @@ fn is_unread(orphan: &Orphan) -> bool {
 fn summarize(site: &Site, snapshot: &HostSnapshot, release: Option<&ReleaseLine>) -> HostSummary {
     let host = snapshot.host.as_ref();
     if host.metadata.is_deleting() {
-        let advice = Advice::text("nothing: the Baremetal Operator deprovisions the host and lets it go");
+        let advice = Advice::text("nothing: the Baremetal Operator deprovisions the host and releases it");
         return HostSummary::new(HostState::Deleting, "is being deleted").by(Actor::HostOperator, [advice]);
     }
     match (&snapshot.orphan, judge_release(snapshot), release) {

@@ -197,7 +197,7 @@ pub(super) fn provisioning(known: &Known<'_>) -> Summary {
 
 /// The Secret that the host is to get its user data from is not there. Few bootstrap providers make one twice.
 fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> Summary {
-    let look = match bootstrap_object(known) {
+    let inspect = match bootstrap_object(known) {
         Some((kind, name)) => Advice::run(
             format!(
                 "inspect {kind} {name}: its controller creates Secret {secret}, but may not create it again"
@@ -213,7 +213,7 @@ fn without_bootstrap_secret(known: &Known<'_>, stuck: String, secret: &str) -> S
         known,
         "delete the Machine, so that its owner makes another one with bootstrap data of its own",
     );
-    let advice: Vec<Advice> = [look].into_iter().chain(delete).collect();
+    let advice: Vec<Advice> = [inspect].into_iter().chain(delete).collect();
     let summary = Summary::new(stuck, Actor::PlatformEngineer, advice);
     Summary { why: Some(absent(secret)), cause: Some(Stage::Bootstrap), ..summary }
 }

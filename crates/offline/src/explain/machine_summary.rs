@@ -120,9 +120,9 @@ fn of_cause(known: &Known<'_>, summary: &mut Summary, cause: &Cause) {
         return;
     }
     let Cause { kind, name, wait, .. } = cause;
-    let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
+    let inspect = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
     summary.actor = wait.facts().actor;
-    summary.advice.insert(0, Advice::run(format!("inspect {kind} {name}, which reports: {wait}"), look));
+    summary.advice.insert(0, Advice::run(format!("inspect {kind} {name}, which reports: {wait}"), inspect));
 }
 
 /// The server does not take what the controller writes: nothing else matters until it does.
@@ -163,12 +163,12 @@ fn node(known: &Known<'_>) -> Summary {
         let advice = "nothing while the node boots; if it lasts, read the console of the host: did it get its network and join?";
         return Summary::new(stands, Actor::Nobody, [Advice::text(advice)]);
     }
-    let look =
+    let inspect =
         Advice::run("inspect the Nodes of the workload cluster", "kubectl get nodes -o wide".to_owned());
     let delete = Advice::text(
         "if an earlier machine has left one of them there, delete that Node: its provider ID cannot be changed",
     );
-    Summary::new("cannot tell which Node it is", Actor::PlatformEngineer, [look, delete])
+    Summary::new("cannot tell which Node it is", Actor::PlatformEngineer, [inspect, delete])
 }
 
 fn ready(known: &Known<'_>) -> Summary {

@@ -73,11 +73,11 @@ pub(super) fn infrastructure(known: &Known<'_>) -> Summary {
     let ready = find(&metal3_cluster.status.conditions, condition::READY);
     let report = ready.filter(|ready| ready.status != "True" && !ready.message.is_empty());
     let report = report.map(|ready| format!(", which reports: {}", ready.message)).unwrap_or_default();
-    let look = known.kubectl("describe", &format!("metal3cluster {name}"));
+    let inspect = known.kubectl("describe", &format!("metal3cluster {name}"));
     Summary::new(
         stands,
         Actor::ClusterApi,
-        [Advice::run(format!("inspect Metal3Cluster {name}{report}"), look)],
+        [Advice::run(format!("inspect Metal3Cluster {name}{report}"), inspect)],
     )
 }
 
@@ -108,8 +108,8 @@ pub(super) fn bootstrap(known: &Known<'_>) -> Summary {
         }
     };
     let text = format!("{kind} {name} must make the Secret{rest}");
-    let look = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
-    Summary::new(stands, Actor::BootstrapProvider, [Advice::run(text, look)])
+    let inspect = known.kubectl("describe", &format!("{} {name}", kind.to_lowercase()));
+    Summary::new(stands, Actor::BootstrapProvider, [Advice::run(text, inspect)])
 }
 
 /// Kind and name of the object that makes the bootstrap data.

@@ -41,7 +41,8 @@ pub enum Progress {
     /// The operator deprovisions the host.
     Wait,
     /// The manager takes the consumer off.
-    LetGo,
+    #[serde(rename = "LetGo")]
+    Release,
 }
 
 /// How far the release is, if it is requested.
@@ -83,8 +84,8 @@ pub fn progress(host: &BareMetalHost, machine: &ObjectKey) -> (Progress, String,
             (Progress::Clear, text.to_owned(), None)
         }
         ReleaseStep::Wait(wait) => (Progress::Wait, wait.to_string(), wait.blocker),
-        ReleaseStep::LetGo(_) | ReleaseStep::NotOurs => {
-            (Progress::LetGo, "the host is deprovisioned; the manager lets it go".to_owned(), None)
+        ReleaseStep::Release(_) | ReleaseStep::NotOurs => {
+            (Progress::Release, "the host is deprovisioned; the manager releases it".to_owned(), None)
         }
     }
 }

@@ -69,7 +69,7 @@ fn a_machine_gets_host_index_address_and_document_and_nobody_provisions_the_host
     let planner = plan(&format!("{SITE}{HOST}"));
     let host = planner.memory().get::<BareMetalHost>(&here("h")).unwrap();
     assert_eq!(host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.as_deref()), Some("m"));
-    assert!(host.spec.image.is_some(), "it is told what to run");
+    assert!(host.spec.image.is_some(), "it has an image");
     let data = planner.memory().get::<Metal3Data>(&here("t-0")).unwrap();
     assert_eq!((data.spec.index, data.status.ready), (Some(0), Some(true)));
     let secret = planner.memory().whole::<SecretMetadata>(&here("m-metadata")).unwrap();
@@ -85,7 +85,7 @@ fn what_a_machine_waits_for_is_what_its_controller_says() {
     let wait = planner.wait(Controller::Machine, &here("m"));
     assert!(matches!(wait, Some(Wait::NoHost(_))), "{wait:?}");
     let machine = planner.memory().get::<Metal3Machine>(&here("m")).unwrap();
-    assert!(!machine.status.conditions.is_empty(), "and it is said");
+    assert!(!machine.status.conditions.is_empty(), "and the conditions report it");
 }
 
 #[test]

@@ -132,7 +132,7 @@ pub(super) fn release(host: &BareMetalHost, machine: &ObjectKey, fast_track: boo
         ReleaseStep::NotOurs => Plan::done(),
         ReleaseStep::Clear(patch) => patched(host, patch).ending(End::Again),
         ReleaseStep::Wait(wait) => Plan::wait_for(Wait::Deprovisioning(wait)),
-        ReleaseStep::LetGo(patch) => {
+        ReleaseStep::Release(patch) => {
             let mut plan = patched(host, without_request(patch));
             let message = format!("Metal3Machine {machine} is gone; the host is released on request");
             plan.event(EventNote::normal(host, event::HOST_RELEASED, message));

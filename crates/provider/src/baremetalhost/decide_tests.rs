@@ -53,10 +53,10 @@ fn a_request_stands_only_for_the_machine_that_the_host_names_and_that_is_not_fou
         host["metadata"]["annotations"][annotation::RELEASE_HOST] = json!(machine);
         self::host(host)
     };
-    let mut silent = used();
-    silent["metadata"]["annotations"] = json!({});
+    let mut unrequested = used();
+    unrequested["metadata"]["annotations"] = json!({});
     let not_found = Orphan::NotFound(machine());
-    assert_eq!(judge_request(&host(silent), &not_found), Request::None);
+    assert_eq!(judge_request(&host(unrequested), &not_found), Request::None);
     assert_eq!(judge_request(&named("ns/m"), &not_found), Request::Stands(machine()));
     for (requested, orphan, why) in [
         ("ns/other", not_found, "the request names ns/other, but the host is consumed by Metal3Machine ns/m"),

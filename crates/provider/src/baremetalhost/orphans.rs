@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_host_that_is_orphaned_for_another_reason_is_reported_anew() {
+    async fn a_host_that_is_orphaned_for_another_reason_is_reported_again() {
         let (orphans, host) = (Orphans::default(), ObjectKey::new("ns", "h"));
         let missing = Orphan::NotFound(ObjectKey::new("ns", "m"));
         assert_eq!(orphans.note(&host, &missing).1, Due::In(GRACE));

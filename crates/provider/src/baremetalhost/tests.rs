@@ -74,7 +74,7 @@ fn a_reservation_is_judged_by_its_owner() {
             Some(named("kcp")),
             absent("OtherControlPlane ns/kcp"),
         ),
-        ("its kind is not told", "cp-kcp", refers(""), None, stands.clone()),
+        ("its kind is not given", "cp-kcp", refers(""), None, stands.clone()),
         ("the Cluster names none", "cp-kcp", json!({}), None, stands.clone()),
         ("the deployment is there", "md-md", json!({}), None, stands),
         ("the deployment is not there", "md-other", json!({}), None, absent("MachineDeployment ns/other")),
@@ -110,7 +110,7 @@ fn only_a_pause_of_ours_ends_with_that_of_the_cluster() {
 #[test]
 fn only_a_host_that_nobody_can_have_is_freed_of_the_block_on_moving() {
     let reference = |kind: &str, namespace: &str| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind, "name": "w", "namespace": namespace});
-    for (what, consumer, knows, expected) in [
+    for (what, consumer, is_known, expected) in [
         ("nobody", Value::Null, false, true),
         ("a machine elsewhere", reference("Metal3Machine", "other"), false, true),
         ("a machine elsewhere, but one here knows it", reference("Metal3Machine", "other"), true, false),
@@ -120,7 +120,7 @@ fn only_a_host_that_nobody_can_have_is_freed_of_the_block_on_moving() {
     ] {
         let mut caches = Caches::default();
         kinds::register(&mut caches);
-        if knows {
+        if is_known {
             let mut machine = named("w");
             machine["metadata"]["annotations"] = json!({annotation::HOST: "ns/h"});
             machine["spec"] = json!({"image": {"url": "http://i"}});

@@ -99,7 +99,7 @@ async fn migrate(
     let kind = &migration.kind;
     info!(
         crd = name,
-        "{count} of {all} {} stored anew; {} is the only stored version", kind.kind, kind.version
+        "{count} of {all} {} stored again; {} is the only stored version", kind.kind, kind.version
     );
     Ok(())
 }

@@ -35,7 +35,7 @@ pub(super) fn plan(pool: &IpPool, claim: &Claim, step: &Step<'_>, now: &str) -> 
         for object in addresses {
             release_address(&mut release, object);
         }
-        let_go(&mut release, claim);
+        release_completely(&mut release, claim);
         plan.append(release);
     }
     plan
@@ -225,7 +225,7 @@ fn release_object<K: Object>(plan: &mut Plan, object: &K, finalizer: &str) {
 }
 
 /// Lets go a claim whose addresses are taken back. If a Metal3Data still holds it, that is given up.
-fn let_go(plan: &mut Plan, claim: &Claim) {
+fn release_completely(plan: &mut Plan, claim: &Claim) {
     match claim {
         Claim::Metal3(object) => without(plan, object.as_ref(), &[claim.finalizer(), finalizer::DATA]),
         Claim::Capi(_) => unhold(plan, claim),

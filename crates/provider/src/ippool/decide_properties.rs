@@ -18,7 +18,7 @@ enum Event {
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        4 => (0_u8..8, any::<bool>(), prop::option::weighted(0.2, 1_u8..9)).prop_map(|(n, held, wish)| Event::Create(n, held, wish)),
+        4 => (0_u8..8, any::<bool>(), prop::option::weighted(0.2, 1_u8..9)).prop_map(|(n, held, requested)| Event::Create(n, held, requested)),
         3 => (0_u8..8).prop_map(Event::Delete),
         1 => Just(Event::Release),
         2 => (0_usize..8).prop_map(Event::Crash),
@@ -28,15 +28,15 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn happen(memory: &mut Memory, event: &Event, now: u32) {
     match event {
-        Event::Create(n, held, wish) => {
+        Event::Create(n, held, requested) => {
             let name = format!("c{n}");
             let mut claim = claim(&name);
             claim["metadata"]["uid"] = json!(format!("uid-{n}-{now}"));
             if *held {
                 claim["metadata"]["finalizers"] = json!(["other"]);
             }
-            if let Some(wish) = wish {
-                claim["metadata"]["annotations"] = json!({"ipAddress": format!("10.0.0.{wish}")});
+            if let Some(requested) = requested {
+                claim["metadata"]["annotations"] = json!({"ipAddress": format!("10.0.0.{requested}")});
             }
             if memory.list::<IpClaim>().iter().all(|claim| claim["metadata"]["name"] != json!(name)) {
                 memory.put_whole::<IpClaim>(claim);

@@ -58,13 +58,13 @@ fn writes(plan: &Plan) -> Vec<String> {
 }
 
 /// What a claim says: its address, or why it has none.
-fn said(memory: &Memory, name: &str) -> String {
+fn reported(memory: &Memory, name: &str) -> String {
     let claims = memory.list::<IpClaim>();
     let claim = claims.iter().find(|claim| claim["metadata"]["name"] == json!(name)).unwrap();
     let addresses = memory.list::<IpAddress>();
     let address = addresses.iter().find(|a| a["metadata"]["name"] == claim["status"]["address"]["name"]);
-    let told = address.map_or(&claim["status"]["errorMessage"], |address| &address["spec"]["address"]);
-    told.as_str().unwrap_or("nothing").to_owned()
+    let value = address.map_or(&claim["status"]["errorMessage"], |address| &address["spec"]["address"]);
+    value.as_str().unwrap_or("nothing").to_owned()
 }
 
 /// The pause annotation on a single IPPool stops it: no claim is held or served, and none is given back.
@@ -82,7 +82,7 @@ fn pa67_a_paused_pool_is_left_alone() {
 }
 
 #[test]
-fn a_claim_is_held_before_its_address_is_made_and_told_afterwards() {
+fn a_claim_is_held_before_its_address_is_made_and_reported_afterwards() {
     for (mut memory, [first, _]) in twins(&["a"]) {
         let plan_of_all = plan(&memory, 0);
         let kinds: Vec<String> =
@@ -92,21 +92,21 @@ fn a_claim_is_held_before_its_address_is_made_and_told_afterwards() {
             ["patch IPClaim", "create IPAddress", "patch IPClaim/status", "patch IPPool/status"]
         );
         pass(&mut memory, 0);
-        assert_eq!(said(&memory, "a"), first);
+        assert_eq!(reported(&memory, "a"), first);
         assert!(plan(&memory, 1).is_quiet());
         assert_eq!(plan(&memory, 1).end, End::Done);
     }
 }
 
 #[test]
-fn an_exhausted_claim_is_told_once_and_served_when_an_address_comes_free() {
+fn an_exhausted_claim_is_reported_once_and_served_when_an_address_comes_free() {
     for (mut memory, [first, _]) in twins(&["a", "b", "c"]) {
         pass(&mut memory, 0);
-        assert_eq!(said(&memory, "c"), "Exhausted IP Pools");
+        assert_eq!(reported(&memory, "c"), "Exhausted IP Pools");
         assert!(plan(&memory, 1).is_quiet());
         memory.delete::<IpClaim>(&key("a"));
         pass(&mut memory, 2);
-        assert_eq!(said(&memory, "c"), first, "in the same pass that takes the address back");
+        assert_eq!(reported(&memory, "c"), first, "in the same pass that takes the address back");
         assert!(plan(&memory, 3).is_quiet());
         assert_eq!(memory.list::<IpAddress>().len(), 2);
     }
@@ -120,7 +120,7 @@ fn an_exhausted_claim_is_served_when_the_pool_grows() {
     memory
         .change::<IpPool>(&key("p"), &json!({"spec": {"pools": [{"start": "10.0.0.1", "end": "10.0.0.2"}]}}));
     pass(&mut memory, 1);
-    assert_eq!(said(&memory, "b"), "10.0.0.2");
+    assert_eq!(reported(&memory, "b"), "10.0.0.2");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn an_address_made_before_a_crash_is_found_again() {
         let whole = plan(&memory, 0);
         memory.act_until_crash(whole.clone(), 2).unwrap();
         pass(&mut memory, 1);
-        assert_eq!(said(&memory, "a"), first);
+        assert_eq!(reported(&memory, "a"), first);
         assert_eq!(memory.list::<IpAddress>().len(), 1);
     }
 }
@@ -154,7 +154,7 @@ fn an_address_stays_while_somebody_else_holds_the_claim() {
         memory.delete::<IpClaim>(&key("a"));
         memory.put_whole::<IpClaim>(claim("b"));
         pass(&mut memory, 1);
-        assert_eq!((said(&memory, "a"), said(&memory, "b")), (first.to_owned(), second.to_owned()));
+        assert_eq!((reported(&memory, "a"), reported(&memory, "b")), (first.to_owned(), second.to_owned()));
     }
 }
 
@@ -166,27 +166,27 @@ fn an_address_of_another_claim_of_the_same_name_is_left_alone_and_the_next_one_i
             "ownerReferences": [owner]}, "spec": {"address": first, "pool": {"name": "p"}, "claim": {"name": "z"}}}));
         memory.put_whole::<IpClaim>(claim("z"));
         pass(&mut memory, 0);
-        assert_eq!(said(&memory, "z"), second);
+        assert_eq!(reported(&memory, "z"), second);
     }
 }
 
 #[test]
-fn an_address_that_was_torn_out_is_made_anew_before_anybody_else_is_served() {
+fn an_address_removed_without_its_finalizer_is_made_again_before_others_are_served() {
     for (mut memory, [first, second]) in twins(&["b"]) {
         pass(&mut memory, 0);
         let address = memory.list::<IpAddress>().remove(0);
-        let torn_out = key(address["metadata"]["name"].as_str().unwrap());
-        memory.change::<IpAddress>(&torn_out, &json!({"metadata": {"finalizers": null}}));
-        memory.delete::<IpAddress>(&torn_out);
+        let removed = key(address["metadata"]["name"].as_str().unwrap());
+        memory.change::<IpAddress>(&removed, &json!({"metadata": {"finalizers": null}}));
+        memory.delete::<IpAddress>(&removed);
         memory.put_whole::<IpClaim>(claim("a"));
         pass(&mut memory, 1);
-        assert_eq!((said(&memory, "b"), said(&memory, "a")), (first.to_owned(), second.to_owned()));
+        assert_eq!((reported(&memory, "b"), reported(&memory, "a")), (first.to_owned(), second.to_owned()));
         assert_eq!(memory.list::<IpAddress>().len(), 2);
     }
 }
 
 #[test]
-fn a_claim_that_its_data_has_given_up_is_let_go_in_one_write_and_no_earlier() {
+fn a_claim_that_its_data_has_given_up_is_released_in_one_write_and_no_earlier() {
     let infrastructure = "infrastructure.cluster.x-k8s.io/v1beta2";
     let owner = |kind: &str, name: &str, uid: &str| {
         json!({"apiVersion": infrastructure, "kind": kind,
@@ -234,7 +234,7 @@ fn an_address_that_another_holds_back_is_not_given_out_again_before_it_is_gone()
         memory.delete::<IpClaim>(&key("a"));
         memory.put_whole::<IpClaim>(claim("b"));
         pass(&mut memory, 1);
-        assert_eq!(said(&memory, "b"), second);
+        assert_eq!(reported(&memory, "b"), second);
         pass(&mut memory, 2);
         assert!(plan(&memory, 3).is_quiet(), "{}", plan(&memory, 3));
     }
@@ -250,13 +250,13 @@ fn a_name_in_the_way_takes_the_next_address_at_once() {
     let request = json!({"metadata": {"annotations": {"ipAddress": "10.0.0.1"}}});
     memory.change::<IpClaim>(&key("b"), &request);
     pass(&mut memory, 0);
-    assert_eq!(said(&memory, "a"), "10.0.0.2");
+    assert_eq!(reported(&memory, "a"), "10.0.0.2");
     let words = "10.0.0.1 cannot be allocated: the name x-10-0-0-1 belongs to an address of IPPool other";
-    assert_eq!(said(&memory, "b"), words);
+    assert_eq!(reported(&memory, "b"), words);
     assert!(plan(&memory, 1).is_quiet());
     memory.delete::<IpAddress>(&key("x-10-0-0-1"));
     pass(&mut memory, 2);
-    assert_eq!(said(&memory, "b"), "10.0.0.1");
+    assert_eq!(reported(&memory, "b"), "10.0.0.1");
 }
 
 #[test]
@@ -264,11 +264,11 @@ fn two_addresses_of_one_name_are_never_both_given() {
     let ranges = json!([{"start": "1.2.3.4", "end": "1.2.3.4"}, {"start": "1:2:3:4::", "end": "1:2:3:4::1"}]);
     let mut memory = world(json!({"namePrefix": "x", "pools": ranges}), &["a", "b"]);
     pass(&mut memory, 0);
-    assert_eq!((said(&memory, "a").as_str(), said(&memory, "b").as_str()), ("1.2.3.4", "1:2:3:4::1"));
+    assert_eq!((reported(&memory, "a").as_str(), reported(&memory, "b").as_str()), ("1.2.3.4", "1:2:3:4::1"));
 }
 
 #[test]
-fn a_random_address_is_the_same_at_every_look() {
+fn a_random_address_is_the_same_in_every_pass() {
     let spec =
         json!({"namePrefix": "x", "allocationStrategy": "random", "pools": [{"subnet": "10.0.0.0/16"}]});
     let memory = world(spec, &["a", "b"]);
@@ -288,10 +288,10 @@ fn a_pool_joins_its_cluster_and_waits_for_it() {
         json!({"metadata": {"namespace": "n", "name": "c", "uid": "cu"}, "spec": {"paused": true}}),
     );
     pass(&mut memory, 1);
-    assert_eq!(said(&memory, "a"), "nothing");
+    assert_eq!(reported(&memory, "a"), "nothing");
     memory.change::<Cluster>(&key("c"), &json!({"spec": {"paused": false}}));
     pass(&mut memory, 2);
-    assert_eq!(said(&memory, "a"), "10.0.0.1");
+    assert_eq!(reported(&memory, "a"), "10.0.0.1");
     let pool = &memory.list::<IpPool>()[0]["metadata"];
     assert_eq!(pool["labels"], json!({label::CLUSTER_NAME: "c", label::PROVIDER: IPAM_PROVIDER}));
     let owner = json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "cu", "controller": false}]);
@@ -311,7 +311,7 @@ fn a_pool_on_its_way_out_takes_no_claims_and_goes_with_its_last_address() {
         memory.delete::<IpPool>(&key("p"));
         memory.put_whole::<IpClaim>(claim("late"));
         pass(&mut memory, 1);
-        assert_eq!(said(&memory, "late"), "IPPool p is being deleted");
+        assert_eq!(reported(&memory, "late"), "IPPool p is being deleted");
         memory.delete::<IpClaim>(&key("a"));
         pass(&mut memory, 2);
         pass(&mut memory, 3);
@@ -322,7 +322,7 @@ fn a_pool_on_its_way_out_takes_no_claims_and_goes_with_its_last_address() {
 }
 
 #[test]
-fn a_terminating_address_whose_claim_is_gone_is_let_go() {
+fn a_terminating_address_whose_claim_is_gone_is_released() {
     for (mut memory, _) in twins(&["a"]) {
         pass(&mut memory, 0);
         let name = memory.list::<IpAddress>()[0]["metadata"]["name"].as_str().unwrap().to_owned();
@@ -336,7 +336,7 @@ fn a_terminating_address_whose_claim_is_gone_is_let_go() {
 }
 
 #[test]
-fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
+fn a_refused_claim_is_reported_in_the_servers_words_and_others_are_served() {
     for (memory, [first, _]) in twins(&["a", "b"]) {
         let mut snapshot = observe(&memory, &key("p")).unwrap();
         snapshot.refused.insert("IPClaim a".into(), Text::new("denied"));
@@ -384,7 +384,7 @@ fn the_holder_of_an_address_is_named_whatever_its_object_is_called() {
             .put_whole::<IpAddress>(json!({"metadata": {"namespace": "n", "name": "by-hand"}, "spec": spec}));
         memory.change::<IpPool>(&key("p"), &json!({"spec": {"preAllocations": {"b": first}}}));
         pass(&mut memory, 1);
-        assert_eq!(said(&memory, "b"), format!("Pre-allocated IP {first} is held by IPClaim a"));
+        assert_eq!(reported(&memory, "b"), format!("Pre-allocated IP {first} is held by IPClaim a"));
     }
 }
 

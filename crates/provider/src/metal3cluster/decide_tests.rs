@@ -67,7 +67,7 @@ fn cl1_a_valid_endpoint_makes_it_provisioned() {
 fn ls130_the_annotations_of_label_sync_have_a_condition() {
     const KEY: &str = "metal3.io/metal3-label-sync-prefixes";
     let mut object = good();
-    let mut look = |value: Value| {
+    let mut result = |value: Value| {
         let annotations = if value.is_null() { json!({}) } else { json!({KEY: value}) };
         object["metadata"]["annotations"] = annotations;
         let plan = decide(&snapshot(object.clone(), Some(json!({})), 0), "t");
@@ -79,15 +79,15 @@ fn ls130_the_annotations_of_label_sync_have_a_condition() {
         assert_eq!(ready, "True", "labels are no reason to be not ready");
         (printed["status"].clone(), printed["reason"].clone(), events)
     };
-    assert_eq!(look(Value::Null), (Value::Null, Value::Null, vec![]), "nobody asked");
-    assert_eq!(look(json!("a.b,c")), (json!("True"), json!("Active"), vec![]));
+    assert_eq!(result(Value::Null), (Value::Null, Value::Null, vec![]), "nobody asked");
+    assert_eq!(result(json!("a.b,c")), (json!("True"), json!("Active"), vec![]));
     let problem = "annotation metal3.io/metal3-label-sync-prefixes: invalid prefix (B): it must be a DNS name of lower-case \
                    letters, digits, '-' and '.', without a slash";
     let invalid = |events| (json!("False"), json!("InvalidAnnotation"), events);
-    assert_eq!(look(json!("a,B")), invalid(vec![problem.to_owned()]));
-    assert_eq!(look(json!("a,B")), invalid(vec![]), "said once");
-    assert_eq!(look(json!("")), (json!("True"), json!("Active"), vec![]));
-    assert_eq!(look(Value::Null), (json!("False"), json!("NotRequested"), vec![]));
+    assert_eq!(result(json!("a,B")), invalid(vec![problem.to_owned()]));
+    assert_eq!(result(json!("a,B")), invalid(vec![]), "reported once");
+    assert_eq!(result(json!("")), (json!("True"), json!("Active"), vec![]));
+    assert_eq!(result(Value::Null), (json!("False"), json!("NotRequested"), vec![]));
 }
 
 /// An endpoint without host or port gives the failure reason `InvalidConfiguration` and a condition that names what is
@@ -173,7 +173,7 @@ fn an_owner_that_is_named_and_not_there_is_reported_until_it_comes() {
     assert_eq!(old.len(), 2, "the condition and its summary: {legacy}");
     assert_eq!(old[0]["severity"], "Error");
     let mute = applied(object, &reported);
-    assert!(decide(&snapshot(mute.clone(), None, 0), "2026-01-01T00:02:00Z").is_quiet(), "said once");
+    assert!(decide(&snapshot(mute.clone(), None, 0), "2026-01-01T00:02:00Z").is_quiet(), "reported once");
     let healed = decide(&snapshot(mute.clone(), Some(json!({})), 0), "2026-01-01T00:03:00Z");
     let healed = applied(mute, &healed);
     assert_eq!(healed.pointer("/status/deprecated/v1beta1/failureReason"), None);

@@ -104,7 +104,7 @@ impl AddressClaim {
     }
 
     /// Takes our finalizer off.
-    pub(super) fn let_go(&self, plan: &mut Plan) {
+    pub(super) fn remove_finalizer(&self, plan: &mut Plan) {
         match self {
             Self::Metal3(claim) => without_finalizer(plan, claim.as_ref()),
             Self::Capi(claim) => without_finalizer(plan, claim.as_ref()),
@@ -120,7 +120,7 @@ impl AddressClaim {
                 remove_finalizer(&mut released.metadata, finalizer::IP_CLAIM);
                 plan.update_object(claim.as_ref(), &released);
             }
-            _ => self.let_go(plan),
+            _ => self.remove_finalizer(plan),
         }
         self.delete(plan);
     }

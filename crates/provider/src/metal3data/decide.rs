@@ -21,7 +21,7 @@ use super::{
     claim_state::{ClaimState, claim_state},
     claims::{AddressClaim, PoolClaim, ask},
     pools::{free, not_served, wait_for_pool},
-    secrets::{self, Secrets, Told},
+    secrets::{self, SecretReport, Secrets},
     status::{DataState, is_rendered_as, report_on_claim, report_on_data, was_rendered},
     wanted_documents::{asks_for, hold, wanted_documents, wanted_spec},
 };
@@ -81,13 +81,13 @@ pub fn decide(snapshot: &DataSnapshot, now: &str) -> Plan {
 
 impl Pass<'_> {
     /// Own spec and finalizer first, then what hangs on them, then what is said about it.
-    fn finish(mut self, outcome: Step<Told>, now: &str) -> Plan {
+    fn finish(mut self, outcome: Step<SecretReport>, now: &str) -> Plan {
         let old = self.snapshot.data.as_ref();
         let mut plan = Plan::done();
         plan.update_object(old, &self.new);
         plan.append(std::mem::take(&mut self.others));
         let (state, end) = match &outcome {
-            Ok(told) => (DataState::rendered(told), End::Done),
+            Ok(report) => (DataState::rendered(report), End::Done),
             Err(wait) => {
                 // What comes within a moment is not worth a write.
                 if let Some(rest) = is_throttled_for(self.throttle_time(), &old.metadata, None, now)
@@ -113,7 +113,7 @@ impl Pass<'_> {
     }
 
     /// Renders what is missing; answers what is there then.
-    fn render(&mut self) -> Step<Told> {
+    fn render(&mut self) -> Step<SecretReport> {
         if self.snapshot.cluster.is_none() {
             return Err(Wait::DataCluster);
         }
@@ -125,11 +125,11 @@ impl Pass<'_> {
         if secrets.missing.is_empty() {
             // Only a look: whatever is missing for it is not asked for.
             let others = self.others.clone();
-            let anew = self.inputs(&spec, machine).ok().flatten();
+            let rendered = self.inputs(&spec, machine).ok().flatten();
             self.others = others;
-            return Ok(secrets.compare(anew.map(|found| found.documents(&spec, &self.new))));
+            return Ok(secrets.compare(rendered.map(|found| found.documents(&spec, &self.new))));
         }
-        let Some(found) = self.inputs(&spec, machine)? else { return Ok(secrets.told()) };
+        let Some(found) = self.inputs(&spec, machine)? else { return Ok(secrets.report()) };
         let documents = found.documents(&spec, &self.new).map_err(|e| unrendered(&self.new, e))?;
         let made_before = was_rendered(&self.snapshot.data);
         let mut created = Vec::new();
@@ -139,15 +139,15 @@ impl Pass<'_> {
             self.others.create_value(made.kind(), made.key(), made.to_object());
             created.push(made.name);
         }
-        let told = secrets.told();
-        if made_before && !is_rendered_as(&self.snapshot.data, &told) {
+        let report = secrets.report();
+        if made_before && !is_rendered_as(&self.snapshot.data, &report) {
             let words = format!(
                 "Secret {} is created again with different content; the node runs with the previous content",
                 created.join(" and ")
             );
             self.others.event(EventNote::warning(&self.new, event::RENDER_DIFFERS, words));
         }
-        Ok(told)
+        Ok(report)
     }
 
     /// Everything that rendering needs; claims that are not there yet are made. None when nothing is to be rendered.
@@ -229,7 +229,7 @@ impl Pass<'_> {
         };
         if namesake.is_of_predecessor(&self.new) && namesake.metadata().is_deleting() {
             // Its data had our name, so it is gone: nobody else will take this finalizer off.
-            namesake.let_go(&mut self.others);
+            namesake.remove_finalizer(&mut self.others);
         }
         let (kind, claim) = (namesake.kind().to_string(), namesake.metadata().name_str().to_owned());
         waiting.0.push(AddressWait::OtherClaim { kind, claim });
@@ -299,8 +299,8 @@ impl Pass<'_> {
         let Some(claim) = self.snapshot.claim.as_deref() else { return false };
         let used = claim.status.rendered_data.as_ref();
         let uses_another = used.is_some_and(|used| used.name_str() != self.new.metadata.name_str());
-        let is_let_go = claim.metadata.is_deleting() && !claim.metadata.has_finalizer(finalizer::MACHINE);
-        uses_another || is_let_go
+        let is_released = claim.metadata.is_deleting() && !claim.metadata.has_finalizer(finalizer::MACHINE);
+        uses_another || is_released
     }
 
     fn throttle_time(&self) -> Duration {

@@ -22,7 +22,7 @@ pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
     let plan = || {
         let mut plan = Plan::done();
         for claim in abandoned(&*context.caches, key) {
-            claim.let_go(&mut plan);
+            claim.remove_finalizer(&mut plan);
         }
         plan
     };

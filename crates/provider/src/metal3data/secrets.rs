@@ -45,7 +45,7 @@ pub(super) fn render_all(
 
 /// What people are told of the Secrets that are there.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Told {
+pub(super) struct SecretReport {
     pub(super) message: String,
     /// Whether rendering today would give something else.
     pub(super) differs: bool,
@@ -91,26 +91,26 @@ impl Secrets {
     }
 
     /// The digests of what is there, for people.
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn report(&self) -> SecretReport {
         let words = self.digests.iter().map(|(key, digest)| word(key, digest));
-        Told { message: words.collect::<Vec<_>>().join(", "), differs: false }
+        SecretReport { message: words.collect::<Vec<_>>().join(", "), differs: false }
     }
 
     /// The same, and which of them would differ if they were rendered today. They are left alone: a node that is
     /// provisioned again must find its data unchanged.
-    pub(super) fn compare(&self, anew: Option<Result<Documents, RenderError>>) -> Told {
-        let Some(Ok(anew)) = anew else { return self.told() };
+    pub(super) fn compare(&self, rendered: Option<Result<Documents, RenderError>>) -> SecretReport {
+        let Some(Ok(rendered)) = rendered else { return self.report() };
         let differ = |(key, document): (&&'static str, &String)| {
             let digest = self.digests.get(*key)?;
             (*digest != capm3_domain::render::digest(document)).then_some(*key)
         };
-        let differing: Vec<&str> = anew.by_key.iter().filter_map(differ).collect();
+        let differing: Vec<&str> = rendered.by_key.iter().filter_map(differ).collect();
         if differing.is_empty() {
-            return self.told();
+            return self.report();
         }
         let message =
-            format!("{}; {} rendered today would differ", self.told().message, differing.join(" and "));
-        Told { message, differs: true }
+            format!("{}; {} rendered today would differ", self.report().message, differing.join(" and "));
+        SecretReport { message, differs: true }
     }
 }
 

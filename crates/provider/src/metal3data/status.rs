@@ -10,7 +10,7 @@ use capm3_api::{
 use capm3_domain::wait::Wait;
 use capm3_engine::EventNote;
 
-use super::secrets::Told;
+use super::secrets::SecretReport;
 use crate::conditions::{Stamp, set};
 
 /// Longest text that the schema allows in `status.errorMessage`.
@@ -32,8 +32,8 @@ pub(super) struct DataState {
 
 impl DataState {
     /// Every Secret is there; the message tells their digests.
-    pub(super) fn rendered(told: &Told) -> Self {
-        let message = told.message.clone();
+    pub(super) fn rendered(report: &SecretReport) -> Self {
+        let message = report.message.clone();
         let advice = String::new();
         Self {
             ready: true,
@@ -41,7 +41,7 @@ impl DataState {
             message,
             advice,
             is_failure: false,
-            differs: told.differs,
+            differs: report.differs,
         }
     }
 
@@ -65,7 +65,7 @@ pub(super) fn report_on_data(
     secrets_missing: bool,
     now: &str,
 ) {
-    let was_silent = find(&old.status.conditions, condition::READY).is_none();
+    let was_unreported = find(&old.status.conditions, condition::READY).is_none();
     let status = &mut new.status;
     if state.ready {
         status.ready = Some(true);
@@ -84,7 +84,7 @@ pub(super) fn report_on_data(
         } else if state.ready {
             // The condition says it. After something else was said, it is news.
             let note = EventNote::normal(old, event::RENDERED, &state.message);
-            plan.event(if was_silent { note.only_logged() } else { note });
+            plan.event(if was_unreported { note.only_logged() } else { note });
         }
     }
 }
@@ -92,21 +92,21 @@ pub(super) fn report_on_data(
 /// Repeats it on the claim, where the machine's owner looks first. That all is well is said only after something else was:
 /// `renderedData` says as much, and one write a machine counts.
 pub(super) fn report_on_claim(plan: &mut Plan, claim: &Metal3DataClaim, state: &DataState, now: &str) {
-    let was_silent = claim.status.conditions.is_empty() && claim.status.error_message.is_none();
-    if claim.metadata.is_deleting() || state.ready && was_silent {
+    let was_unreported = claim.status.conditions.is_empty() && claim.status.error_message.is_none();
+    if claim.metadata.is_deleting() || state.ready && was_unreported {
         return;
     }
     let mut new = claim.clone();
     new.status.error_message = state.is_failure.then(|| shortened(&state.message));
-    let said = DataState {
+    let reported = DataState {
         // The digests are the data's business.
         message: if state.ready { String::new() } else { state.message.clone() },
         ..state.clone()
     };
     let stamp = Stamp { now, generation: claim.metadata.generation };
-    let changed = put(&mut new.status.conditions, stamp, &said);
+    let changed = put(&mut new.status.conditions, stamp, &reported);
     if changed {
-        note(plan, &said, |reason, message| EventNote::warning(claim, reason, message));
+        note(plan, &reported, |reason, message| EventNote::warning(claim, reason, message));
     }
     plan.update_status(claim, &new);
 }
@@ -138,6 +138,6 @@ pub(super) fn was_rendered(data: &Metal3Data) -> bool {
 }
 
 /// Whether the condition shows these documents.
-pub(super) fn is_rendered_as(data: &Metal3Data, told: &Told) -> bool {
-    find(&data.status.conditions, condition::READY).is_some_and(|ready| ready.message == told.message)
+pub(super) fn is_rendered_as(data: &Metal3Data, report: &SecretReport) -> bool {
+    find(&data.status.conditions, condition::READY).is_some_and(|ready| ready.message == report.message)
 }

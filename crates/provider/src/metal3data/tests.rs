@@ -151,7 +151,7 @@ fn the_finalizer_and_the_names_come_first_then_one_claim_for_each_pool() {
 }
 
 #[test]
-fn a_claim_named_after_its_host_tells_its_data_and_pool_by_labels() {
+fn a_claim_named_after_its_host_shows_its_data_and_pool_by_labels() {
     let plan = decide(&DataSnapshot {
         settings: Settings { names_claims_by_host: true, ..Settings::default() },
         ..complete()
@@ -189,7 +189,7 @@ fn a_claim_on_a_pool_that_is_served_has_the_finalizer_of_the_address_manager_fro
 }
 
 #[test]
-fn a_claim_whose_pool_is_gone_is_let_go_wholly() {
+fn a_claim_whose_pool_is_gone_loses_both_finalizers() {
     let released = |snapshot: DataSnapshot| {
         let plan = decide(&deleting(DataSnapshot { claim: None, ..snapshot }));
         let Some(Write::Patch { patch, .. }) = plan.writes.first() else { panic!("a patch") };
@@ -271,7 +271,7 @@ fn ip114_the_error_of_a_pool_is_in_the_status_of_the_data() {
 }
 
 #[test]
-fn a_nic_that_the_host_lacks_is_said_with_path_and_host() {
+fn a_missing_nic_is_reported_with_path_and_host() {
     let mut snapshot = served();
     snapshot.host =
         Some(read(json!({"metadata": {"name": "h"}, "status": {"hardware": {"nics": [{"name": "eno9"}]}}})));
@@ -341,7 +341,7 @@ fn what_must_come_first_is_waited_for() {
 }
 
 #[test]
-fn data_whose_claim_goes_says_nothing_more_once_the_machine_has_let_it_go() {
+fn data_whose_claim_is_deleted_reports_nothing_more_once_the_machine_has_released_the_claim() {
     let claim_with = |finalizers: Value| {
         let claim = json!({"metadata": {"name": "m", "uid": "uid-c", "finalizers": finalizers,
             "deletionTimestamp": "2026-01-01T00:00:00Z"}});
@@ -395,7 +395,7 @@ fn deleting_in_built_in_pool(works: bool, finalizers: Value) -> DataSnapshot {
 }
 
 #[test]
-fn the_built_in_address_manager_lets_go_of_address_claims_before_the_data_goes() {
+fn the_built_in_address_manager_releases_address_claims_before_the_data_goes() {
     let held = || deleting_in_built_in_pool(true, json!([finalizer::DATA, finalizer::IP_CLAIM]));
     let waits = decide(&held());
     assert_eq!(shown(&waits), ["delete IPClaim dt-0-pool", "patch Metal3Data/status dt-0"]);
@@ -408,7 +408,7 @@ fn the_built_in_address_manager_lets_go_of_address_claims_before_the_data_goes()
 }
 
 #[test]
-fn where_no_manager_would_let_go_of_address_claims_the_data_does() {
+fn where_no_manager_would_release_address_claims_the_data_does() {
     let (both, foreign) = ([finalizer::DATA, finalizer::IP_CLAIM], "somebody.else/holds");
     for (works, finalizers) in [
         (false, json!(both)),
@@ -438,7 +438,7 @@ fn s160_data_that_its_template_owns_is_given_to_its_claim_and_its_machine() {
     let plan = decide(&DataSnapshot { data: read(old), ..complete() });
     let Some(Write::Patch { patch, .. }) = plan.writes.first() else { panic!("a patch") };
     let owners = patch["metadata"]["ownerReferences"].as_array().unwrap();
-    let told: Vec<_> =
+    let owned: Vec<_> =
         owners.iter().map(|o| (o["kind"].as_str().unwrap(), o["controller"] == json!(true))).collect();
-    assert_eq!(told, [("Metal3DataClaim", true), ("Metal3Machine", false)]);
+    assert_eq!(owned, [("Metal3DataClaim", true), ("Metal3Machine", false)]);
 }

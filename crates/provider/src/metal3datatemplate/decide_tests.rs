@@ -104,7 +104,7 @@ fn data_is_made_with_its_finalizer_and_the_names_of_its_secrets() {
 }
 
 #[test]
-fn a_claim_is_held_before_its_data_is_made_and_told_afterwards() {
+fn a_claim_is_held_before_its_data_is_made_and_reported_afterwards() {
     let mut memory = world(&["a"]);
     let first = plan(&memory, 0);
     let expected = [
@@ -232,7 +232,7 @@ fn data_that_was_made_before_a_crash_is_found_again() {
 }
 
 #[test]
-fn a_claim_without_machine_is_told_and_others_are_served() {
+fn a_claim_without_machine_is_reported_and_others_are_served() {
     let mut memory = world(&["b"]);
     let mut bad = claim("a");
     bad["metadata"]["ownerReferences"] = json!([]);
@@ -245,7 +245,7 @@ fn a_claim_without_machine_is_told_and_others_are_served() {
 }
 
 #[test]
-fn a_refused_claim_is_told_in_the_servers_words_and_others_go_on() {
+fn a_refused_claim_is_reported_in_the_servers_words_and_others_are_served() {
     let memory = world(&["a", "b"]);
     let mut snapshot = observe(&memory, &key("t")).unwrap();
     snapshot.refused.insert("a".into(), Text::new("denied"));
@@ -274,7 +274,7 @@ fn pa66_claims_of_a_paused_cluster_are_neither_served_nor_released() {
 
 /// Data of a paused Cluster that goes, as when a move deletes what has been moved, is not made anew until the pause ends.
 #[test]
-fn pa66_data_that_goes_while_its_cluster_is_paused_is_not_made_anew() {
+fn pa66_data_that_goes_while_its_cluster_is_paused_is_not_made_again() {
     let mut memory = world(&["a", "b"]);
     pass(&mut memory, 0);
     memory
@@ -316,7 +316,7 @@ fn data_goes_before_its_claim_goes() {
 }
 
 #[test]
-fn data_that_its_own_controller_holds_is_only_deleted_and_lets_go_by_itself() {
+fn data_that_its_own_controller_holds_is_only_deleted_and_that_controller_removes_the_finalizer() {
     let mut memory = world(&["a"]);
     pass(&mut memory, 0);
     let held = json!({"metadata": {"finalizers": [finalizer::DATA_CLAIM, finalizer::DATA]}});
@@ -331,7 +331,7 @@ fn data_that_its_own_controller_holds_is_only_deleted_and_lets_go_by_itself() {
 }
 
 #[test]
-fn data_that_was_torn_out_is_made_anew_under_its_index_before_anybody_else_is_served() {
+fn data_removed_without_its_finalizer_is_made_again_with_its_index_before_others_are_served() {
     let mut memory = world(&["b"]);
     pass(&mut memory, 0);
     memory.change::<Metal3Data>(&key("t-0"), &json!({"metadata": {"finalizers": null}}));

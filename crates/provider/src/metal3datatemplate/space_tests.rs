@@ -202,24 +202,24 @@ fn s84_a_template_carries_the_label_of_its_only_cluster() {
 fn s145_overlapping_ranges_of_two_templates_are_warned_of_once() {
     let ranged = |subnet: &str| json!({"metaData": {"ipAddresses": [{"key": "ip", "subnet": subnet}]}});
     let mut memory = world(&[("a", ranged("10.0.0.0/24"))]);
-    let told = |memory: &Memory, name: &str| -> Vec<String> {
+    let events = |memory: &Memory, name: &str| -> Vec<String> {
         let snapshot = observe(memory, &ObjectKey::new("n", name)).unwrap();
         let plan = decide(&snapshot, "2026-01-02T00:00:00Z");
-        assert!(plan.events.is_empty() || !plan.writes.is_empty(), "said with the write that takes it on");
+        assert!(plan.events.is_empty() || !plan.writes.is_empty(), "reported with the write that adopts it");
         plan.events.iter().map(|event| format!("{} {}", event.reason, event.message)).collect()
     };
-    assert_eq!(told(&memory, "a"), [""; 0]);
+    assert_eq!(events(&memory, "a"), [""; 0]);
     pass(&mut memory, "a");
     memory.put_whole::<Metal3DataTemplate>(template("b", &ranged("10.0.0.128/25")));
     memory.put_whole::<Metal3DataTemplate>(template("c", &ranged("10.0.1.0/24")));
-    let warned = told(&memory, "b");
+    let warned = events(&memory, "b");
     assert_eq!(warned.len(), 1, "{warned:?}");
     let start = "RangesOverlap inline ranges of this template and of Metal3DataTemplate a overlap: both contain 10.0.0.129";
     assert!(warned[0].starts_with(start), "{warned:?}");
-    assert_eq!(told(&memory, "c"), [""; 0]);
+    assert_eq!(events(&memory, "c"), [""; 0]);
     pass(&mut memory, "b");
     for name in ["a", "b"] {
-        assert_eq!(told(&memory, name), [""; 0], "{name} is at rest");
+        assert_eq!(events(&memory, name), [""; 0], "{name} is at rest");
     }
 }
 

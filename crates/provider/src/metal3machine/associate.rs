@@ -123,11 +123,11 @@ fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consu
     let wait = Wait::HostConsumed { host: name, consumer: Box::new(consumer.clone()) };
     if pass.status().is_new_of_host(&wait) {
         let (namespace, machine) = (pass.namespace(), pass.new.metadata.name_str());
-        let said = format!(
+        let message = format!(
             "Metal3Machine {namespace}/{machine} records this host as its own, but spec.consumerRef of the host is {consumer}; \
              correct spec.consumerRef, or delete the Machine that must not use the host"
         );
-        pass.with_status.push(EventNote::warning(host, event::HOST_DISPUTED, said));
+        pass.with_status.push(EventNote::warning(host, event::HOST_DISPUTED, message));
     }
     hold(pass, wait)
 }
@@ -154,7 +154,7 @@ pub(super) fn release_surplus(pass: &mut Pass<'_>) {
     for host in &pass.snapshot.surplus {
         match delete::release_step_of_surplus(pass.snapshot, host) {
             ReleaseStep::Clear(patch) => host_patch::push_release(&mut pass.others, host, patch),
-            ReleaseStep::LetGo(patch) => {
+            ReleaseStep::Release(patch) => {
                 host_patch::push_release(&mut pass.others, host, patch);
                 pass.event(
                     event::HOST_RELEASED,

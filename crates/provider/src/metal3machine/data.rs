@@ -80,7 +80,7 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
     if let Some(claim) =
         own_claim(pass).filter(|c| c.metadata.is_deleting() && c.status.rendered_data.is_none())
     {
-        return Err(let_claim_go(pass, claim));
+        return Err(release_deleted_claim(pass, claim));
     }
     if own_claim(pass).is_some() || pass.new.status.rendered_data.is_some() {
         pass.status().meta_data_good();
@@ -113,7 +113,7 @@ fn wait_for_foreign_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> Wait 
 }
 
 /// A claim that was deleted before it was served is let go, so that a new one can be made.
-fn let_claim_go(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
+fn release_deleted_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
     let mut released = claim.clone();
     remove_finalizer(&mut released.metadata, finalizer::MACHINE);
     pass.others.update_object(claim, &released);

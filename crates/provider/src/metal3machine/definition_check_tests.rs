@@ -10,12 +10,17 @@ struct Server {
 }
 
 impl Server {
-    /// Whether the definition is being deleted, as a machine learns that sees these deletions; nothing if it has to wait.
-    async fn learn(&self, check: &DefinitionCheck, uid: &str, seen: &[&str]) -> Option<bool> {
-        self.learn_of(check, &deletion(uid, 0), seen.iter().map(|uid| deletion(uid, 0)).collect()).await
+    /// Whether the definition is being deleted, for a machine that sees these deletions; nothing if it has to wait.
+    async fn is_deleting_for(&self, check: &DefinitionCheck, uid: &str, seen: &[&str]) -> Option<bool> {
+        self.is_deleting_for_deletion(
+            check,
+            &deletion(uid, 0),
+            seen.iter().map(|uid| deletion(uid, 0)).collect(),
+        )
+        .await
     }
 
-    async fn learn_of(
+    async fn is_deleting_for_deletion(
         &self,
         check: &DefinitionCheck,
         deletion: &Deletion,
@@ -46,46 +51,49 @@ fn deletion(uid: &str, second: i64) -> Deletion {
 async fn machines_whose_deletion_was_seen_before_the_question_share_its_answer() {
     let (check, server) = (DefinitionCheck::default(), Server::default());
     let learned = tokio::join!(
-        server.learn(&check, "a", &["a", "b"]),
-        server.learn(&check, "b", &["a", "b"]),
-        server.learn(&check, "c", &["a", "b", "c"]),
+        server.is_deleting_for(&check, "a", &["a", "b"]),
+        server.is_deleting_for(&check, "b", &["a", "b"]),
+        server.is_deleting_for(&check, "c", &["a", "b", "c"]),
     );
     assert_eq!(learned, (Some(false), Some(false), None), "the deletion of c was seen after the question");
     assert_eq!(server.asked.get(), 1);
     tokio::time::advance(PACE).await;
-    assert_eq!(server.learn(&check, "c", &["b", "c"]).await, Some(false));
-    assert_eq!(server.learn(&check, "b", &["b", "c"]).await, Some(false), "however long it takes");
+    assert_eq!(server.is_deleting_for(&check, "c", &["b", "c"]).await, Some(false));
+    assert_eq!(server.is_deleting_for(&check, "b", &["b", "c"]).await, Some(false), "however long it takes");
     assert_eq!(server.asked.get(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_is_made_again_under_a_name_is_another_one() {
     let (check, server) = (DefinitionCheck::default(), Server::default());
-    assert_eq!(server.learn(&check, "first", &["first"]).await, Some(false));
+    assert_eq!(server.is_deleting_for(&check, "first", &["first"]).await, Some(false));
     server.is_deleting.set(true);
     tokio::time::advance(PACE).await;
     assert_eq!(
-        server.learn(&check, "second", &["second"]).await,
+        server.is_deleting_for(&check, "second", &["second"]).await,
         Some(true),
         "it is only deleted with the definition"
     );
     tokio::time::advance(PACE).await;
-    assert_eq!(server.learn(&check, "second", &["second"]).await, Some(true), "which is not kept");
+    assert_eq!(server.is_deleting_for(&check, "second", &["second"]).await, Some(true), "which is not kept");
     assert_eq!(server.asked.get(), 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_a_backup_brings_back_is_asked_for_when_it_is_deleted_again() {
     let (check, server) = (DefinitionCheck::default(), Server::default());
-    assert_eq!(server.learn(&check, "a", &["a"]).await, Some(false));
+    assert_eq!(server.is_deleting_for(&check, "a", &["a"]).await, Some(false));
     server.is_deleting.set(true);
     tokio::time::advance(PACE).await;
     let again = deletion("a", 60);
-    assert_eq!(server.learn_of(&check, &again, BTreeSet::from([again.clone()])).await, Some(true));
+    assert_eq!(
+        server.is_deleting_for_deletion(&check, &again, BTreeSet::from([again.clone()])).await,
+        Some(true)
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_failed_serves_nobody() {
+async fn an_answer_that_failed_is_not_shared() {
     let check = DefinitionCheck::default();
     let seen = || BTreeSet::from([deletion("a", 0)]);
     let refused = || ApiError::Refused { code: 503, reason: "Down".into(), message: "down".into() };
@@ -94,6 +102,6 @@ async fn an_answer_that_failed_serves_nobody() {
     assert!(matches!(failed, Err(Outcome::Failed(_))), "{failed:?}");
     tokio::time::advance(PACE).await;
     let server = Server::default();
-    assert_eq!(server.learn(&check, "a", &["a"]).await, Some(false));
+    assert_eq!(server.is_deleting_for(&check, "a", &["a"]).await, Some(false));
     assert_eq!(server.asked.get(), 1);
 }

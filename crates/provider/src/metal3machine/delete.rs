@@ -54,7 +54,7 @@ fn pause_first(pass: &mut Pass<'_>) -> Step {
     if paused {
         return pause::run(pass, cluster.as_deref());
     }
-    pause::say_that_it_is_over(pass);
+    pause::clear_pause_conditions(pass);
     Ok(())
 }
 
@@ -146,7 +146,7 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
     if steps.iter().any(|(_, step)| matches!(step, ReleaseStep::Clear(_))) {
         confirm_that_the_kind_stays(pass)?;
     }
-    if steps.iter().any(|(_, step)| matches!(step, ReleaseStep::LetGo(_))) {
+    if steps.iter().any(|(_, step)| matches!(step, ReleaseStep::Release(_))) {
         confirm_that_nobody_reserves(pass)?;
         confirm_that_credentials_are_seen(pass)?;
     }
@@ -161,7 +161,7 @@ fn release_hosts(pass: &mut Pass<'_>) -> Step {
                 again = true;
             }
             ReleaseStep::Wait(wait) => waits = Some(wait),
-            ReleaseStep::LetGo(patch) => {
+            ReleaseStep::Release(patch) => {
                 let reserved = patch.pointer("/spec/consumerRef").is_some_and(|consumer| !consumer.is_null());
                 host_patch::push_release(&mut pass.others, host, patch);
                 let name = host.metadata.name_str();

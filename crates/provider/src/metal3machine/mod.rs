@@ -54,18 +54,18 @@ pub(crate) fn controller(context: &Context) -> Controller {
     let queue = Arc::new(Queue::default());
     let waiters = Arc::new(HostWaiters::default());
     watches::watch(context, &queue, &waiters);
-    let (context, told, definition) =
+    let (context, wakes, definition) =
         (context.clone(), Arc::clone(&queue), Arc::new(DefinitionCheck::default()));
     Controller::new(
         reconcile::CONTROLLER,
         queue,
         Arc::new(move |key: ObjectKey| {
-            let (context, waiters, told) = (context.clone(), Arc::clone(&waiters), Arc::clone(&told));
+            let (context, waiters, wakes) = (context.clone(), Arc::clone(&waiters), Arc::clone(&wakes));
             let definition = Arc::clone(&definition);
             boxed(async move {
                 waiters.begin_reconcile(&key);
                 let (outcome, awaits) = reconcile::reconcile(&context, &definition, &key).await;
-                waiters.end_reconcile(&*context.caches, &key, &awaits).enqueue(&told);
+                waiters.end_reconcile(&*context.caches, &key, &awaits).enqueue(&wakes);
                 outcome
             })
         }),

@@ -44,9 +44,9 @@ pub(super) fn run(pass: &mut Pass<'_>, cluster: Option<&Cluster>) -> Step {
 }
 
 /// The conditions of a machine that goes must not tell of a pause that has ended.
-pub(super) fn say_that_it_is_over(pass: &mut Pass<'_>) {
-    let said = find(&pass.new.status.conditions, condition::PAUSED);
-    if said.is_none_or(|said| said.reason == reason::NOT_PAUSED) {
+pub(super) fn clear_pause_conditions(pass: &mut Pass<'_>) {
+    let paused = find(&pass.new.status.conditions, condition::PAUSED);
+    if paused.is_none_or(|paused| paused.reason == reason::NOT_PAUSED) {
         return;
     }
     pass.status().paused(None);

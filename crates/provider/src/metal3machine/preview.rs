@@ -148,7 +148,7 @@ impl Preview<'_> {
 }
 
 fn of_cause(cause: Cause) -> (Facts, Text) {
-    (cause.wait.facts(), cause.told)
+    (cause.wait.facts(), cause.message)
 }
 
 /// What the controller reported last of the Node that it waits for, or of those among which it cannot tell.
@@ -166,8 +166,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_and_conflicts_are_the_last_word_on_the_node() {
-        let said = |type_: &str, status: &str, reason: &str| {
+    fn waits_and_conflicts_of_the_node_are_read_from_the_condition() {
+        let code_of = |type_: &str, status: &str, reason: &str| {
             let machine: Metal3Machine = serde_json::from_value(json!({"status": {"conditions": [
                 {"type": type_, "status": status, "reason": reason, "message": "words", "lastTransitionTime": "t"}]}}))
             .unwrap();
@@ -187,7 +187,7 @@ mod tests {
             (condition::ASSOCIATE_META_DATA, "True", reason::META_DATA_SUCCESS, None),
             (condition::ASSOCIATE_HOST, "False", reason::CREATE_ERROR, None),
         ] {
-            assert_eq!(said(type_, status, reason).as_deref(), code, "{type_} {status} {reason}");
+            assert_eq!(code_of(type_, status, reason).as_deref(), code, "{type_} {status} {reason}");
         }
     }
 }

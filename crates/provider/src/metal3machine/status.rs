@@ -52,10 +52,10 @@ impl Status<'_> {
     pub(super) fn show(&mut self, wait: &Wait) {
         let Some(shown) = wait.facts().shown else { return };
         let message = wait.message().to_string();
-        let said =
-            find(&self.machine.status.conditions, shown.condition).filter(|said| said.status == "False");
-        let message = match (wait, said) {
-            (Wait::NoHost(_), Some(said)) => conditions::keep_counts(&said.message, message),
+        let before =
+            find(&self.machine.status.conditions, shown.condition).filter(|before| before.status == "False");
+        let message = match (wait, before) {
+            (Wait::NoHost(_), Some(before)) => conditions::keep_counts(&before.message, message),
             _ => message,
         };
         self.show_as(shown, &message);

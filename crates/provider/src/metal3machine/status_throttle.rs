@@ -40,11 +40,12 @@ pub(super) fn status_throttle(
         return None;
     }
     let last_updated = old.status.last_updated.as_deref();
-    let spoke_just_now = (last_updated == Some(now)).then_some(STATUS_PACE);
-    if turned(old, new) || has_new_trouble(old, new) {
-        return spoke_just_now;
+    let was_written_just_now = (last_updated == Some(now)).then_some(STATUS_PACE);
+    if turned(old, new) || has_new_problem(old, new) {
+        return was_written_just_now;
     }
-    is_throttled_for(throttle_time(machines_in_progress), &old.metadata, last_updated, now).or(spoke_just_now)
+    is_throttled_for(throttle_time(machines_in_progress), &old.metadata, last_updated, now)
+        .or(was_written_just_now)
 }
 
 /// Whether the machine became ready or ceased to be, or its pause began or ended.
@@ -54,15 +55,15 @@ fn turned(old: &Metal3Machine, new: &Metal3Machine) -> bool {
     differs(condition::PAUSED) || differs(condition::READY) && !new.metadata.is_deleting()
 }
 
-fn has_new_trouble(old: &Metal3Machine, new: &Metal3Machine) -> bool {
-    let is_trouble = |c: &&Condition| {
+fn has_new_problem(old: &Metal3Machine, new: &Metal3Machine) -> bool {
+    let is_problem = |c: &&Condition| {
         c.type_ != condition::READY && c.status != "True" && !PASSING.contains(&c.reason.as_str())
     };
     let is_known = |c: &Condition| {
         find(&old.status.conditions, &c.type_)
             .is_some_and(|o| o.status == c.status && o.reason == c.reason && o.message == c.message)
     };
-    new.status.conditions.iter().filter(is_trouble).any(|c| !is_known(c))
+    new.status.conditions.iter().filter(is_problem).any(|c| !is_known(c))
 }
 
 #[cfg(test)]
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_on_the_way_are_kept_back_and_troubles_are_not() {
+    fn passing_steps_are_throttled_and_problems_are_not() {
         let (host, ready) = (condition::ASSOCIATE_HOST, condition::READY);
         let waits = (host, "False", reason::WAITING_FOR_BOOTSTRAP);
         let fails = (host, "False", reason::ASSOCIATE_HOST_FAILED);
@@ -97,8 +98,8 @@ mod tests {
         for (what, old, new, is_kept_back) in [
             ("a first wait", vec![], vec![waits, not_ready, works], true),
             ("progress", vec![waits, not_ready], vec![taken, provisioning, not_ready], true),
-            ("a trouble", vec![waits, not_ready], vec![fails, not_ready], false),
-            ("a step beside a known trouble", vec![fails], vec![fails, provisioning], true),
+            ("a problem", vec![waits, not_ready], vec![fails, not_ready], false),
+            ("a step beside a known problem", vec![fails], vec![fails, provisioning], true),
             ("readiness", vec![provisioning, not_ready], vec![taken, is_ready], false),
             ("the end of readiness", vec![taken, is_ready], vec![taken, provisioning, not_ready], false),
             ("a pause", vec![works], vec![rests], false),
@@ -110,19 +111,19 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_lasts_is_said_and_troubles_that_follow_within_a_second_share_a_write() {
+    fn a_step_that_lasts_is_reported_and_problems_that_follow_within_a_second_share_a_write() {
         let waits = machine(&[(condition::ASSOCIATE_HOST, "False", reason::WAITING_FOR_BOOTSTRAP)]);
         let fails = machine(&[(condition::ASSOCIATE_HOST, "False", reason::ASSOCIATE_HOST_FAILED)]);
         assert_eq!(status_throttle(&machine(&[]), &waits, 1, "2026-01-01T00:00:24Z"), None);
-        let mut spoke = machine(&[]);
-        spoke.status.last_updated = Some(NOW.into());
-        assert_eq!(status_throttle(&spoke, &fails, 1, NOW), Some(STATUS_PACE));
-        assert_eq!(status_throttle(&spoke, &waits, 1, NOW), Some(Duration::from_secs(5)));
-        assert_eq!(status_throttle(&spoke, &fails, 1, "2026-01-01T00:00:21Z"), None);
+        let mut written = machine(&[]);
+        written.status.last_updated = Some(NOW.into());
+        assert_eq!(status_throttle(&written, &fails, 1, NOW), Some(STATUS_PACE));
+        assert_eq!(status_throttle(&written, &waits, 1, NOW), Some(Duration::from_secs(5)));
+        assert_eq!(status_throttle(&written, &fails, 1, "2026-01-01T00:00:21Z"), None);
     }
 
     #[test]
-    fn a_machine_that_goes_waits_for_its_host_in_silence_first() {
+    fn a_deleted_machine_waits_for_its_host_at_first_without_a_status_write() {
         let mut old = machine(&[(condition::READY, "True", reason::READY)]);
         old.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:18Z")).unwrap();
         let mut new = old.clone();

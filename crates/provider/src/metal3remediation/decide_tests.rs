@@ -658,7 +658,7 @@ fn what_does_not_end_in_half_of_the_time_is_left_behind() {
 
 /// A write that is refused again and again must not end in a Machine that is given up without a power cycle.
 #[test]
-fn an_attempt_whose_host_was_never_asked_begins_anew_however_late_it_is() {
+fn an_attempt_whose_host_was_never_asked_begins_again_however_late_it_is() {
     let world = World::in_phase("Running", 5_000);
     let steps = world.steps();
     assert_eq!(steps[2], "BareMetalHost: +metal3-remediation-u", "{steps:?}");

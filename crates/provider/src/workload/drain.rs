@@ -119,19 +119,19 @@ impl Workloads {
 
 fn watch(client: &ApiClient, (cluster, node): &Place, wake: &[Wake]) -> Watched {
     let (tasks, failures) = (Tasks::default(), Failures::default());
-    let tell: Arc<dyn Fn() + Send + Sync> = {
+    let notify: Arc<dyn Fn() + Send + Sync> = {
         let (cluster, node, wake) = (cluster.clone(), node.clone(), wake.to_vec());
         Arc::new(move || wake.iter().for_each(|wake| wake(&cluster, &node)))
     };
     let of_node = client.clone().selecting("spec.nodeName", node);
-    let pods = follow::<Pod>(of_node, Detail::Whole, &[], &tasks, &failures, &tell);
+    let pods = follow::<Pod>(of_node, Detail::Whole, &[], &tasks, &failures, &notify);
     let volumes = follow::<VolumeAttachment>(
         client.clone(),
         Detail::Whole,
         &[VOLUMES_BY_NODE],
         &tasks,
         &failures,
-        &tell,
+        &notify,
     );
     Watched { pods, volumes, failures, _tasks: tasks }
 }
@@ -142,12 +142,12 @@ fn follow<K: Object>(
     indexes: &[Index<K>],
     tasks: &Tasks,
     failures: &Failures,
-    tell: &Arc<dyn Fn() + Send + Sync>,
+    notify: &Arc<dyn Fn() + Send + Sync>,
 ) -> Arc<Store<K>> {
     let store = Arc::new(Store::new(indexes));
-    let changed = Arc::clone(tell);
+    let changed = Arc::clone(notify);
     store.subscribe(move |_| changed());
-    let (failures, tell) = (Arc::clone(failures), Arc::clone(tell));
+    let (failures, notify) = (Arc::clone(failures), Arc::clone(notify));
     let informer = Informer::new(client, Arc::clone(&store), detail).weighing(|object| weigh(object.meta()));
     let informer = informer.reporting(move |listed: Result<(), &ApiError>| {
         let plural = K::plural(&()).into_owned();
@@ -158,7 +158,7 @@ fn follow<K: Object>(
                 failures.lock().insert(plural, shortened(&cause, LONGEST_CAUSE).to_owned())
             }
         };
-        tell();
+        notify();
     });
     tasks.spawn(informer.run());
     store

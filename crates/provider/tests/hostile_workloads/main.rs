@@ -153,7 +153,7 @@ fn hostile_clusters_cost_little_and_others_nothing() {
 
     let (mut probes, mut good, mut late, mut seen) = (0, 0, false, BTreeMap::<&str, BTreeSet<String>>::new());
     let (mut received, mut kept, mut grown, mut reported) = (0, 0, Vec::new(), BTreeSet::new());
-    process.until("every attack was told and made again", 50, |_, probed| {
+    process.until("every attack was reported and repeated", 50, |_, probed| {
         probes += 1;
         good += usize::from(nodes(probed, "good").is_some());
         grown.extend(nodes(probed, "good"));

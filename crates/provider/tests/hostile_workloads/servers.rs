@@ -29,7 +29,7 @@ pub const ATTACKS: &[(&str, &str)] = &[
     ("endless-events", LIMIT),
     ("drip-list", "a page of the list takes longer than 3 s"),
     ("drip-line", "a line of the watch takes longer than 3 s"),
-    ("silent", "no answer from the API server"),
+    ("unresponsive", "no answer from the API server"),
     ("gzip", "the server's answer could not be read"),
     ("endless-error", "500 : the reason has more than 16384 bytes and is not read"),
     ("endless-headers", "no answer from the API server"),
@@ -195,7 +195,7 @@ impl Servers {
                 }
                 Ok(())
             }
-            ("silent", _) => {
+            ("unresponsive", _) => {
                 let _never = request(stream)?;
                 Ok(())
             }

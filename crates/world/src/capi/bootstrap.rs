@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_names_the_secret_and_a_second_look_is_quiet() {
+    fn the_status_names_the_secret_and_a_second_pass_writes_nothing() {
         let mut s = snapshot(true, true, false);
         let plan = decide(&s, || Duration::ZERO);
         assert!(plan.to_string().contains("\"dataSecretName\":\"m\""), "{plan}");

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_another_template_is_told_with_every_difference() {
+    fn a_set_of_another_template_is_reported_with_every_difference() {
         let wanted = spec("v2", "t2", "k2", Some("rack2"));
         let deployment: MachineDeployment =
             serde_json::from_value(json!({"spec": {"template": {"spec": wanted}}})).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_of_a_control_plane_is_told_by_version_and_template() {
+    fn a_machine_of_a_control_plane_is_judged_by_version_and_template() {
         let control_plane: KubeadmControlPlane = serde_json::from_value(json!({"spec": {"version": "v2",
             "machineTemplate": {"spec": {"infrastructureRef": {"name": "t2"}}}}}))
         .unwrap();

@@ -12,8 +12,9 @@ fn machine(name: &str, born: u32, kind: &str) -> Arc<Machine> {
         "marked" => value["metadata"]["annotations"] = json!({"cluster.x-k8s.io/delete-machine": ""}),
         "new" => value["status"] = Value::Null,
         "given up" => {
-            let said = |type_: &str| json!({"type": type_, "status": "False"});
-            value["status"]["conditions"] = json!([said("HealthCheckSucceeded"), said("OwnerRemediated")]);
+            let condition = |type_: &str| json!({"type": type_, "status": "False"});
+            value["status"]["conditions"] =
+                json!([condition("HealthCheckSucceeded"), condition("OwnerRemediated")]);
         }
         _ => {}
     }
@@ -110,7 +111,7 @@ fn the_machines_of_a_set_are_up_to_date_together_or_not_at_all() {
 
 #[test]
 fn a_set_without_its_templates_says_that_it_has_no_ready_machines_and_why() {
-    let told = |replicas: i32, machines: Vec<Arc<Machine>>, has_config: bool, has_template: bool| {
+    let reported = |replicas: i32, machines: Vec<Arc<Machine>>, has_config: bool, has_template: bool| {
         let mut s = snapshot(replicas, "Random", machines);
         s.config_template = s.config_template.filter(|_| has_config);
         s.template = s.template.filter(|_| has_template);
@@ -122,27 +123,27 @@ fn a_set_without_its_templates_says_that_it_has_no_ready_machines_and_why() {
     let one = || vec![machine("m", 1, "")];
     let blocked = "True ScalingUp Scaling up from 0 to 2 replicas is blocked because:\n* ";
     let rows = [
-        (told(0, none(), true, true), ["True NoReplicas ".to_owned(), "False NotScalingUp ".to_owned()]),
+        (reported(0, none(), true, true), ["True NoReplicas ".to_owned(), "False NotScalingUp ".to_owned()]),
         (
-            told(2, none(), true, true),
+            reported(2, none(), true, true),
             ["True NoReplicas ".to_owned(), "True ScalingUp Scaling up from 0 to 2 replicas".to_owned()],
         ),
         (
-            told(2, none(), true, false),
+            reported(2, none(), true, false),
             [
                 "False NotReady Metal3MachineTemplate does not exist".to_owned(),
                 format!("{blocked}Metal3MachineTemplate does not exist"),
             ],
         ),
         (
-            told(2, none(), false, false),
+            reported(2, none(), false, false),
             [
                 "False NotReady KubeadmConfigTemplate and Metal3MachineTemplate do not exist".to_owned(),
                 format!("{blocked}KubeadmConfigTemplate and Metal3MachineTemplate do not exist"),
             ],
         ),
         (
-            told(1, one(), false, true),
+            reported(1, one(), false, true),
             [
                 "True Ready ".to_owned(),
                 "False NotScalingUp Scaling up would be blocked because KubeadmConfigTemplate does not exist"
@@ -150,7 +151,7 @@ fn a_set_without_its_templates_says_that_it_has_no_ready_machines_and_why() {
             ],
         ),
         (
-            told(1, vec![machine("m", 1, "new")], true, true),
+            reported(1, vec![machine("m", 1, "new")], true, true),
             ["False NotReady ".to_owned(), "False NotScalingUp ".to_owned()],
         ),
     ];

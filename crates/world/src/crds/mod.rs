@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_wish_for_less_than_no_machine() {
+    fn a_negative_number_of_machines_is_refused() {
         for kind in ["MachineSet", "MachineDeployment", "KubeadmControlPlane"] {
             let replicas = schema_of(kind)["properties"]["spec"]["properties"]["replicas"].clone();
             assert_eq!(replicas, json!({"type": "integer", "format": "int32", "minimum": 0}), "{kind}");

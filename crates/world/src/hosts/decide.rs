@@ -208,13 +208,13 @@ fn power(snapshot: &Snapshot, status: &HostStatus) -> Plan {
     if !status.powered_on && host.metadata.annotation(REBOOT).is_some() {
         return change(host, &without(host, REBOOT));
     }
-    let wish = wants_power(host);
-    if wish == status.powered_on {
+    let wanted = wants_power(host);
+    if wanted == status.powered_on {
         return Plan::done();
     }
     after(snapshot, || {
         let mut new = status.clone();
-        new.powered_on = wish;
+        new.powered_on = wanted;
         new.last_updated = Some(now.to_owned());
         change_status(host, new)
     })

@@ -29,7 +29,7 @@ fn with_image() -> Value {
     json!({"online": true, "bmc": {"address": "redfish://1", "credentialsName": "c"}, "image": {"url": "http://i"}})
 }
 
-fn look(host: BareMetalHost, drive: Drive) -> Plan {
+fn decided(host: BareMetalHost, drive: Drive) -> Plan {
     decide(&Snapshot { host: Arc::new(host), now: NOW.into(), left: Duration::ZERO, drive })
 }
 
@@ -48,7 +48,7 @@ fn next_state(plan: &Plan) -> Option<String> {
 }
 
 #[test]
-fn a_host_walks_through_its_states() {
+fn a_host_goes_through_its_states() {
     let external = json!({"online": true, "bmc": {"address": "a", "credentialsName": "c"}, "externallyProvisioned": true});
     let off = json!({"online": false, "bmc": {"address": "a", "credentialsName": "c"}, "image": {"url": "http://i"}});
     let deploy = json!({"online": true, "customDeploy": {"method": "m"}});
@@ -74,7 +74,7 @@ fn a_host_walks_through_its_states() {
         (EXTERNALLY_PROVISIONED, bmc(), json!({}), Some(PROVISIONED)),
     ];
     for (state, spec, annotations, expected) in rows {
-        let plan = look(host(state, spec.clone(), annotations), Drive::Made);
+        let plan = decided(host(state, spec.clone(), annotations), Drive::Made);
         assert_eq!(next_state(&plan).as_deref(), expected, "{state} {spec}");
     }
 }
@@ -83,14 +83,14 @@ fn a_host_walks_through_its_states() {
 fn another_url_on_a_provisioned_host_cleans_it_first() {
     let mut host = host(PROVISIONED, with_image(), json!({}));
     host.spec.image.as_mut().unwrap().url = "http://other".into();
-    assert_eq!(next_state(&look(host, Drive::NotNeeded)).as_deref(), Some(DEPROVISIONING));
+    assert_eq!(next_state(&decided(host, Drive::NotNeeded)).as_deref(), Some(DEPROVISIONING));
 }
 
 #[test]
 fn a_new_host_gets_the_finalizer_and_then_a_complete_status() {
     let mut fresh = host("", bmc(), json!({}));
     fresh.status = None;
-    let status = look(fresh.clone(), Drive::NotNeeded);
+    let status = decided(fresh.clone(), Drive::NotNeeded);
     for member in
         ["/operationalStatus", "/errorMessage", "/errorCount", "/provisioningFailCount", "/poweredOn"]
     {
@@ -99,7 +99,7 @@ fn a_new_host_gets_the_finalizer_and_then_a_complete_status() {
     assert_eq!(next_state(&status).as_deref(), Some(REGISTERING));
     fresh.metadata.finalizers = None;
     assert_eq!(
-        look(fresh, Drive::NotNeeded).to_string(),
+        decided(fresh, Drive::NotNeeded).to_string(),
         "patch BareMetalHost metal3/host-1 {\"metadata\":{\"finalizers\":[\"baremetalhost.metal3.io\"]}}\ndone"
     );
 }
@@ -107,9 +107,9 @@ fn a_new_host_gets_the_finalizer_and_then_a_complete_status() {
 #[test]
 fn a_paused_host_is_left_alone_even_in_deletion() {
     let mut paused = host(PROVISIONING, bmc(), json!({"baremetalhost.metal3.io/paused": ""}));
-    assert!(look(paused.clone(), Drive::NotNeeded).is_quiet());
+    assert!(decided(paused.clone(), Drive::NotNeeded).is_quiet());
     paused.metadata.deletion_timestamp = serde_json::from_value(json!(NOW)).unwrap();
-    assert!(look(paused, Drive::NotNeeded).is_quiet());
+    assert!(decided(paused, Drive::NotNeeded).is_quiet());
 }
 
 #[test]
@@ -117,23 +117,27 @@ fn a_detached_host_says_so_and_rests_until_it_is_attached() {
     let annotation = json!({"baremetalhost.metal3.io/detached": ""});
     let mut detached = host(PROVISIONED, bmc(), annotation.clone());
     assert_eq!(
-        written(&look(detached.clone(), Drive::NotNeeded), "/operationalStatus"),
+        written(&decided(detached.clone(), Drive::NotNeeded), "/operationalStatus"),
         Some(json!("detached"))
     );
     detached.status.as_mut().unwrap().operational_status = "detached".into();
-    assert!(look(detached.clone(), Drive::NotNeeded).is_quiet());
+    assert!(decided(detached.clone(), Drive::NotNeeded).is_quiet());
     detached.metadata.annotations = None;
     detached.spec = serde_json::from_value(with_image()).unwrap();
-    assert_eq!(written(&look(detached, Drive::NotNeeded), "/operationalStatus"), Some(json!("OK")));
+    assert_eq!(written(&decided(detached, Drive::NotNeeded), "/operationalStatus"), Some(json!("OK")));
     let early = host(INSPECTING, bmc(), annotation);
-    assert_eq!(next_state(&look(early, Drive::NotNeeded)).as_deref(), Some(PREPARING), "too early to detach");
+    assert_eq!(
+        next_state(&decided(early, Drive::NotNeeded)).as_deref(),
+        Some(PREPARING),
+        "too early to detach"
+    );
 }
 
 #[test]
 fn a_missing_secret_is_an_error_on_the_host_until_it_appears() {
     let refused = Drive::Refused("the metaData Secret metal3/x does not exist".into());
     let mut waiting = host(PROVISIONING, with_image(), json!({}));
-    let plan = look(waiting.clone(), refused.clone());
+    let plan = decided(waiting.clone(), refused.clone());
     assert_eq!(written(&plan, "/errorMessage"), Some(json!("the metaData Secret metal3/x does not exist")));
     assert_eq!(written(&plan, "/errorType"), Some(json!("provisioning error")));
     assert_eq!(next_state(&plan), None);
@@ -142,8 +146,8 @@ fn a_missing_secret_is_an_error_on_the_host_until_it_appears() {
         "the metaData Secret metal3/x does not exist",
         NOW,
     );
-    assert!(look(waiting.clone(), refused).is_quiet(), "the same error again is no news");
-    let plan = look(waiting, Drive::Made);
+    assert!(decided(waiting.clone(), refused).is_quiet(), "the same error again is no change");
+    let plan = decided(waiting, Drive::Made);
     assert_eq!(next_state(&plan).as_deref(), Some(PROVISIONED));
     assert_eq!(written(&plan, "/errorMessage"), Some(json!("")));
 }
@@ -164,7 +168,7 @@ fn power_follows_online_and_reboot_annotations_where_an_image_runs() {
     for (spec, annotations, powered_on, expected) in rows {
         let mut host = host(PROVISIONED, spec.clone(), annotations.clone());
         host.status.as_mut().unwrap().powered_on = powered_on;
-        let plan = look(host, Drive::NotNeeded);
+        let plan = decided(host, Drive::NotNeeded);
         assert_eq!(
             written(&plan, "/poweredOn"),
             expected.map(Value::from),
@@ -175,7 +179,7 @@ fn power_follows_online_and_reboot_annotations_where_an_image_runs() {
 
 #[test]
 fn a_reboot_request_goes_once_the_host_is_off() {
-    let plan = look(host(PROVISIONED, with_image(), json!({"reboot.metal3.io": ""})), Drive::NotNeeded);
+    let plan = decided(host(PROVISIONED, with_image(), json!({"reboot.metal3.io": ""})), Drive::NotNeeded);
     assert_eq!(
         plan.to_string(),
         "patch BareMetalHost metal3/host-1 {\"metadata\":{\"annotations\":{\"reboot.metal3.io\":null}}}\ndone"
@@ -198,7 +202,7 @@ fn deletion_takes_the_way_that_the_state_demands() {
     for (state, expected) in rows {
         let mut host = host(state, with_image(), json!({}));
         host.metadata.deletion_timestamp = serde_json::from_value(json!(NOW)).unwrap();
-        let plan = look(host, Drive::NotNeeded);
+        let plan = decided(host, Drive::NotNeeded);
         assert_eq!(next_state(&plan).as_deref(), expected, "{state}");
         if expected.is_none() {
             assert!(plan.to_string().contains("\"finalizers\":[]"), "{plan}");
@@ -220,9 +224,9 @@ fn a_moved_status_is_restored_and_its_annotation_dropped() {
         "provisioning": {"state": PROVISIONED, "ID": "old", "image": {"url": "http://i"}}});
     let mut moved = host("", with_image(), json!({"baremetalhost.metal3.io/status": saved.to_string()}));
     moved.status = None;
-    let plan = look(moved.clone(), Drive::NotNeeded);
+    let plan = decided(moved.clone(), Drive::NotNeeded);
     assert_eq!(next_state(&plan).as_deref(), Some(PROVISIONED));
     moved.status = serde_json::from_value(saved).unwrap();
-    let plan = look(moved, Drive::NotNeeded);
+    let plan = decided(moved, Drive::NotNeeded);
     assert!(plan.to_string().contains("\"baremetalhost.metal3.io/status\":null"), "{plan}");
 }

@@ -42,8 +42,8 @@ pub(super) fn phase(host: &BareMetalHost) -> Option<Phase> {
         DELETING => Some(Phase::Delete),
         _ => {
             let status = host.status.as_ref()?;
-            let wish = wants_power(host);
-            (is_stable(host.state()) && wish != status.powered_on).then_some(match wish {
+            let wanted = wants_power(host);
+            (is_stable(host.state()) && wanted != status.powered_on).then_some(match wanted {
                 true => Phase::PowerOn,
                 false => Phase::PowerOff,
             })

@@ -142,7 +142,7 @@ impl Snapshot<'_> {
 fn phase(s: &Snapshot<'_>) -> Option<Phase> {
     match (s.node.as_deref().map(readiness), s.reports()) {
         (None, true) | (Some(Some("Unknown")), true) => Some(Phase::Join),
-        (Some(Some("True")), false) => Some(Phase::Silence),
+        (Some(Some("True")), false) => Some(Phase::NodeMonitorGrace),
         _ => None,
     }
 }

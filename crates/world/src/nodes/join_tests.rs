@@ -72,7 +72,7 @@ fn a_node_brings_its_labels_and_says_where_it_runs() {
 }
 
 #[test]
-fn a_node_is_quiet_once_it_has_said_everything_until_the_power_goes() {
+fn a_node_is_at_rest_once_it_has_reported_everything_until_the_power_is_off() {
     let data = data();
     let mut s = snapshot(&data, true, false, true);
     let mut node = fresh(&s, false);
@@ -101,7 +101,7 @@ fn a_kubelet_that_hangs_is_believed_for_a_while_and_then_unknown() {
     let data = data();
     let mut s = registered(&data, Some("hang"));
     s.kubelet = Kubelet::Hangs;
-    assert_eq!(phase(&s), Some(Phase::Silence));
+    assert_eq!(phase(&s), Some(Phase::NodeMonitorGrace));
     let plan = decide(&s, || Duration::from_secs(4));
     let annotates = "patch Node node-1 {\"metadata\":{\"annotations\":{\"capm3.example/fail\":\"hanging\"}}}";
     assert_eq!(plan.to_string(), format!("{annotates}\ncontinues after 4s"));
@@ -158,7 +158,7 @@ fn beside_a_real_cluster_api_a_node_has_the_taint_of_its_role_and_says_all_that_
         assert_eq!(taints.iter().map(|it| it.key.as_str()).collect::<Vec<_>>(), [expected]);
         report(&s, &mut node, true);
         let conditions = node.status.unwrap().conditions.unwrap();
-        let told: Vec<String> = conditions.iter().map(|it| format!("{} {}", it.type_, it.status)).collect();
-        assert_eq!(told, ["Ready True", "MemoryPressure False", "DiskPressure False", "PIDPressure False"]);
+        let shown: Vec<String> = conditions.iter().map(|it| format!("{} {}", it.type_, it.status)).collect();
+        assert_eq!(shown, ["Ready True", "MemoryPressure False", "DiskPressure False", "PIDPressure False"]);
     }
 }

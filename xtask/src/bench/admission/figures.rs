@@ -177,11 +177,11 @@ mod tests {
         let mut lost = hundred();
         lost.pop();
         assert_eq!(judged(&lost), "1 answers are lost");
-        let mut told = hundred();
-        told[0].outcome = Outcome::Lost("cut".to_owned());
-        assert_eq!(judged(&told), "1 answers are lost and 0 wrong; the first: cut");
-        told[0].outcome = Outcome::Wrong("/convert: 500".to_owned());
-        assert_eq!(judged(&told), "0 answers are lost and 1 wrong; the first: /convert: 500");
+        let mut answers = hundred();
+        answers[0].outcome = Outcome::Lost("cut".to_owned());
+        assert_eq!(judged(&answers), "1 answers are lost and 0 wrong; the first: cut");
+        answers[0].outcome = Outcome::Wrong("/convert: 500".to_owned());
+        assert_eq!(judged(&answers), "0 answers are lost and 1 wrong; the first: /convert: 500");
         assert_eq!(Figures::new(&options(), &hundred(), 10, 20).judge().map_err(|e| e.to_string()), Ok(()));
     }
 

@@ -197,7 +197,7 @@ mod tests {
             assert_eq!(question.problem(12, &answer(200, &own)), None);
             for wrong in [answer(200, &other), answer(500, &own), answer(200, &own[..own.len() - 1])] {
                 let problem = question.problem(12, &wrong);
-                assert!(problem.is_some_and(|said| said.starts_with(&question.path)));
+                assert!(problem.is_some_and(|problem| problem.starts_with(&question.path)));
             }
         }
     }

@@ -8,7 +8,7 @@ use capm3_engine::{ApiClient, ObjectKey, client::over_network, clock::Stopwatch}
 use capm3_lab::fleet::full_clusters;
 use capm3_world::WorkloadApis;
 
-use super::{Everything, Figures, REST, all, told};
+use super::{Everything, Figures, REST, all, table_with_title};
 use crate::{
     e2e::{Manager, Server, Stage, USER_AGENT},
     embedded::Embedded,
@@ -86,7 +86,7 @@ pub(super) async fn measure(count_of_clusters: usize, binary: &Path) -> Result<F
     };
     let writes_at_rest = server.manager_writes_during(REST).await?;
     let full = manager.peak_rss_mb()?;
-    let mut by_kind = told("to come up:", &coming);
+    let mut by_kind = table_with_title("to come up:", &coming);
     let each = full.saturating_sub(empty) * 1024 / u64::try_from(count_of_clusters.max(1))?;
     by_kind.push(format!("memory: {empty} MB without clusters, {full} MB with them, {each} KB for each"));
     Ok(Figures {

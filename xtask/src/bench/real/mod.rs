@@ -77,7 +77,7 @@ fn all(requests: &BTreeMap<String, u64>) -> u64 {
     requests.values().sum()
 }
 
-fn told(what: &str, requests: &BTreeMap<String, u64>) -> Vec<String> {
+fn table_with_title(what: &str, requests: &BTreeMap<String, u64>) -> Vec<String> {
     let rows = requests::table(requests.iter().map(|(what, count)| (what.clone(), *count)));
     [what.to_owned()].into_iter().chain(rows).collect()
 }
@@ -102,7 +102,7 @@ async fn measure(
     stage.until_still().await?;
     let (up, counted) = (server.manager_requests()?, count(server)?);
     let coming = requests::since(&started, &counted);
-    let mut by_kind = told("to come up:", &coming);
+    let mut by_kind = table_with_title("to come up:", &coming);
     let mut everything = Everything {
         per_machine: all(&coming) as f64 / (size + 1) as f64,
         to_delete_one: None,
@@ -117,7 +117,7 @@ async fn measure(
         seconds_until(stage, &scaled(size, size - gone), size - gone).await?;
         stage.until_still().await?;
         let going = requests::since(&rested, &count(server)?);
-        by_kind.extend(told(&format!("to delete {gone}:"), &going));
+        by_kind.extend(table_with_title(&format!("to delete {gone}:"), &going));
         everything.to_delete_one = Some(all(&going) as f64 / gone.max(1) as f64);
     }
     Ok(Figures {

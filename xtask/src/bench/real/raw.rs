@@ -123,12 +123,12 @@ impl Writer {
     }
 
     /// Waits until something that is followed shows what is wanted.
-    async fn until<T>(&self, mut look: impl FnMut() -> Option<T>) -> T {
+    async fn until<T>(&self, mut check: impl FnMut() -> Option<T>) -> T {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            match look() {
+            match check() {
                 Some(found) => return found,
                 None => changed.await,
             }
@@ -159,7 +159,7 @@ impl Writer {
         };
         let event = json!({"metadata": {"name": format!("{about}.{reason}").to_lowercase(), "namespace": NAMESPACE},
             "involvedObject": {"apiVersion": API_VERSION, "kind": "Metal3Machine", "namespace": NAMESPACE, "name": about},
-            "type": "Normal", "reason": reason, "message": "said by the raw writer", "count": 1,
+            "type": "Normal", "reason": reason, "message": "written by the raw writer", "count": 1,
             "source": {"component": "raw-writer"}});
         self.client.create(&kind, NAMESPACE, event).await?;
         Ok(())

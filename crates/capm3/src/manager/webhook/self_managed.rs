@@ -211,7 +211,7 @@ impl SelfManaged {
             Err(ApiError::Conflict { .. }) => return Ok(None),
             stored => stored.map_err(|source| failed(kind, key, source))?,
         };
-        info!(object = %format_args!("{kind} {key}"), "told the API server the authority of the webhooks");
+        info!(object = %format_args!("{kind} {key}"), "wrote the authority of the webhooks");
         Ok(Some(stored))
     }
 }

@@ -131,7 +131,7 @@ fn colours_and_letters_follow_the_terminal() {
 }
 
 #[test]
-fn no_terminal_is_too_small_and_an_empty_scene_is_no_trouble() {
+fn no_terminal_is_too_small_and_an_empty_scene_is_drawn() {
     for (width, height) in [(0, 0), (1, 1), (5, 2), (20, 5), (200, 3), (3, 100)] {
         for scene in [half_way(), many_racks(), Scene::default()] {
             let lines = view(&scene, Size { width, height }, PLAIN);

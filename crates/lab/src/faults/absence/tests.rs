@@ -117,23 +117,23 @@ async fn each_fault_changes_the_answers_that_it_names_and_no_others() {
     assert_eq!(table.map(|row| row.0), AnswerFault::ALL);
     for (fault, listed, got, patched, is_discovered, defined) in table {
         let (_, absence, client) = behind(fault).await;
-        let look = async || {
+        let seen = async || {
             let (list, get) = (list(&client).await, get(&client).await);
             let (discovered, definition) = (discovered(&client).await, definition(&client).await);
             (list, get, patch(&client).await, discovered, definition)
         };
         absence.begin();
         let expected = (listed.to_owned(), got.to_owned(), patched.to_owned(), is_discovered, defined);
-        assert_eq!(look().await, expected, "{fault}");
+        assert_eq!(seen().await, expected, "{fault}");
         absence.over();
         let all = ("abc".to_owned(), "a".to_owned(), "b".to_owned(), true, "served");
-        assert_eq!(look().await, all, "{fault} is over");
+        assert_eq!(seen().await, all, "{fault} is over");
     }
 }
 
 /// What a watch tells that is open when a fault begins and ends, until the server closes it.
 #[tokio::test(start_paused = true)]
-async fn open_watches_learn_of_the_beginning_and_the_end() {
+async fn open_watches_deliver_the_beginning_and_the_end() {
     use AnswerFault as F;
     let table = [
         (F::NotFoundText, "begin closed"),
@@ -195,7 +195,7 @@ async fn watched(fault: AnswerFault) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_is_opened_while_it_lies_tells_of_deletions_at_once() {
+async fn a_watch_that_is_opened_during_the_fault_reports_deletions_at_once() {
     let (_, absence, client) = behind(AnswerFault::WatchDeleted).await;
     absence.begin();
     let mut stream = client.watch(&pools(), "", Detail::Metadata, "1").await.unwrap();

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 pub use points::{AbsencePoint, Moment, points, sample};
 
-use super::{Outcome, Sweep, SweepError, scenario_run::Trouble};
+use super::{Outcome, Sweep, SweepError, scenario_run::Disturbance};
 use crate::{
     Lab,
     faults::{Absence, AnswerFault, Faults},
@@ -45,7 +45,7 @@ struct Absent<'a> {
     point: &'a AbsencePoint,
 }
 
-impl Trouble for Absent<'_> {
+impl Disturbance for Absent<'_> {
     fn faults(&self) -> Arc<dyn Faults> {
         Arc::clone(&self.absence) as Arc<dyn Faults>
     }

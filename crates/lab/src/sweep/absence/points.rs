@@ -105,8 +105,8 @@ pub fn points() -> Vec<AbsencePoint> {
 /// The points that a seed tries in a story, in an order of chance: each pair for each duration with and without restart,
 /// each time at a moment of chance.
 pub fn sample(scenario: Scenario, seed: u64) -> Vec<AbsencePoint> {
-    let story = Scenario::ALL.iter().position(|it| *it == scenario).unwrap_or_default() as u64 + 1;
-    let rng = Rng::seeded(seed ^ (story << 40));
+    let number = Scenario::ALL.iter().position(|it| *it == scenario).unwrap_or_default() as u64 + 1;
+    let rng = Rng::seeded(seed ^ (number << 40));
     let (all, ways) = (points(), LASTS.len() * RESTARTS.len());
     let mut chosen: Vec<AbsencePoint> = Vec::new();
     for of_pair in all.chunks(Moment::ALL.len() * ways) {

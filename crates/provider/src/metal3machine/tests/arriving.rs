@@ -25,7 +25,7 @@ fn a_failure_that_is_over_is_taken_back() {
 
 /// A condition never tells of work that nobody does.
 #[test]
-fn a_host_that_its_operator_cannot_work_on_is_told_as_what_it_is() {
+fn a_host_that_its_operator_cannot_work_on_is_reported_with_its_blocker() {
     let note = |key: &str, value: &str| json!({"metadata": {"annotations": {key: value}}});
     let state = |state: &str| json!({"status": {"provisioning": {"state": state}}});
     for (host, reason, words) in [
@@ -79,7 +79,7 @@ fn the_node_of_a_provisioned_host_makes_the_machine_provisioned() {
 }
 
 #[test]
-fn a_node_found_by_label_is_told_its_provider_id_first() {
+fn a_node_found_by_label_gets_its_provider_id_first() {
     let node = read(json!({"metadata": {"name": "n"}}));
     let known = NodeCandidates { with_uuid: vec![node], ..NodeCandidates::default() };
     let mut snapshot = provisioned(Nodes::Known(known));
@@ -93,7 +93,7 @@ fn a_node_found_by_label_is_told_its_provider_id_first() {
 }
 
 #[test]
-fn a_second_look_at_a_finished_machine_writes_nothing() {
+fn a_second_pass_over_a_finished_machine_writes_nothing() {
     let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
     let known = || {
         Nodes::Known(NodeCandidates { with_id_of_host: vec![Arc::clone(&node)], ..NodeCandidates::default() })
@@ -107,21 +107,21 @@ fn a_second_look_at_a_finished_machine_writes_nothing() {
 }
 
 #[test]
-fn waits_that_follow_each_other_within_a_second_share_a_write_but_provisioned_is_said_at_once() {
-    let spoken = json!({"status": {"lastUpdated": "t"}});
-    let waits = with_machine(MachineSnapshot { cluster: None, ..ready_to_choose() }, spoken.clone());
+fn waits_that_follow_each_other_within_a_second_share_a_write_but_provisioned_is_written_at_once() {
+    let updated = json!({"status": {"lastUpdated": "t"}});
+    let waits = with_machine(MachineSnapshot { cluster: None, ..ready_to_choose() }, updated.clone());
     let decision = decide(&waits, "t");
     assert!(decision.plan.is_quiet());
     assert!(matches!(decision.plan.end, End::After(_)));
     assert_eq!(kinds(&decide(&waits, "a second later")), ["patch Metal3Machine/status m"]);
     let node = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
     let known = NodeCandidates { with_id_of_host: vec![node], ..NodeCandidates::default() };
-    let done = with_machine(provisioned(Nodes::Known(known)), spoken);
+    let done = with_machine(provisioned(Nodes::Known(known)), updated);
     assert_eq!(patched(&decide(&done, "t"), "Metal3Machine", "/status/initialization/provisioned"), true);
 }
 
 #[test]
-fn a_wait_that_goes_on_is_written_once_however_often_it_is_looked_at() {
+fn a_wait_that_goes_on_is_written_once_however_many_passes_see_it() {
     let mut snapshot = provisioned(Nodes::Known(NodeCandidates::default()));
     snapshot.metal3_machine = read(applied(&snapshot, &decide(&snapshot, "first")));
     assert!(decide(&snapshot, "later").plan.is_quiet(), "{}", decide(&snapshot, "later").plan);
@@ -140,7 +140,7 @@ fn the_recorded_host_is_in_use_and_others_that_name_the_machine_are_given_back()
     ));
     let ends = MachineSnapshot { surplus: vec![dirty], ..with_host(json!({"spec": {"online": false}})) };
     let decision = decide(&deleting(ends), "t");
-    assert_eq!(decision.plan.end, End::Again, "the machine stays until every host is let go");
+    assert_eq!(decision.plan.end, End::Again, "the machine stays until every host is released");
     assert!(!kinds(&decision).contains(&"patch Metal3Machine m".to_owned()));
 }
 

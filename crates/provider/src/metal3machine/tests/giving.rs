@@ -80,8 +80,8 @@ fn a_running_machine_keeps_the_template_that_it_claimed() {
         };
         let decision = decide(&snapshot, "t");
         assert_eq!(patched(&decision, "Metal3Machine", "/spec/dataTemplate/name"), written, "{what}");
-        let told: Vec<_> = decision.plan.events.iter().map(|event| event.reason).collect();
-        assert_eq!(told.contains(&"DataTemplateChanged"), !written.is_null(), "{what}: {told:?}");
+        let reasons: Vec<_> = decision.plan.events.iter().map(|event| event.reason).collect();
+        assert_eq!(reasons.contains(&"DataTemplateChanged"), !written.is_null(), "{what}: {reasons:?}");
         let writes_machine = kinds(&decision).contains(&"patch Metal3Machine m".to_owned());
         assert_eq!(writes_machine, !written.is_null(), "{what}");
     }

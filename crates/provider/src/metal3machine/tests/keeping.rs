@@ -56,7 +56,7 @@ fn a_record_that_was_taken_off_or_bent_is_written_again() {
 }
 
 #[test]
-fn a_host_that_only_the_provider_id_tells_is_claimed_again() {
+fn a_host_that_only_the_provider_id_names_is_claimed_again() {
     for id in ["metal3://metal3/h/m", "metal3://uid-h"] {
         for record in [None, Some("metal3/free"), Some("metal3/gone")] {
             let mut machine = running(record);
@@ -88,9 +88,9 @@ fn a_host_that_somebody_else_has_or_filled_is_never_taken_back() {
     ] {
         let holds = decide(&around(running(None), host.clone()).snapshot(), "t");
         assert!(!kinds(&holds).iter().any(|write| write.contains("BareMetalHost")), "{what}");
-        let End::WaitFor(said) = &holds.plan.end else { panic!("{what} waits") };
-        let said = said.to_string();
-        assert!(said.contains(words), "{what}: {said}");
+        let End::WaitFor(message) = &holds.plan.end else { panic!("{what} waits") };
+        let message = message.to_string();
+        assert!(message.contains(words), "{what}: {message}");
         let leaves = decide(&around(going(running(None)), host).snapshot(), "t");
         assert_eq!(kinds(&leaves), ["patch Metal3Machine m"], "{what}: the machine goes without it");
     }
@@ -101,16 +101,16 @@ fn a_machine_whose_host_is_not_to_be_found_says_what_it_looked_for() {
     let mut machine = running(None);
     machine["spec"]["providerID"] = json!("metal3://metal3/lost/m");
     let decision = decide(&around(machine.clone(), json!({})).snapshot(), "t");
-    let End::WaitFor(said) = decision.plan.end else { panic!("waits") };
-    let said = said.to_string();
-    assert_eq!(said, "BareMetalHost lost of this machine is not found");
+    let End::WaitFor(message) = decision.plan.end else { panic!("waits") };
+    let message = message.to_string();
+    assert_eq!(message, "BareMetalHost lost of this machine is not found");
     machine["spec"]["providerID"] = json!("cloud://n");
     let decision = decide(&around(machine, json!({})).snapshot(), "t");
-    let End::WaitFor(said) = decision.plan.end else { panic!("waits") };
-    let said = said.to_string();
+    let End::WaitFor(message) = decision.plan.end else { panic!("waits") };
+    let message = message.to_string();
     assert!(
-        said.contains("neither annotation metal3.io/BareMetalHost nor spec.providerID names a host"),
-        "{said}"
+        message.contains("neither annotation metal3.io/BareMetalHost nor spec.providerID names a host"),
+        "{message}"
     );
 }
 
@@ -123,9 +123,9 @@ fn a_host_that_lost_its_consumer_while_it_is_provisioned_is_claimed_again() {
     assert_eq!(kinds(&claims), ["patch BareMetalHost h"]);
     assert_eq!(patched(&claims, "BareMetalHost", "/spec/consumerRef/name"), "m");
     // A status that was kept back yet does not matter.
-    let mut silent = on_the_way.clone();
-    silent["status"] = json!({"userData": null});
-    for machine in [on_the_way, silent] {
+    let mut without_status = on_the_way.clone();
+    without_status["status"] = json!({"userData": null});
+    for machine in [on_the_way, without_status] {
         let reader = around(going(machine), state.clone()).with("Metal3DataClaim", own_claim(json!({})));
         let clears = decide(&reader.snapshot(), "t");
         assert_eq!(kinds(&clears), ["patch BareMetalHost h"], "the data stays until the host is wiped");
@@ -176,7 +176,7 @@ fn a_machine_that_goes_without_its_host_warns_of_what_runs_on() {
 
 /// The host under a running node goes: told as what it is, with one warning.
 #[test]
-fn a_host_that_goes_under_a_running_machine_is_told_truly() {
+fn a_host_that_is_lost_under_a_running_machine_is_reported_once_with_its_reason() {
     let goes = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
     let deleted = |state: &str, annotations: Value| {
         let mut host = goes.clone();
@@ -211,15 +211,15 @@ fn a_host_that_goes_under_a_running_machine_is_told_truly() {
             "{what}"
         );
         assert_eq!(condition_of(&decision, condition::READY).0, "False", "{what}");
-        let End::WaitFor(said) = &decision.plan.end else { panic!("{what} waits") };
-        let said = said.to_string();
-        assert_eq!(said, words, "{what}");
+        let End::WaitFor(message) = &decision.plan.end else { panic!("{what} waits") };
+        let message = message.to_string();
+        assert_eq!(message, words, "{what}");
         let warned: Vec<_> = decision.plan.events.iter().filter(|event| event.warning).collect();
         assert_eq!(warned.len(), 1, "{what}");
         assert_eq!(warned[0].reason, "HostLost");
         let mut later = snapshot.clone();
         later.metal3_machine = read(applied(&snapshot, &decision));
-        assert!(decide(&later, "later").plan.is_quiet(), "{what}: said once");
+        assert!(decide(&later, "later").plan.is_quiet(), "{what}: reported once");
     }
 }
 
@@ -238,7 +238,7 @@ fn the_host_of_another_machine_is_neither_taken_nor_wiped_whomever_it_names() {
     let blank = json!({"spec": {"image": null, "userData": null}, "status": {"provisioning": {"state": "available"}}});
     let mut named = blank.clone();
     merge(&mut named, &consumed_by("m"));
-    let knows = |name: &str, extra: Value| {
+    let of_machine = |name: &str, extra: Value| {
         let mut other = machine();
         other["metadata"]["name"] = json!(name);
         merge(&mut other, &extra);
@@ -250,7 +250,7 @@ fn the_host_of_another_machine_is_neither_taken_nor_wiped_whomever_it_names() {
     for other in [recorded, identified, identified_by_uid] {
         for host in [blank.clone(), named.clone(), consumed_by("m")] {
             let reader = |machine: Value| {
-                around(machine, host.clone()).with("Metal3Machine", knows("w", other.clone()))
+                around(machine, host.clone()).with("Metal3Machine", of_machine("w", other.clone()))
             };
             let begin_reconcile = decide(&reader(json!({})).snapshot(), "t");
             // Machines may share their user data: that on the host makes no difference.
@@ -259,18 +259,22 @@ fn the_host_of_another_machine_is_neither_taken_nor_wiped_whomever_it_names() {
                 "{}",
                 begin_reconcile.plan
             );
-            let End::WaitFor(said) = &begin_reconcile.plan.end else { panic!("waits") };
-            let said = said.to_string();
-            assert_eq!(said, "no host is available: 1 host: 1 consumed");
+            let End::WaitFor(message) = &begin_reconcile.plan.end else { panic!("waits") };
+            let message = message.to_string();
+            assert_eq!(message, "no host is available: 1 host: 1 consumed");
             let leaves = decide(&reader(going(json!({}))).snapshot(), "t");
             assert_eq!(kinds(&leaves), ["patch Metal3Machine m"]);
             let mut goes = other.clone();
             merge(&mut goes, &going(json!({})));
-            let reader = around(json!({}), host.clone()).with("Metal3Machine", knows("w", goes));
+            let reader = around(json!({}), host.clone()).with("Metal3Machine", of_machine("w", goes));
             let takes = decide(&reader.snapshot(), "t");
             let named = host.pointer("/spec/consumerRef").is_some();
             let record = if named { json!("metal3/h") } else { Value::Null };
-            assert_eq!(patched(&takes, "Metal3Machine", RECORD), record, "who goes has no say");
+            assert_eq!(
+                patched(&takes, "Metal3Machine", RECORD),
+                record,
+                "a deleted machine has no claim to it"
+            );
             assert_eq!(
                 kinds(&takes).contains(&"patch BareMetalHost h".to_owned()),
                 host.pointer("/spec/image").is_some(),

@@ -395,7 +395,7 @@ fn ma32_a_claim_is_a_compare_and_swap() {
 
 /// After a lost race the next look takes another host and says nothing of a failure.
 #[test]
-fn ma33_the_look_after_a_lost_race_takes_another_host() {
+fn ma33_the_pass_after_a_lost_race_takes_another_host() {
     let lost = MachineSnapshot {
         candidates: vec![read(host("h", consumed_by("other"))), read(host("i", json!({})))].into(),
         ..ready_to_choose()
@@ -440,7 +440,7 @@ fn the_failure_domain_of_a_provisioned_machine_is_not_copied_any_more() {
 
 /// A reserved host that is taken loses its label, and the condition tells that it was used again.
 #[test]
-fn nr51_a_reserved_host_that_is_taken_is_told_by_its_reason() {
+fn nr51_a_reserved_host_that_is_taken_has_a_reason_of_its_own() {
     let owner = json!({"metadata": {"labels": {label::CONTROL_PLANE: ""}, "ownerReferences": [
         {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "name": "kcp", "uid": "k"}]}});
     let reserved = host("h", json!({"metadata": {"labels": {label::NODE_REUSE: "cp-kcp"}}}));

@@ -66,12 +66,12 @@ fn pa64_a_pause_that_fails_has_a_reason_of_its_own() {
     let broken = json!({"metadata": {"annotations": {annotation::HOST: "a/b/c"}}});
     for paused in [true, false] {
         let snapshot = with_cluster(with_machine(ready_to_choose(), broken.clone()), paused);
-        tells_that_the_pause_failed(&decide(&snapshot, "t"), paused);
+        reports_that_the_pause_failed(&decide(&snapshot, "t"), paused);
     }
 }
 
 /// Both conditions of the machine, in both generations.
-fn tells_that_the_pause_failed(decision: &Decision, pausing: bool) {
+fn reports_that_the_pause_failed(decision: &Decision, pausing: bool) {
     let (reason, older) = match pausing {
         true => ("BareMetalHostPauseAnnotationSetFailed", "PauseAnnotationSetFailedReason"),
         false => ("BareMetalHostPauseAnnotationRemoveFailed", "PauseAnnotationRemoveFailed"),
@@ -85,7 +85,7 @@ fn tells_that_the_pause_failed(decision: &Decision, pausing: bool) {
 /// If the server refuses the annotation on the host, as the webhook of its operator does for a host that is being serviced,
 /// the conditions say whether it could not be set or not be removed; the next look tries again.
 #[test]
-fn pa64_a_host_whose_annotation_is_refused_is_told() {
+fn pa64_a_host_whose_annotation_is_refused_is_reported() {
     let ours = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"}}});
     for (paused, host) in [(true, json!({})), (false, ours)] {
         let live = answered_with(whole_host());
@@ -94,7 +94,7 @@ fn pa64_a_host_whose_annotation_is_refused_is_told() {
         let refused = refused_write("patch BareMetalHost metal3/h", "servicing");
         let decision = decide(&MachineSnapshot { refused, ..snapshot }, "t");
         assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
-        tells_that_the_pause_failed(&decision, paused);
+        reports_that_the_pause_failed(&decision, paused);
         assert!(decision.plan.to_string().contains("metal3/h: servicing"), "{}", decision.plan);
     }
 }
@@ -125,14 +125,14 @@ fn a_host_that_is_paused_already_is_written_once() {
 }
 
 /// The host of a paused machine on its way out: cleared or not, paused by us, with or without the label of its cluster.
-fn paused_on_its_way_out(spec: Value, state: &str, cluster: &str) -> MachineSnapshot {
+fn paused_and_being_deleted(spec: Value, state: &str, cluster: &str) -> MachineSnapshot {
     let note = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"},
             "labels": {"cluster.x-k8s.io/cluster-name": cluster}},
         "spec": spec, "status": {"provisioning": {"state": state}}});
-    let said = json!({"status": {"conditions": [
+    let conditions = json!({"status": {"conditions": [
         {"type": "AssociateBareMetalHost", "status": "False", "reason": "Paused", "lastTransitionTime": "t"},
         {"type": "Paused", "status": "True", "reason": "Paused", "lastTransitionTime": "t"}]}});
-    deleting(with_machine(with_host(note), said))
+    deleting(with_machine(with_host(note), conditions))
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_deletion_takes_our_own_pause_off_once_nothing_is_paused_any_more() {
         [("cleared before the pause", &cleared, "deprovisioning"), ("paused before", &running, "provisioned")]
     {
         for cluster in ["c", "another"] {
-            let woken = with_cluster(paused_on_its_way_out(spec.clone(), state, cluster), false);
+            let woken = with_cluster(paused_and_being_deleted(spec.clone(), state, cluster), false);
             let gone = MachineSnapshot { cluster: None, machine: None, ..woken.clone() };
             for (who, snapshot) in [("an unpaused Cluster", woken), ("a Cluster that is gone", gone)] {
                 let decision = decide(&snapshot, "t");
@@ -153,15 +153,15 @@ fn a_deletion_takes_our_own_pause_off_once_nothing_is_paused_any_more() {
                 assert_eq!(decision.plan.end, End::Again);
             }
         }
-        let rests = with_cluster(paused_on_its_way_out(spec.clone(), state, "c"), true);
+        let rests = with_cluster(paused_and_being_deleted(spec.clone(), state, "c"), true);
         assert!(!decide(&rests, "t").plan.to_string().contains("paused\":null"), "{what}: paused still");
     }
 }
 
 #[test]
-fn a_deletion_does_not_go_on_telling_of_a_pause_that_is_over() {
+fn a_deletion_stops_reporting_a_pause_that_is_over() {
     let mut snapshot =
-        with_cluster(paused_on_its_way_out(json!({"online": false}), "deprovisioning", "c"), false);
+        with_cluster(paused_and_being_deleted(json!({"online": false}), "deprovisioning", "c"), false);
     let mut woken = snapshot.host.as_deref().unwrap().clone();
     woken.metadata.annotations = None;
     snapshot.host = Some(Arc::new(woken));
@@ -173,7 +173,7 @@ fn a_deletion_does_not_go_on_telling_of_a_pause_that_is_over() {
 
 /// A machine that has said nothing yet is paused: afterwards its status still tells what it has put on its host.
 #[test]
-fn a_pause_keeps_in_mind_what_the_machine_has_put_on_its_host() {
+fn a_pause_records_what_the_machine_has_put_on_its_host() {
     let paused = |snapshot: MachineSnapshot| MachineSnapshot {
         live: answered_with(whole_host()),
         ..with_cluster(snapshot, true)

@@ -11,7 +11,7 @@ pub(super) fn refused_write(write: &str, cause: &str) -> Option<Refusal> {
 
 /// One look whose writes are refused tells nothing but that, where it belongs; the same words again cost no write.
 #[test]
-fn a_refused_write_is_said_where_it_stands_in_the_way() {
+fn a_refused_write_is_reported_in_the_condition_that_it_blocks() {
     let words = "the API server refuses to patch BareMetalHost metal3/h: not allowed";
     let running = || {
         with_machine(
@@ -71,17 +71,17 @@ fn a_refused_write_is_said_where_it_stands_in_the_way() {
         assert!(decision.plan.events.iter().all(|note| !note.is_stored), "{reason}: nothing has happened");
         assert!(matches!(&decision.plan.end, End::WaitFor(Wait::Refused(_))), "{reason}");
         let again = MachineSnapshot { metal3_machine: read(applied(&refused, &decision)), ..refused };
-        assert!(decide(&again, "later").plan.is_quiet(), "{reason}: said already");
+        assert!(decide(&again, "later").plan.is_quiet(), "{reason}: reported already");
     }
 }
 
 /// Once the server takes the write, the words are gone.
 #[test]
-fn what_was_refused_is_not_said_any_more_once_it_is_taken() {
+fn what_was_refused_is_no_longer_reported_once_it_is_accepted() {
     let refused = MachineSnapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
-    let said = applied(&refused, &decide(&refused, "t"));
-    assert!(said.to_string().contains("refuses"));
-    let next = MachineSnapshot { metal3_machine: read(said), refused: None, ..refused };
+    let reported = applied(&refused, &decide(&refused, "t"));
+    assert!(reported.to_string().contains("refuses"));
+    let next = MachineSnapshot { metal3_machine: read(reported), refused: None, ..refused };
     let after = applied(&next, &decide(&next, "t2"));
     assert!(!after["status"]["conditions"].to_string().contains("refuses"), "{after}");
 }
@@ -95,9 +95,9 @@ fn words_that_change_from_try_to_try_are_not_written_each_time() {
         ..snapshot
     };
     let before = refused("request 1", with_host(json!({})));
-    let said = applied(&before, &decide(&before, first));
+    let reported = applied(&before, &decide(&before, first));
     let next = |words: &str| {
-        refused(words, MachineSnapshot { metal3_machine: read(said.clone()), ..with_host(json!({})) })
+        refused(words, MachineSnapshot { metal3_machine: read(reported.clone()), ..with_host(json!({})) })
     };
     let again = next("request 2");
     assert!(decide(&again, second).plan.is_quiet(), "two seconds later");
@@ -107,7 +107,7 @@ fn words_that_change_from_try_to_try_are_not_written_each_time() {
 /// While the end of a pause is refused, the machine does not tell of a pause that cannot be set, nor of the machine's own
 /// patch as one of the host.
 #[test]
-fn only_a_refused_patch_of_the_host_is_told_of_its_pause() {
+fn only_a_refused_patch_of_the_host_is_reported_as_one_of_its_pause() {
     let paused = json!({"metadata": {"annotations": {annotation::PAUSED: ""}}});
     let woken =
         json!({"metadata": {"annotations": {annotation::HOST_PAUSED: annotation::HOST_PAUSED_BY_US}}});
@@ -128,11 +128,12 @@ fn only_a_refused_patch_of_the_host_is_told_of_its_pause() {
 
 /// A pause that comes while something is refused is not told together with that: nothing is tried then.
 #[test]
-fn a_refusal_is_not_told_while_nothing_is_tried() {
+fn a_refusal_is_not_reported_while_nothing_is_tried() {
     let refused = MachineSnapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
-    let said = applied(&refused, &decide(&refused, "t"));
+    let reported = applied(&refused, &decide(&refused, "t"));
     let paused = json!({"metadata": {"annotations": {annotation::PAUSED: ""}}});
-    let next = with_machine(MachineSnapshot { metal3_machine: read(said), refused: None, ..refused }, paused);
+    let next =
+        with_machine(MachineSnapshot { metal3_machine: read(reported), refused: None, ..refused }, paused);
     let after = applied(&next, &decide(&next, "t2"));
     assert!(!after["status"].to_string().contains("refuses"), "{}", after["status"]);
 }

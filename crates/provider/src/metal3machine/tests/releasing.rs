@@ -4,7 +4,7 @@ use super::{observing::TestReader, *};
 use crate::metal3machine::claim_release;
 
 #[test]
-fn deletion_clears_the_host_then_waits_then_releases_host_and_claim_and_lets_go_last() {
+fn deletion_clears_the_host_then_waits_then_releases_host_and_claim_and_its_own_finalizer_last() {
     let image = json!({"spec": {"image": {"url": "http://image"}}, "status": {"provisioning": {"state": "provisioned"}}});
     let clears = decide(&deleting(with_host(image)), "t");
     assert_eq!(kinds(&clears), ["patch BareMetalHost h"]);
@@ -129,7 +129,7 @@ fn data_goes_with_its_claim_only_where_it_is_the_only_one_and_its_template_is_at
 
 /// A host that `nodeReuse` asks to keep and that cannot be kept is given back all the same, with one warning.
 #[test]
-fn a_host_that_was_to_be_kept_for_nobody_knows_whom_is_given_back_with_a_warning() {
+fn a_host_to_be_reserved_for_an_unknown_owner_is_released_with_a_warning() {
     let template = |reuse: bool| {
         Some(read(json!({"metadata": {"namespace": "metal3", "name": "t"}, "spec": {"nodeReuse": reuse}})))
     };
@@ -154,8 +154,8 @@ fn a_host_that_was_to_be_kept_for_nobody_knows_whom_is_given_back_with_a_warning
     ] {
         let decision = decide(&deleting(snapshot), "t");
         assert_eq!(kinds(&decision), ["patch BareMetalHost h", "patch Metal3Machine m"], "{what}");
-        let told: Vec<_> = decision.plan.events.iter().map(|event| event.reason).collect();
-        assert_eq!(told, expected, "{what}");
+        let reasons: Vec<_> = decision.plan.events.iter().map(|event| event.reason).collect();
+        assert_eq!(reasons, expected, "{what}");
     }
 }
 

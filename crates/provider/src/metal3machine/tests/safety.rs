@@ -11,7 +11,7 @@ fn unanswered(snapshot: MachineSnapshot) -> MachineSnapshot {
 }
 
 #[test]
-fn the_last_finalizer_goes_only_after_the_server_itself_has_said_that_no_host_is_held() {
+fn the_last_finalizer_is_removed_only_after_the_server_itself_has_confirmed_that_no_host_is_held() {
     let no_host = || MachineSnapshot { candidates: vec![].into(), ..deleting(ready_to_choose()) };
     let asks = decide(&unanswered(no_host()), "t");
     assert_eq!(asks.ask, Some(Question::Hosts), "no record: any host of the cluster may name the machine");
@@ -70,7 +70,7 @@ fn claim_of_another(finalizers: Value) -> Value {
 }
 
 #[test]
-fn a_claim_of_a_former_machine_is_let_go_after_its_hosts_and_never_used() {
+fn a_claim_of_a_former_machine_is_released_after_its_hosts_and_never_used() {
     let templated = || with_machine(with_host(json!({})), json!({"spec": {"dataTemplate": {"name": "dt"}}}));
     let claim = || Some(read(claim_of_another(json!([finalizer::MACHINE, finalizer::DATA_CLAIM]))));
     let ended = || MachineSnapshot { claim: claim(), claim_is_of_former_machine: true, ..templated() };
@@ -108,8 +108,8 @@ fn a_host_in_use_without_a_record_is_neither_cleared_nor_used_and_no_other_is_ta
     let what = what.to_string();
     assert!(what.contains("spec.consumerRef of host old is this machine and the host is in use"), "{what}");
     assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).0, "False");
-    let said = patched(&decision, "Metal3Machine", "/status/userData");
-    assert_eq!(said, Value::Null, "the name of its user data is no record of a host");
+    let recorded = patched(&decision, "Metal3Machine", "/status/userData");
+    assert_eq!(recorded, Value::Null, "the name of its user data is no record of a host");
     let ends = decide(&deleting(snapshot), "t").plan.to_string();
     assert!(
         ends.contains("metal3/old {\"spec\":{\"image\":null"),
@@ -141,8 +141,8 @@ fn an_absence_that_is_not_proven_holds_the_machine_and_says_why() {
     let templated = json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}});
     let unclaimed = doubted(Question::Template("t".into()), with_machine(with_host(json!({})), templated));
     assert!(!kinds(&unclaimed).iter().any(|write| write.starts_with("create")), "{:?}", kinds(&unclaimed));
-    let said = unclaimed.plan.to_string();
-    assert!(said.contains("cannot confirm that Metal3MachineTemplate t is gone"), "{said}");
+    let printed = unclaimed.plan.to_string();
+    assert!(printed.contains("cannot confirm that Metal3MachineTemplate t is gone"), "{printed}");
 }
 
 /// The deletion of the definition marks every machine as deleted.

@@ -4,7 +4,7 @@ use super::*;
 use crate::metal3machine::Stage;
 
 #[test]
-fn a_decision_tells_the_step_at_which_it_stopped() {
+fn a_decision_names_the_stage_at_which_it_stopped() {
     let deleting = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
     let paused = || Some(read(json!({"metadata": {"name": "c"}, "spec": {"paused": true}})));
     let with_data = json!({"spec": {"dataTemplate": {"name": "dt", "namespace": "metal3"}}});
@@ -32,7 +32,7 @@ fn a_decision_tells_the_step_at_which_it_stopped() {
 
 /// A machine whose Node is known goes by the same steps.
 #[test]
-fn a_provisioned_machine_tells_what_went_wrong_with_it() {
+fn a_provisioned_machine_reports_what_went_wrong_with_it() {
     let provisioned = json!({"metadata": {"annotations": {annotation::HOST: "metal3/h"}},
         "spec": {"providerID": "metal3://metal3/h/m"}, "status": {"initialization": {"provisioned": true}}});
     let joined = |snapshot: MachineSnapshot| {

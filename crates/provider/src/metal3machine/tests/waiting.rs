@@ -31,29 +31,29 @@ fn queue(size: usize) -> TestReader {
 }
 
 #[test]
-fn when_a_host_is_taken_a_few_of_those_that_wait_on_look_whether_their_reasons_still_hold() {
+fn when_a_host_is_taken_a_few_of_the_other_waiters_are_requeued_to_check_their_reasons() {
     for (size, expected) in [(1, vec![]), (3, vec!["m1", "m2"]), (9, vec!["m1", "m2", "m3", "m4"])] {
         let (reader, waiters) = (queue(size), HostWaiters::default());
         for n in 0..size {
             waiters.begin_reconcile(&key(&format!("m{n}")));
-            let told = waiters.end_reconcile(&reader, &key(&format!("m{n}")), &Awaits::AnyHost);
-            assert!(told.now.is_empty() && told.later.is_empty(), "nothing was offered");
+            let woken = waiters.end_reconcile(&reader, &key(&format!("m{n}")), &Awaits::AnyHost);
+            assert!(woken.now.is_empty() && woken.later.is_empty(), "nothing was offered");
         }
         assert_eq!(waiters.offer(&reader, &key("h")), Some(key("m0")));
         let taken = reader.with("BareMetalHost", host("h", consumed_by("m0")));
-        let told = waiters.end_reconcile(&taken, &key("m0"), &Awaits::Nothing);
-        assert!(told.now.is_empty(), "the host is gone");
-        assert_eq!(told.later, expected.into_iter().map(key).collect::<Vec<_>>());
+        let woken = waiters.end_reconcile(&taken, &key("m0"), &Awaits::Nothing);
+        assert!(woken.now.is_empty(), "the host is gone");
+        assert_eq!(woken.later, expected.into_iter().map(key).collect::<Vec<_>>());
     }
 }
 
 #[test]
-fn a_host_that_was_not_taken_is_offered_to_the_next_and_nobody_else_looks() {
+fn a_host_that_was_not_taken_is_offered_to_the_next_and_no_other_machine_is_requeued() {
     let (reader, waiters) = (queue(3), HostWaiters::default());
     (0..3).for_each(|n| waiters.begin_reconcile(&key(&format!("m{n}"))));
     assert_eq!(waiters.offer(&reader, &key("h")), Some(key("m0")));
-    let told = waiters.end_reconcile(&reader, &key("m0"), &Awaits::AnyHost);
-    assert_eq!((told.now, told.later), (vec![key("m1")], vec![]));
+    let woken = waiters.end_reconcile(&reader, &key("m0"), &Awaits::AnyHost);
+    assert_eq!((woken.now, woken.later), (vec![key("m1")], vec![]));
 }
 
 /// Machines of one control plane without a host, the first one the oldest.
@@ -88,8 +88,12 @@ fn unhealthy() -> Value {
     json!({"metadata": {"annotations": {annotation::UNHEALTHY: ""}}})
 }
 
-/// Lets machine `n` look as the controller does.
-fn look(reader: &TestReader, waiters: &HostWaiters, n: usize) -> (Awaits, Vec<ObjectKey>, Vec<ObjectKey>) {
+/// Reconciles machine `n` as the controller does.
+fn reconcile(
+    reader: &TestReader,
+    waiters: &HostWaiters,
+    n: usize,
+) -> (Awaits, Vec<ObjectKey>, Vec<ObjectKey>) {
     let key = key(&format!("m{n}"));
     waiters.begin_reconcile(&key);
     let ahead = crate::metal3machine::reserved_waiters::ahead_of(reader, &key, "cp-kcp");
@@ -104,77 +108,77 @@ fn look(reader: &TestReader, waiters: &HostWaiters, n: usize) -> (Awaits, Vec<Ob
         json!({"metadata": {"name": key.name}}),
     );
     let awaits = decide(&snapshot, "t").awaits;
-    let told = waiters.end_reconcile(reader, &key, &awaits);
-    (awaits, told.now, told.later)
+    let woken = waiters.end_reconcile(reader, &key, &awaits);
+    (awaits, woken.now, woken.later)
 }
 
 #[test]
-fn of_a_thousand_machines_one_waits_for_the_kept_host_and_it_alone_is_told_when_that_is_lost() {
+fn of_a_thousand_machines_one_waits_for_the_reserved_host_and_only_it_is_requeued_when_the_host_is_lost() {
     let taken = || host("h", consumed_by("another"));
     let reader = line(1000).with("BareMetalHost", kept("k", json!({}))).with("BareMetalHost", taken());
     let waiters = HostWaiters::default();
     let mut waiting = Vec::new();
     for n in [0, 1, 2, 999] {
-        let (awaits, now, later) = look(&reader, &waiters, n);
+        let (awaits, now, later) = reconcile(&reader, &waiters, n);
         assert!(now.is_empty() && later.is_empty(), "m{n}");
         waiting.push(awaits);
     }
     assert_eq!(waiting.remove(0), Awaits::Reservation("cp-kcp".into()));
     assert!(waiting.iter().all(|awaits| *awaits == Awaits::AnyHost), "{waiting:?}");
     let lost = reader.with("BareMetalHost", kept("k", unhealthy()));
-    let told = waiters.reservation_changed(&lost, "metal3", "cp-kcp");
-    assert_eq!((told.now, told.later), (vec![key("m0")], vec![]));
+    let woken = waiters.reservation_changed(&lost, "metal3", "cp-kcp");
+    assert_eq!((woken.now, woken.later), (vec![key("m0")], vec![]));
 }
 
 #[test]
-fn a_kept_host_that_is_lost_is_told_to_the_last_in_line_and_the_first_look_later() {
+fn a_lost_reserved_host_wakes_the_last_in_the_queue_at_once_and_the_first_later() {
     let with = |reader: TestReader, extra: Value| {
         reader.with("BareMetalHost", kept("k1", json!({}))).with("BareMetalHost", kept("k2", extra))
     };
     let (reader, waiters) = (with(line(3), json!({})), HostWaiters::default());
-    let begin_reconcile: Vec<_> = (0..3).map(|n| look(&reader, &waiters, n).0).collect();
+    let begin_reconcile: Vec<_> = (0..3).map(|n| reconcile(&reader, &waiters, n).0).collect();
     let reserved = Awaits::Reservation("cp-kcp".into());
     assert_eq!(begin_reconcile, [reserved.clone(), reserved, Awaits::Nothing], "the third takes a free host");
-    let told = waiters.reservation_changed(&with(line(3), unhealthy()), "metal3", "cp-kcp");
-    assert_eq!((told.now, told.later), (vec![key("m1")], vec![key("m0")]));
+    let woken = waiters.reservation_changed(&with(line(3), unhealthy()), "metal3", "cp-kcp");
+    assert_eq!((woken.now, woken.later), (vec![key("m1")], vec![key("m0")]));
     assert!(waiters.reservation_changed(&reader, "metal3", "cp-other").now.is_empty());
 }
 
 #[test]
-fn a_machine_that_comes_late_to_its_place_in_the_line_sends_the_others_on() {
+fn a_machine_that_comes_late_to_its_place_in_the_queue_requeues_the_others() {
     let mut late = line(2);
     let mut held = serde_json::to_value(late.get::<Metal3Machine>(&key("m0")).unwrap()).unwrap();
     let ready = held.clone();
     held["metadata"]["ownerReferences"] = json!([]);
     late = late.with("Metal3Machine", held).with("BareMetalHost", kept("k", json!({})));
     let waiters = HostWaiters::default();
-    assert_eq!(look(&late, &waiters, 1).0, Awaits::Reservation("cp-kcp".into()), "nobody is ahead yet");
+    assert_eq!(reconcile(&late, &waiters, 1).0, Awaits::Reservation("cp-kcp".into()), "nobody is ahead yet");
     let both = late.with("Metal3Machine", ready);
-    let (awaits, now, later) = look(&both, &waiters, 0);
+    let (awaits, now, later) = reconcile(&both, &waiters, 0);
     assert_eq!((awaits, now, later), (Awaits::Reservation("cp-kcp".into()), vec![key("m1")], vec![]));
-    assert_eq!(look(&both, &waiters, 1).0, Awaits::Nothing, "it takes the free host");
+    assert_eq!(reconcile(&both, &waiters, 1).0, Awaits::Nothing, "it takes the free host");
 }
 
 #[test]
-fn a_host_that_is_lost_while_a_machine_looks_is_not_waited_for() {
+fn a_host_that_is_lost_during_the_pass_of_a_machine_is_not_waited_for() {
     let reader = line(1).with("BareMetalHost", kept("k", unhealthy()));
     let waiters = HostWaiters::default();
     waiters.begin_reconcile(&key("m0"));
-    let told = waiters.end_reconcile(&reader, &key("m0"), &Awaits::Reservation("cp-kcp".into()));
-    assert_eq!((told.now, told.later), (vec![], vec![key("m0")]));
+    let woken = waiters.end_reconcile(&reader, &key("m0"), &Awaits::Reservation("cp-kcp".into()));
+    assert_eq!((woken.now, woken.later), (vec![], vec![key("m0")]));
 }
 
 /// Machines that a host names, such as one that their predecessors used and that is being wiped, are in no line.
 #[test]
-fn machines_that_wait_beside_the_line_do_not_wake_each_other_at_once() {
+fn machines_that_wait_outside_the_queue_do_not_wake_each_other_at_once() {
     let mut reader = line(2).with("BareMetalHost", kept("k", json!({})));
     for (wiped, machine) in [("a", "m0"), ("b", "m1")] {
         reader = reader.with("BareMetalHost", host(wiped, consumed_by(machine)));
     }
     let (waiters, reserved) = (HostWaiters::default(), Awaits::Reservation("cp-kcp".into()));
     let _first = waiters.end_reconcile(&reader, &key("m0"), &reserved);
-    let told = waiters.end_reconcile(&reader, &key("m1"), &reserved);
-    assert_eq!((told.now, told.later), (vec![], vec![key("m0"), key("m1")]));
+    let woken = waiters.end_reconcile(&reader, &key("m1"), &reserved);
+    assert_eq!((woken.now, woken.later), (vec![], vec![key("m0"), key("m1")]));
 }
 
 /// A wait is one event when it is first shown, and none while it goes on.

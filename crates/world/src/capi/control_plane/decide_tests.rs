@@ -53,13 +53,13 @@ fn deleted(plan: &Plan) -> Vec<String> {
     names.collect()
 }
 
-fn look(s: &Snapshot) -> Plan {
+fn decided(s: &Snapshot) -> Plan {
     decide(s, &Rng::seeded(1))
 }
 
 #[test]
 fn the_first_machine_initialises_and_carries_everything_that_the_provider_reads() {
-    let plan = look(&snapshot(3, Vec::new()));
+    let plan = decided(&snapshot(3, Vec::new()));
     let machine = created(&plan, "Machine").unwrap();
     let name = machine["metadata"]["name"].as_str().unwrap();
     assert!(name.starts_with("cp-") && name.len() == 8, "{name}");
@@ -86,8 +86,8 @@ fn the_first_machine_initialises_and_carries_everything_that_the_provider_reads(
 #[test]
 fn further_machines_join_one_by_one_after_the_last_one_has_a_node() {
     let waiting = machine("m1", "a", json!({"status": {"nodeRef": null}}));
-    assert!(created(&look(&snapshot(3, vec![waiting])), "Machine").is_none());
-    let plan = look(&snapshot(3, vec![machine("m1", "a", json!({}))]));
+    assert!(created(&decided(&snapshot(3, vec![waiting])), "Machine").is_none());
+    let plan = decided(&snapshot(3, vec![machine("m1", "a", json!({}))]));
     assert_eq!(created(&plan, "Machine").unwrap()["spec"]["failureDomain"], "b");
     let config = created(&plan, "KubeadmConfig").unwrap();
     assert_eq!(config["spec"]["joinConfiguration"], json!({"j": 1, "controlPlane": {}}));
@@ -97,7 +97,7 @@ fn further_machines_join_one_by_one_after_the_last_one_has_a_node() {
 #[test]
 fn nothing_happens_while_a_machine_is_going() {
     let going = machine("m1", "a", json!({"metadata": {"deletionTimestamp": "2026-08-01T00:00:00Z"}}));
-    let plan = look(&snapshot(3, vec![going]));
+    let plan = decided(&snapshot(3, vec![going]));
     assert!(created(&plan, "Machine").is_none() && deleted(&plan).is_empty());
 }
 
@@ -106,21 +106,21 @@ fn scaling_down_takes_the_oldest_of_the_fullest_domain_unless_one_is_marked() {
     let three = |more: Value| {
         vec![machine("m1", "a", json!({})), machine("m2", "b", json!({})), machine("m3", "b", more)]
     };
-    assert_eq!(deleted(&look(&snapshot(1, three(json!({}))))), ["m2"]);
+    assert_eq!(deleted(&decided(&snapshot(1, three(json!({}))))), ["m2"]);
     let mark = json!({"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}});
-    assert_eq!(deleted(&look(&snapshot(1, three(mark)))), ["m3"]);
-    assert!(deleted(&look(&snapshot(3, three(json!({}))))).is_empty());
+    assert_eq!(deleted(&decided(&snapshot(1, three(mark)))), ["m3"]);
+    assert!(deleted(&decided(&snapshot(3, three(json!({}))))).is_empty());
 }
 
 #[test]
 fn a_machine_that_remediation_gave_up_is_replaced() {
     let machines = vec![machine("m1", "a", json!({})), machine("m2", "b", given_up())];
-    assert_eq!(deleted(&look(&snapshot(2, machines))), ["m2"]);
+    assert_eq!(deleted(&decided(&snapshot(2, machines))), ["m2"]);
 }
 
 fn given_up() -> Value {
-    let said = |type_: &str| json!({"type": type_, "status": "False"});
-    json!({"status": {"conditions": [said("HealthCheckSucceeded"), said("OwnerRemediated")]}})
+    let condition = |type_: &str| json!({"type": type_, "status": "False"});
+    json!({"status": {"conditions": [condition("HealthCheckSucceeded"), condition("OwnerRemediated")]}})
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_machine_is_replaced_only_while_the_others_keep_the_control_plane_alive() {
         control_plane.status =
             serde_json::from_value(json!({"initialization": {"controlPlaneInitialized": true}})).unwrap();
         s.control_plane = Arc::new(control_plane);
-        assert_eq!(deleted(&look(&s)).join(" "), expected, "{others:?}");
+        assert_eq!(deleted(&decided(&s)).join(" "), expected, "{others:?}");
     }
 }
 
@@ -154,21 +154,21 @@ fn a_machine_is_replaced_only_while_the_others_keep_the_control_plane_alive() {
 fn the_first_machine_may_be_replaced_before_there_is_a_control_plane() {
     let mut first = given_up();
     first["status"]["nodeRef"] = Value::Null;
-    assert_eq!(deleted(&look(&snapshot(1, vec![machine("m0", "a", first)]))), ["m0"]);
+    assert_eq!(deleted(&decided(&snapshot(1, vec![machine("m0", "a", first)]))), ["m0"]);
 }
 
 #[test]
 fn an_outdated_machine_is_replaced_with_surge_first() {
     let machines =
         || vec![machine("m1", "a", json!({"spec": {"version": "v0"}})), machine("m2", "b", json!({}))];
-    let plan = look(&snapshot(2, machines()));
+    let plan = decided(&snapshot(2, machines()));
     assert!(created(&plan, "Machine").is_some() && deleted(&plan).is_empty());
     let mut third = machines();
     third.push(machine("m3", "a", json!({})));
-    assert_eq!(deleted(&look(&snapshot(2, third))), ["m1"]);
+    assert_eq!(deleted(&decided(&snapshot(2, third))), ["m1"]);
     let mut other_template = snapshot(1, vec![machine("m1", "a", json!({}))]);
     other_template.sources = vec![Some("old".to_owned())];
-    assert!(created(&look(&other_template), "Machine").is_some());
+    assert!(created(&decided(&other_template), "Machine").is_some());
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn the_hook_goes_when_the_machine_waits_for_it() {
         )
     };
     let released =
-        |reason| look(&snapshot(3, vec![going(reason)])).to_string().contains("kcp-cleanup\":null");
+        |reason| decided(&snapshot(3, vec![going(reason)])).to_string().contains("kcp-cleanup\":null");
     assert!(released(WAITING_FOR_PRE_TERMINATE));
     assert!(!released("DrainingNode"));
 }
@@ -191,9 +191,9 @@ fn the_hook_goes_when_the_machine_waits_for_it() {
 fn nothing_is_made_before_the_infrastructure_and_the_kubeconfig_comes_with_it() {
     let mut s = snapshot(1, Vec::new());
     s.has_kubeconfig = false;
-    assert!(look(&s).to_string().contains("create Secret metal3/c-kubeconfig"));
+    assert!(decided(&s).to_string().contains("create Secret metal3/c-kubeconfig"));
     s.cluster = serde_json::from_value(json!({"metadata": {"name": "c"}})).map(Arc::new).ok();
-    assert!(look(&s).writes.iter().all(|w| !w.to_string().starts_with("create")));
+    assert!(decided(&s).writes.iter().all(|w| !w.to_string().starts_with("create")));
 }
 
 #[test]
@@ -203,11 +203,11 @@ fn deletion_takes_all_machines_and_their_hooks_then_the_finalizer() {
     going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-08-01T00:00:00Z")).unwrap();
     going.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
     s.control_plane = Arc::new(going);
-    let plan = look(&s);
+    let plan = decided(&s);
     assert_eq!(deleted(&plan), ["m1", "m2"]);
     assert_eq!(plan.to_string().matches("kcp-cleanup\":null").count(), 2);
     s.machines.clear();
-    assert!(look(&s).to_string().contains("\"finalizers\":[]"));
+    assert!(decided(&s).to_string().contains("\"finalizers\":[]"));
 }
 
 #[test]

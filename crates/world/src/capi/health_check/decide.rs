@@ -118,7 +118,7 @@ fn treat(plan: &mut Plan, s: &Snapshot, target: &Target, verdict: &Verdict, allo
             can_be || !is_treated
         }
         Verdict::Healthy => {
-            acquit(plan, s, &target.machine);
+            report_healthy(plan, s, &target.machine);
             if let Some(remediation) =
                 target.remediation.as_deref().filter(|it| is_left_to_another && !it.metadata.is_deleting())
             {
@@ -141,10 +141,10 @@ fn mark(
 ) {
     let mut new = machine.clone();
     let (status, now) = (new.status.get_or_insert_default(), clock::text(s.now));
-    let said = remediated.filter(|type_| {
+    let pending = remediated.filter(|type_| {
         capm3_api::conditions::find(&status.conditions, type_).is_none_or(|c| c.status != "False")
     });
-    let waits = said.map(|type_| Saying { type_, status: "False", reason: WAITING, message: "" });
+    let waits = pending.map(|type_| Saying { type_, status: "False", reason: WAITING, message: "" });
     let fails = Saying { type_: SUCCEEDED, status: "False", reason, message };
     for saying in [Some(fails), waits].into_iter().flatten() {
         say(&mut status.conditions, saying, &now, machine.metadata.generation);
@@ -154,7 +154,7 @@ fn mark(
 }
 
 /// Says of a Machine that it is healthy; what was said of its remediation is over.
-fn acquit(plan: &mut Plan, s: &Snapshot, machine: &Machine) {
+fn report_healthy(plan: &mut Plan, s: &Snapshot, machine: &Machine) {
     let mut new = machine.clone();
     let (status, now) = (new.status.get_or_insert_default(), clock::text(s.now));
     let saying = Saying { type_: SUCCEEDED, status: "True", reason: SUCCEEDED, message: "" };

@@ -86,7 +86,7 @@ fn a_machine_without_a_node_has_its_time_from_when_everything_else_was_there() {
 }
 
 #[test]
-fn nobody_is_blamed_for_a_cluster_that_is_not_up() {
+fn no_actor_is_named_for_a_cluster_that_is_not_up() {
     let late = "2026-08-02T00:00:00Z";
     let worker = || target(json!({}), node("Unknown", UP));
     let leader = || {

@@ -39,8 +39,8 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     if let Some(workload) = &workload {
         workload.caches.synced().await;
     }
-    let look = || observe(&*context.caches, workload.as_deref(), &key, context.clock.now());
-    context.drive(|| look().map_or_else(Plan::done, |s| decide(&s))).await
+    let observed = || observe(&*context.caches, workload.as_deref(), &key, context.clock.now());
+    context.drive(|| observed().map_or_else(Plan::done, |s| decide(&s))).await
 }
 
 /// A health check and the Machines that it looks at.

@@ -55,7 +55,7 @@ fn created(plan: &Plan) -> Option<Value> {
 }
 
 /// What the plan says of a Machine, as `type status reason`.
-fn said(plan: &Plan, name: &str) -> Vec<String> {
+fn reported(plan: &Plan, name: &str) -> Vec<String> {
     let patch = plan.writes.iter().find_map(|write| match write {
         Write::Patch { kind, key, patch, subresource: Some(_), .. }
             if kind.kind == "Machine" && key.name == name =>
@@ -65,8 +65,8 @@ fn said(plan: &Plan, name: &str) -> Vec<String> {
         _ => None,
     });
     let text = |c: &Value, member: &str| c[member].as_str().unwrap().to_owned();
-    let told = |c: &Value| ["type", "status", "reason"].map(|member| text(c, member)).join(" ");
-    patch.iter().flatten().map(told).collect()
+    let line = |c: &Value| ["type", "status", "reason"].map(|member| text(c, member)).join(" ");
+    patch.iter().flatten().map(line).collect()
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn the_remediation_of_an_unhealthy_machine_is_an_exact_copy_with_its_name() {
         (&json!("Machine"), &json!("uid of b"), None)
     );
     assert_eq!(made["spec"], json!({"strategy": {"type": "Reboot", "anything": {"else": 1}}}));
-    assert_eq!(said(&plan, "a"), ["HealthCheckSucceeded True HealthCheckSucceeded"]);
+    assert_eq!(reported(&plan, "a"), ["HealthCheckSucceeded True HealthCheckSucceeded"]);
     assert_eq!(
-        said(&plan, "b"),
+        reported(&plan, "b"),
         ["HealthCheckSucceeded False UnhealthyNode", "ExternallyRemediated False WaitingForRemediation"]
     );
 }
@@ -103,7 +103,7 @@ fn without_a_template_the_owner_is_to_act() {
     let plan = decide(&snapshot(json!({}), vec![target("a", "Unknown", false)]));
     assert!(created(&plan).is_none());
     assert_eq!(
-        said(&plan, "a"),
+        reported(&plan, "a"),
         ["HealthCheckSucceeded False UnhealthyNode", "OwnerRemediated False WaitingForRemediation"]
     );
     let mut marked = target("a", "Unknown", false);
@@ -122,7 +122,7 @@ fn conditions_of_a_remediation_are_removed_from_a_healthy_machine() {
     let condition = json!({"type": "OwnerRemediated", "status": "False", "reason": "X", "message": ""});
     again.machine = Arc::new(machine("a", &json!({"status": {"conditions": [condition]}})));
     let plan = decide(&snapshot(json!({}), vec![again]));
-    assert_eq!(said(&plan, "a"), ["HealthCheckSucceeded True HealthCheckSucceeded"]);
+    assert_eq!(reported(&plan, "a"), ["HealthCheckSucceeded True HealthCheckSucceeded"]);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn too_many_unhealthy_machines_are_marked_and_left_alone() {
     let two = || vec![target("a", "Unknown", false), target("b", "Unknown", false)];
     let plan = decide(&snapshot(remediation(json!(1)), two()));
     assert!(created(&plan).is_none());
-    assert_eq!(said(&plan, "a"), ["HealthCheckSucceeded False UnhealthyNode"]);
+    assert_eq!(reported(&plan, "a"), ["HealthCheckSucceeded False UnhealthyNode"]);
     let text = plan.to_string();
     for part in
         ["TooManyUnhealthy", "\"expectedMachines\":2", "\"currentHealthy\":0", "\"remediationsAllowed\":0"]
@@ -151,7 +151,7 @@ fn the_next_check_is_due_when_the_first_machine_may_be_unhealthy() {
     s.now = "2026-08-01T00:01:30Z".parse().unwrap();
     let plan = decide(&s);
     assert_eq!(plan.end, End::After(std::time::Duration::from_secs(210)));
-    assert!(created(&plan).is_none() && said(&plan, "a").is_empty(), "{plan}");
+    assert!(created(&plan).is_none() && reported(&plan, "a").is_empty(), "{plan}");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn it_waits_for_its_template_its_cluster_and_the_end_of_a_pause() {
     s.template = None;
     let plan = decide(&s);
     assert!(plan.to_string().ends_with("waits: its remediation template"), "{plan}");
-    assert_eq!(said(&plan, "a"), ["HealthCheckSucceeded False UnhealthyNode"]);
+    assert_eq!(reported(&plan, "a"), ["HealthCheckSucceeded False UnhealthyNode"]);
     let mut s = snapshot(by_template(), ill());
     let mut cluster = Cluster::clone(s.cluster.as_ref().unwrap());
     cluster.spec.paused = Some(true);

@@ -144,9 +144,11 @@ fn report(
     let generation = s.machine.metadata.generation;
     let ready = provisioned && node_is_ready;
     // What the infrastructure says of itself is repeated here, as Cluster API does.
-    let said = s.infrastructure.as_ref().and_then(|i| find(&i.status.conditions, condition::READY));
-    let said = said.filter(|said| said.status != "True" && !provisioned).map(|said| said.message.as_str());
-    let message = said.unwrap_or_default();
+    let not_ready = s.infrastructure.as_ref().and_then(|i| find(&i.status.conditions, condition::READY));
+    let not_ready = not_ready
+        .filter(|not_ready| not_ready.status != "True" && !provisioned)
+        .map(|not_ready| not_ready.message.as_str());
+    let message = not_ready.unwrap_or_default();
     let summary =
         if message.is_empty() { String::new() } else { format!("* InfrastructureReady: {message}") };
     let infrastructure = Saying {

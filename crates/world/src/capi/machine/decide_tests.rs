@@ -119,7 +119,7 @@ fn what_the_infrastructure_reports_is_copied() {
 
 #[test]
 fn a_machine_says_whether_it_is_what_its_owner_asks_for() {
-    let told = |freshness: Option<Freshness>| {
+    let up_to_date = |freshness: Option<Freshness>| {
         let plan = decide(&Snapshot { freshness, ..snapshot() });
         let conditions = patched(&plan, "Machine", true)["status"]["conditions"].clone();
         let conditions = conditions.as_array().unwrap();
@@ -127,10 +127,10 @@ fn a_machine_says_whether_it_is_what_its_owner_asks_for() {
         found.map(|c| (c["status"].clone(), c["reason"].clone(), c["message"].clone()))
     };
     let fresh = |is_current: bool, message: &str| Some(Freshness { is_current, message: message.to_owned() });
-    assert_eq!(told(fresh(true, "")), Some((json!("True"), json!("UpToDate"), json!(""))));
+    assert_eq!(up_to_date(fresh(true, "")), Some((json!("True"), json!("UpToDate"), json!(""))));
     let why = "* Version v1, v2 required";
-    assert_eq!(told(fresh(false, why)), Some((json!("False"), json!("NotUpToDate"), json!(why))));
-    assert_eq!(told(None), None, "without an owner nobody says it");
+    assert_eq!(up_to_date(fresh(false, why)), Some((json!("False"), json!("NotUpToDate"), json!(why))));
+    assert_eq!(up_to_date(None), None, "without an owner nobody reports it");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn the_node_of_a_cluster_that_goes_or_of_the_last_control_plane_stays() {
 }
 
 #[test]
-fn the_node_is_told_whose_it_is() {
+fn the_node_gets_the_annotations_of_its_machine() {
     let mut s = snapshot();
     s.node = node();
     assert!(node::decide(&s).is_quiet(), "not before the machine knows it");

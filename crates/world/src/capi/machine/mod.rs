@@ -43,11 +43,11 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         workload.caches.synced().await;
     }
     let now = context.clock.now_text();
-    let look = || observe(&*context.caches, workload.as_deref(), &key, &now);
-    let outcome = context.drive(|| look().map_or_else(Plan::done, |s| decide(&s))).await;
+    let observed = || observe(&*context.caches, workload.as_deref(), &key, &now);
+    let outcome = context.drive(|| observed().map_or_else(Plan::done, |s| decide(&s))).await;
     match (&workload, outcome) {
         (Some(workload), Outcome::Settled) => {
-            drive(&workload.executor, || look().map_or_else(Plan::done, |s| node::decide(&s))).await
+            drive(&workload.executor, || observed().map_or_else(Plan::done, |s| node::decide(&s))).await
         }
         (_, outcome) => outcome,
     }

@@ -10,21 +10,21 @@ use serde_json::{Map, Value, json};
 
 use super::Reservation;
 
-/// The merge patch that lets a host go, or hands it to the Cluster that books it. Takes off what the provider put
+/// The merge patch that releases a host, or hands it to the Cluster that books it. Takes off what the provider put
 /// there: the cluster label, its own pause, the mark that blocks a move, and owner references of older releases, which
 /// would let the garbage collector delete the host together with the machine.
 ///
 /// ```
-/// use capm3_domain::release::let_go;
+/// use capm3_domain::release::release_patch;
 ///
 /// let machine = serde_json::from_str(r#"{"metadata": {"name": "m", "namespace": "ns"}}"#).unwrap();
 /// let host = serde_json::from_str(r#"{"metadata": {"labels": {"cluster.x-k8s.io/cluster-name": "c"}}}"#).unwrap();
 /// assert_eq!(
-///     let_go(&machine, &host, Some("c"), None),
+///     release_patch(&machine, &host, Some("c"), None),
 ///     serde_json::json!({"metadata": {"labels": {"cluster.x-k8s.io/cluster-name": null}}, "spec": {"consumerRef": null}})
 /// );
 /// ```
-pub fn let_go(
+pub fn release_patch(
     machine: &Metal3Machine,
     host: &BareMetalHost,
     cluster_name: Option<&str>,
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_bare_host_only_loses_its_consumer() {
-        let patch = let_go(&machine(), &host(json!({"name": "h"})), Some("c"), None);
+        let patch = release_patch(&machine(), &host(json!({"name": "h"})), Some("c"), None);
         assert_eq!(patch, json!({"spec": {"consumerRef": null}}));
     }
 
@@ -125,7 +125,7 @@ mod tests {
             ]
         }));
         assert_eq!(
-            let_go(&machine(), &host, Some("c"), None),
+            release_patch(&machine(), &host, Some("c"), None),
             json!({
                 "metadata": {
                     "labels": {label::CLUSTER_NAME: null},
@@ -142,13 +142,13 @@ mod tests {
         let host = host(json!({
             "labels": {label::CLUSTER_NAME: "other"}, "annotations": {annotation::HOST_PAUSED: ""}
         }));
-        assert_eq!(let_go(&machine(), &host, Some("c"), None), json!({"spec": {"consumerRef": null}}));
+        assert_eq!(release_patch(&machine(), &host, Some("c"), None), json!({"spec": {"consumerRef": null}}));
     }
 
     #[test]
     fn the_cluster_label_goes_though_machine_and_cluster_are_gone() {
         let host = host(json!({"labels": {label::CLUSTER_NAME: "c"}}));
-        let patch = let_go(&machine(), &host, None, None);
+        let patch = release_patch(&machine(), &host, None, None);
         assert_eq!(patch["metadata"]["labels"], json!({label::CLUSTER_NAME: null}));
     }
 
@@ -156,7 +156,7 @@ mod tests {
     fn a_reserved_host_goes_to_the_cluster_with_the_label_of_its_owner() {
         let reservation =
             Reservation { label: "md-a".into(), cluster_namespace: "ns".into(), cluster_name: "c".into() };
-        let patch = let_go(&machine(), &host(json!({})), Some("c"), Some(&reservation));
+        let patch = release_patch(&machine(), &host(json!({})), Some("c"), Some(&reservation));
         assert_eq!(
             patch,
             json!({
