@@ -1,7 +1,7 @@
 //! Says from which commit and for which target the program is built.
 //!
 //! `CAPM3_COMMIT` wins: whoever builds an image sets it. Otherwise a release build reads it from the repository, and again only
-//! when that has moved; where there is no repository, and in a development build, which must not be built anew for each
+//! when that has moved; where there is no repository, and in a development build, which must not be built again for each
 //! commit, it is `unknown`.
 
 use std::{

@@ -1,4 +1,4 @@
-//! The embedded server as a server of its own: behind its HTTPS door, with a kubeconfig file, so that a client cannot
+//! The embedded server as a server of its own: behind its HTTPS listener, with a kubeconfig file, so that a client cannot
 //! tell how it differs from a real one.
 
 use std::{

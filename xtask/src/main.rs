@@ -63,7 +63,7 @@ enum Chore {
     /// Measure what a machine costs
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Cut the provider off at every write of a few stories, or hide objects from it; the end must be the same
+    /// Cut the provider off at every write of a few scenarios, or hide objects from it; the end must be the same
     Sweep(sweep::Options),
     /// The long counts of every sweep, property and benchmark, with a summary at the end
     Full(full::Options),

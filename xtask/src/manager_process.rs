@@ -63,7 +63,7 @@ impl ManagerProcess {
         Ok(self.child.try_wait()?)
     }
 
-    /// What it has logged so far: one document per line, a line that is none (its last words) as `{"said": line}`.
+    /// What it has logged so far: one document per line, a line that is none (its last words) as `{"line": line}`.
     pub fn logged(&self) -> Result<Vec<Value>> {
         let text =
             std::fs::read_to_string(&self.log).with_context(|| format!("reading {}", self.log.display()))?;

@@ -31,7 +31,7 @@ pub fn rust_files(below: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Our own binary. A stage of `ci` builds the workspace anew and with it us, so the file that we run from may be gone
+/// Our own binary. A stage of `ci` builds the workspace again and with it us, so the file that we run from may be gone
 /// by now; Linux has a name for it that lasts as long as we do.
 pub fn ourselves() -> Result<PathBuf> {
     let lasting = Path::new("/proc/self/exe");

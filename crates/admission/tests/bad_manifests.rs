@@ -1,5 +1,5 @@
 //! Bad manifests and what a person reads about them: each `bad/NAME.yaml` has its answer in `bad/NAME.txt`. Two
-//! documents are an update, the stored object first. `CAPM3_BLESS=1` writes the answers anew.
+//! documents are an update, the stored object first. `CAPM3_BLESS=1` writes the answers again.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 use std::{collections::BTreeSet, fmt::Write, fs, path::Path};

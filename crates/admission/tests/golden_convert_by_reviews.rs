@@ -3,7 +3,7 @@
 
 #[path = "../../domain/tests/support/conversion.rs"]
 mod conversion;
-// The reader offers more than this test uses.
+// The reader has more than this test uses.
 #[allow(unused_imports)]
 #[path = "../../domain/tests/support/mod.rs"]
 mod support;

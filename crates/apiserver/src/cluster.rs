@@ -72,7 +72,7 @@ impl Cluster {
         });
     }
 
-    /// Runs `work` with the cluster locked; afterwards wakes watchers and tells the observer.
+    /// Runs `work` with the cluster locked; afterwards wakes watchers and notifies the observer.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut State) -> R) -> R {
         let (result, woken) = {
             let mut state = self.state.lock();

@@ -253,7 +253,7 @@ fn close(writer: &mut Writer<'_>, crd: &ObjectKey, object: &Value) {
     release(writer, crd, &resource);
 }
 
-/// Lets the definition go once its table is empty.
+/// Removes the definition once its table is empty.
 fn release(writer: &mut Writer<'_>, crd: &ObjectKey, resource: &ResourceKey) {
     if writer.store().table(resource).is_some_and(|table| !table.objects.is_empty()) {
         return;

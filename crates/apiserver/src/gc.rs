@@ -59,7 +59,7 @@ fn waiting_owners(writer: &Writer<'_>, object: &ObjectSummary) -> Vec<ObjectKey>
         .collect()
 }
 
-/// Cuts the dependents of an object loose, then lets it go.
+/// Cuts the dependents of an object loose, then removes it.
 fn orphan(writer: &mut Writer<'_>, key: &ObjectKey, uid: &str) {
     let dependents: Vec<ObjectKey> = writer.store().index.dependents(uid).cloned().collect();
     for dependent in dependents {
@@ -137,7 +137,7 @@ fn can_be_judged(writer: &Writer<'_>, key: &ObjectKey, owner: &Owner) -> bool {
     served.is_some_and(|table| !table.resource.namespaced || !key.namespace.is_empty())
 }
 
-/// Lets an owner go that waited in the foreground, once no dependent blocks it.
+/// Removes an owner that waited in the foreground, once no dependent blocks it.
 fn release_when_alone(
     writer: &mut Writer<'_>,
     key: &ObjectKey,

@@ -1,7 +1,7 @@
 //! A flood from a second process: malformed requests, bodies without end, a crowd of idle connections. Every request
 //! that can be answered gets a Status, memory stays bounded, and service goes on.
 //!
-//! The second process is this test binary again, told by an environment variable to be the crowd.
+//! The second process is this test binary again; an environment variable makes it the crowd.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
@@ -155,7 +155,7 @@ fn descriptors() -> usize {
     usize::try_from(wanted).unwrap()
 }
 
-/// The second process: sends everything, tells each answer as a line, then holds its connections until its input ends.
+/// The second process: sends everything, prints each answer as a line, then holds its connections until its input ends.
 #[tokio::test]
 #[ignore = "the second process of the test below"]
 async fn crowd() {

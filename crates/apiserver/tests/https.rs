@@ -292,7 +292,7 @@ async fn a_kubeconfig_leads_to_the_management_api_or_to_one_cluster() {
         url(&listener.kubeconfig_of_cluster("metal3/c1")),
         json!(format!("{base}/clusters/metal3/c1"))
     );
-    // A namespace may look like a number or a truth value, and is text all the same.
+    // A namespace may look like a number or a truth value, and is text anyway.
     for (text, namespace) in [(listener.kubeconfig(), "default"), (listener.kubeconfig_in("123"), "123")] {
         let config: Value = serde_saphyr::from_str(&text).unwrap();
         let contexts = config["contexts"].as_array().unwrap();

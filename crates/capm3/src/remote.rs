@@ -25,7 +25,7 @@ pub struct RemoteArgs {
 }
 
 impl RemoteArgs {
-    /// A client for that cluster; nothing is sent yet. `ways` tells what to do if no kubeconfig is there.
+    /// A client for that cluster; nothing is sent yet. `ways` shows what to do if no kubeconfig is there.
     pub fn connect(&self, user_agent: &str, ways: &str) -> Result<Remote, Failure> {
         let path = self.kubeconfig.clone().or_else(usual_kubeconfig);
         let path = path.ok_or_else(|| Failure::Usage(format!("no kubeconfig found: {ways}")))?;

@@ -59,7 +59,7 @@ fn a_closed_stdout_or_stderr_changes_no_exit_code() {
     }
 }
 
-/// A full disk is no reader that left: data that is lost is told.
+/// A full disk is no reader that left: data that is lost is reported.
 #[test]
 fn data_that_cannot_be_stored_is_a_failure_and_an_error_that_cannot_be_printed_is_none() {
     let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();

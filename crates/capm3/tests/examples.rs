@@ -1,5 +1,5 @@
-//! Every example and every trouble as a person runs it, compared with what is checked in under `tests/expected`.
-//! `CAPM3_BLESS=1 cargo test -p capm3 --test examples` writes those files anew; read the difference before you keep it.
+//! Every example as a person runs it, compared with what is checked in under `tests/expected`.
+//! `CAPM3_BLESS=1 cargo test -p capm3 --test examples` writes those files again; read the difference before you keep it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 #[path = "common/golden.rs"]
@@ -77,7 +77,7 @@ fn prints_what_is_expected(name: &str) -> Run {
     run
 }
 
-/// A trouble ends with 1 because nothing moves any more, and its explanation has these parts.
+/// An example of `troubles` ends with 1 because nothing moves any more, and its explanation has these parts.
 fn is_explained(name: &str, parts: &[&str]) {
     let run = prints_what_is_expected(&format!("troubles/{name}"));
     assert_eq!(run.code, 1);
@@ -87,7 +87,7 @@ fn is_explained(name: &str, parts: &[&str]) {
     }
 }
 
-/// With one change a trouble is gone, so what its file names as the fix is the fix.
+/// With one change the machines come up, so what its file names as the fix is the fix.
 fn is_cured(name: &str, from: &str, to: &str) {
     let run = Run::of(changed(&format!("troubles/{name}"), from, to).path());
     assert_eq!(run.code, 0, "{from:?} -> {to:?} does not cure {name}:\n{}", run.text());

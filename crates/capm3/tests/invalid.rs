@@ -1,6 +1,6 @@
-//! Manifests with mistakes: every mistake of every file is told with file, line, field, what was expected and what is
+//! Manifests with mistakes: every mistake of every file is reported with file, line, field, what was expected and what is
 //! there. Each folder of `tests/invalid` has what is printed for it in `tests/expected/invalid`;
-//! `CAPM3_BLESS=1 cargo test -p capm3 --test invalid` writes those files anew.
+//! `CAPM3_BLESS=1 cargo test -p capm3 --test invalid` writes those files again.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 #[path = "common/golden.rs"]

@@ -1,6 +1,6 @@
 //! `capm3 render` as a person runs it, compared with what is checked in under `tests/expected/render`, and with the
 //! Secrets that the controllers write for the same manifests.
-//! `CAPM3_BLESS=1 cargo test -p capm3 --test render` writes the files anew; read the difference before you keep it.
+//! `CAPM3_BLESS=1 cargo test -p capm3 --test render` writes the files again; read the difference before you keep it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;

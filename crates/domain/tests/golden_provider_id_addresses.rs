@@ -1,7 +1,7 @@
 //! Golden vectors of provider IDs, machine addresses and paused hosts.
 #![allow(clippy::indexing_slicing, reason = "a test may panic")]
 
-// The reader offers more than this test uses.
+// The reader has more than this test uses.
 #[allow(unused_imports)]
 mod support;
 

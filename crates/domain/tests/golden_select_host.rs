@@ -1,6 +1,6 @@
 //! Golden vectors of host choice: every answer must be among those that the reference was seen to give.
 
-// The reader offers more than this test uses.
+// The reader has more than this test uses.
 #[allow(unused_imports)]
 mod support;
 

@@ -1,5 +1,5 @@
 //! Proof that an object is gone. An absence by itself proves nothing: a version that is not served, a load balancer, a
-//! restore or a definition on its way out look alike.
+//! restore or a definition being deleted look alike.
 //!
 //! Takes an object that the cache does not show, asks the server, and gives a [`Verdict`]. Every decision that takes
 //! something away because of an absence asks here; whatever is not proven is kept. What the server shows enters the cache.
@@ -229,7 +229,7 @@ async fn doubt_about_definition(client: &ApiClient, kind: &ResourceKind) -> Resu
 pub async fn is_definition_deleting(client: &ApiClient, kind: &ResourceKind) -> Result<bool, ApiError> {
     let (definitions, key) = (ResourceKind::definitions(), kind.definition_key());
     let definition = client.get_with::<OnlyMetadata>(&definitions, &key, Detail::Metadata).await?;
-    // An object of a kind without definition is on its way out with it.
+    // An object of a kind without definition is being deleted with it.
     Ok(definition.is_none_or(|definition| definition.metadata.deletion_timestamp.is_some()))
 }
 

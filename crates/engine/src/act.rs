@@ -130,7 +130,7 @@ impl Executor {
         Self { counts, ..self }
     }
 
-    /// The same, which tells of each write that was sent, and of what became of it.
+    /// The same, which reports each write that was sent, and what became of it.
     #[must_use]
     pub fn telling(self, observer: impl Fn(&Write, Option<&ApiError>) + Send + Sync + 'static) -> Self {
         Self { observer: Some(WriteObserver(Arc::new(observer))), ..self }

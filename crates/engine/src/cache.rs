@@ -125,7 +125,7 @@ impl<K: Object> Feed for Fed<K> {
 }
 
 impl Caches {
-    /// No stores yet; the log tells by `advice` what helps where a kind cannot be read.
+    /// No stores yet; the log gives `advice`, which says what helps, where a kind cannot be read.
     pub fn advising(advice: Advice) -> Self {
         Self { advice, ..Self::default() }
     }
@@ -224,7 +224,7 @@ impl Caches {
     }
 
     /// Whether every kind is followed at this moment: no watch is broken or waits to be opened again, so that what the
-    /// server has told is all there is.
+    /// server has sent is complete.
     pub fn are_followed(&self) -> bool {
         self.by_resource.values().all(|feed| feed.is_followed())
     }

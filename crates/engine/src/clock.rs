@@ -1,7 +1,7 @@
 //! The only place that reads a wall clock.
 //!
 //! A clock starts at a given time and moves with the runtime's timer. On a paused runtime it therefore moves only
-//! when the simulation moves, and two runs tell the same times.
+//! when the simulation moves, and two runs have the same times.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;

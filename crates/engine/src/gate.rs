@@ -30,7 +30,7 @@ enum Phase {
     Waiting,
     /// Open until the term ends, or without an end.
     Open(Option<Term>),
-    /// Closed for good.
+    /// Closed permanently.
     Closed,
 }
 
@@ -68,7 +68,7 @@ impl WriteGate {
         Self(Arc::new(watch::Sender::new(State { phase, in_flight: 0 })))
     }
 
-    /// Opens the gate for a term, or extends the term. `false` if it is closed for good, or the term is over already.
+    /// Opens the gate for a term, or extends the term. `false` if it is closed permanently, or the term is over already.
     pub(crate) fn extend(&self, term: Term) -> bool {
         let now = Instant::now();
         self.0.send_if_modified(|state| {
@@ -80,7 +80,7 @@ impl WriteGate {
         })
     }
 
-    /// Closes the gate for good; requests in flight go on.
+    /// Closes the gate permanently; requests in flight go on.
     pub fn close(&self) {
         self.0.send_modify(|state| state.phase = Phase::Closed);
     }
@@ -112,7 +112,7 @@ impl WriteGate {
         }
     }
 
-    /// Closes the gate for good and waits until no request is in flight, at most for `limit`. Whether none is.
+    /// Closes the gate permanently and waits until no request is in flight, at most for `limit`. Whether none is.
     pub async fn finish(&self, limit: Duration) -> bool {
         self.close();
         let mut states = self.0.subscribe();

@@ -1,9 +1,9 @@
 //! How any controller of this product runs, whatever it controls.
 //!
-//! The way of a change: [`informer`] keeps a typed, indexed copy of each kind and tells its subscribers what changed;
+//! The way of a change: [`informer`] keeps a typed, indexed copy of each kind and notifies its subscribers what changed;
 //! a [`queue`] holds the keys; [`controller`] workers take a key, *observe* through a [`Reader`], *decide* a [`Plan`] and
 //! *act* it out through [`Executor`], whose answers enter the cache at once, so that the next pass sees our own writes.
-//! [`reconcile`] is the one loop of passes, and [`metrics`] tells what all of it did. Of several replicas only the one
+//! [`reconcile`] is the one loop of passes, and [`metrics`] shows what all of it did. Of several replicas only the one
 //! that holds the [`lease`] writes: [`WriteGate`].
 //!
 //! The crate knows no kind of ours. Time comes from [`clock`] and the runtime's timer, chance from [`rng`], so that

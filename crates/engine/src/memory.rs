@@ -31,7 +31,7 @@ pub struct Memory {
     log: Option<Vec<Write>>,
 }
 
-/// The view was outdated; the plan is to be made anew.
+/// The view was outdated; the plan is to be made again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Outdated(String);
@@ -226,7 +226,7 @@ impl Memory {
         self.store(kind, key, object);
     }
 
-    /// Stores what was written; an object on its way out that nobody holds is gone.
+    /// Stores what was written; an object being deleted that nobody holds is gone.
     fn store(&mut self, kind: &ResourceKind, key: &ObjectKey, mut object: Value) {
         self.version += 1;
         metadata(&mut object).insert("resourceVersion".to_owned(), self.version.to_string().into());

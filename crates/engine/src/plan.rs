@@ -51,7 +51,7 @@ pub enum End<W = Note> {
     Done,
     /// Waits for something; the watch on it brings the key back.
     WaitFor(W),
-    /// Waits for something that no watch tells of, and tries again after a while.
+    /// Waits for something that no watch reports, and tries again after a while.
     Retry(W, Duration),
     /// Another pass at once: the answers of the writes are needed to go on.
     Again,

@@ -112,7 +112,7 @@ impl<T: Ord + Clone> Queue<T> {
         self.wake.notify_one();
     }
 
-    /// Takes back that a key was added for later, for who sets the time anew with each pass.
+    /// Takes back that a key was added for later, for who sets the time again with each pass.
     pub fn drop_later(&self, key: &T) {
         let mut state = self.state.lock();
         if let Some(slot) = state.due.remove(key) {

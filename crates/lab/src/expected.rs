@@ -154,7 +154,7 @@ fn is_uncounted(cluster: &Value, objects: &[Arc<Value>]) -> bool {
         || asks_for("machineDeployments") && !has_deployments
 }
 
-/// Objects of a kind that are not on their way out.
+/// Objects of a kind that are not being deleted.
 fn of_kind<'a>(objects: &'a [Arc<Value>], kind: &'static str) -> impl Iterator<Item = &'a Arc<Value>> {
     let stays = |object: &&Arc<Value>| object.pointer("/metadata/deletionTimestamp").is_none();
     objects.iter().filter(move |object| text(object, "/kind") == kind).filter(stays)

@@ -1,6 +1,6 @@
 //! What another provider has left in a management cluster, put into a server before anybody looks at it.
 //!
-//! Takes objects as they stand in files: with status, with finalizers, some on their way out, Nodes among them. Stores them as
+//! Takes objects as they stand in files: with status, with finalizers, some being deleted, Nodes among them. Stores them as
 //! they are, past the rules of admission: those who wrote them had other rules. The server gives the uids, so a text
 //! `<uid of Kind name>` in an object stands for the uid of another; a uid that is written out belongs to nobody.
 
@@ -39,7 +39,7 @@ const NODE_CLUSTER: [&str; 2] = [
     "/metadata/annotations/cluster.x-k8s.io~1cluster-name",
 ];
 
-/// Stores the objects, each after those whose uids it names; then deletes those that are on their way out. The rules of
+/// Stores the objects, each after those whose uids it names; then deletes those that are being deleted. The rules of
 /// admission are open afterwards.
 pub(crate) async fn put(
     server: &ApiServer,

@@ -1,7 +1,7 @@
 //! The composition: embedded API server, simulated world and provider in one process.
 //!
 //! [`Lab`] starts and drives them, [`manifests`] reads what a user wrote, [`report`] says where everything stands,
-//! [`expected`] what is asked for, [`stuck`] says why something does not get on. [`faults`] puts trouble between the provider and the server,
+//! [`expected`] what is asked for, [`stuck`] says why something does not make progress. [`faults`] puts faults between the provider and the server,
 //! [`invariants`] says what must never be true, [`moving`] moves a cluster into another lab, [`sweep`] cuts the provider
 //! off at every write there is. `capm3 up`, the end-to-end tests and the benchmarks all use it.
 //! On a paused, single-threaded runtime a run is repeatable: equal seeds give equal writes in equal order.

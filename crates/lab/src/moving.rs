@@ -1,7 +1,7 @@
 //! The move of a namespace with its cluster into another lab, as `clusterctl move` does it, and the restore of a backup
 //! of it in parts.
 //!
-//! Objects are created anew, owners first: they get new uids and lose their status, but for that of hosts in a restore.
+//! Objects are created again, owners first: they get new uids and lose their status, but for that of hosts in a restore.
 //! The workload cluster is the same one before and after, so its Nodes come along as they are. Nothing is deleted here: the
 //! lab that was left is thrown away. A move within one server would keep uids, status or versions, and would hide mistakes that
 //! rest on them.

@@ -1,4 +1,4 @@
-//! Why something does not get on: for each machine what it waits for, and each host with the reason it was not taken.
+//! Why something does not make progress: for each machine what it waits for, and each host with the reason it was not taken.
 
 use std::sync::Arc;
 

@@ -340,7 +340,7 @@ async fn an_object_that_goes_is_never_held_by_admission() {
 }
 
 /// What the newer schema fills in is no change of the author's: a template that came by the older version, with
-/// members left out that the newer one has defaults for, can be labelled and let go in both.
+/// members left out that the newer one has defaults for, can be labelled and released in both.
 #[tokio::test(start_paused = true)]
 async fn a_template_of_the_older_version_is_not_frozen_by_what_the_schema_fills_in() {
     let network = json!({"id": "net", "link": "eth0", "fromPoolRef": {"name": "pool", "kind": "IPPool"}});

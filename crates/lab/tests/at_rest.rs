@@ -1,4 +1,4 @@
-//! When everything stands, nothing is written, and on the way there what lasts; a provider that starts anew finds
+//! When everything stands, nothing is written, and on the way there what lasts; a restarted provider finds
 //! everything as it left it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! Objects that were stored in an older version are stored anew, and the CRD says so.
+//! Objects that were stored in an older version are stored again, and the CRD says so.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;

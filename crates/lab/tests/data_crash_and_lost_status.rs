@@ -55,7 +55,7 @@ fn manifests() -> Vec<Manifest> {
     manifests
 }
 
-/// Every provider lives for one write: it is done, and the provider never learns of it.
+/// Every provider lives for one write: it is done, and the provider gets no answer.
 #[derive(Debug, Default)]
 struct OneWrite {
     armed: AtomicBool,
@@ -102,7 +102,7 @@ async fn rest_with(lab: &mut Lab, faults: &OneWrite) {
     panic!("a thousand providers died and the work is not done");
 }
 
-/// The end of the story, and how many providers it took; `armed`: whether they die.
+/// The end of the run, and how many providers it took; `armed`: whether they die.
 async fn run(armed: bool, mask: &Mask) -> (EndState, u64) {
     let faults = Arc::new(OneWrite { armed: AtomicBool::new(armed), ..OneWrite::default() });
     let options = Options {

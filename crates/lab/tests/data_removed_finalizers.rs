@@ -85,7 +85,7 @@ async fn nothing_is_left_of_machines_whose_template_or_pool_was_removed_without_
     }
 }
 
-/// Data whose claim is torn out with it has nobody who would bring it back; its address is free for others.
+/// Data that is removed together with its claim is not made again; its address is free for others.
 #[tokio::test(start_paused = true)]
 async fn the_address_of_data_that_was_removed_with_its_claim_is_released() {
     let lab = settled(&workers(1, with_addresses())).await;

@@ -110,7 +110,7 @@ fn without_data(server: &ApiServer) -> Vec<String> {
     used.map(|(machine, data)| format!("{machine} without {data}")).collect()
 }
 
-/// A lab in which every write to data is followed by a look for indexes that are held twice and for data that goes before
+/// A lab in which every write to data is followed by a check for indexes that are held twice and for data that goes before
 /// its machine. Data whose range is exceeded is replaced, so no test with such a range may use it.
 async fn watched() -> (Lab, Arc<Mutex<Vec<String>>>, Arc<AtomicUsize>) {
     let server: Arc<std::sync::OnceLock<ApiServer>> = Arc::default();

@@ -2,7 +2,7 @@
 //! by the functions that the embedded server calls, once by the reviews that a real one sends.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
-// The reader offers more than this test uses.
+// The reader has more than this test uses.
 #[allow(unused_imports)]
 #[path = "../../domain/tests/support/mod.rs"]
 mod support;

@@ -114,7 +114,7 @@ async fn ls129_labels_with_a_listed_prefix_follow_the_host_at_once_and_a_node_at
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(writes.of_provider("/nodes").len(), 0);
 
-    // A provider that starts anew reads the Node and finds nothing to write.
+    // A restarted provider reads the Node and finds nothing to write.
     let mut lab = lab;
     lab.stop_providers();
     lab.start_provider();
@@ -187,7 +187,7 @@ async fn a_node_that_is_on_another_host_gets_no_labels() {
 }
 
 /// The prefix list stands in an annotation of the Metal3Cluster and is validated as DNS subdomains; paused objects are skipped.
-/// What the reference never cleans up goes with its prefix, and a list that it tries again and again is said once.
+/// What the reference never cleans up goes with its prefix, and a list that it retries forever is reported once.
 #[tokio::test(start_paused = true)]
 async fn ls130_the_list_of_the_metal3cluster_rules_and_what_it_no_longer_names_is_removed() {
     const ALL: &[&str] = &["foo", "bar"];
@@ -204,7 +204,7 @@ async fn ls130_the_list_of_the_metal3cluster_rules_and_what_it_no_longer_names_i
     rest(&lab).await;
     assert_eq!(labels(&lab, ALL), pairs(&[("foo/a", "1")]), "a prefix that is not listed any more");
 
-    // A list that cannot be read: said once, nothing is changed, nothing is tried again.
+    // A list that cannot be read: reported once, nothing is changed, nothing is tried again.
     annotate_cluster(&lab, json!({PREFIXES: "foo,b&r"})).await;
     rest(&lab).await;
     assert_eq!(printed(&lab), ("False".into(), "InvalidAnnotation".into()));

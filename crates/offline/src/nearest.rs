@@ -2,7 +2,7 @@
 
 use capm3_engine::manifests;
 
-/// The word that differs least, if it differs little enough to be a slip: case does not count, and at most one letter
+/// The word that differs least, if it differs little enough to be a misspelling: case does not count, and at most one letter
 /// in three may be wrong, missing, too many or swapped.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     manifests::nearest(written, (written.chars().count() / 3).clamp(1, 4), known)

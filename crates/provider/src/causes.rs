@@ -1,4 +1,4 @@
-//! Why a machine does not get on where it waits for another object of the provider: what that object waits for, by the
+//! Why a machine does not make progress where it waits for another object of the provider: what that object waits for, by the
 //! decision of its own controller.
 //!
 //! Takes a reader, whose word is final, and the wait of a machine; gives the last object of the chain that waits, if there
@@ -31,7 +31,7 @@ pub struct Cause {
     pub name: String,
     /// What it waits for.
     pub wait: Wait,
-    /// The wait of the machine together with this, for people.
+    /// The wait of the machine together with this, as a message.
     pub message: Text,
 }
 
@@ -109,7 +109,7 @@ impl Cause {
     }
 }
 
-/// A reader whose word is final: what it does not show is gone.
+/// A reader that is authoritative: what it does not show is gone.
 struct Authoritative<'r, R>(&'r R);
 
 impl<R: Reader> Reader for Authoritative<'_, R> {

@@ -96,7 +96,7 @@ fn machine(memory: &Memory, key: &ObjectKey, now: &str) -> Option<Plan> {
     }
 }
 
-/// One pass that serves many claims, in parts, made anew while the view is outdated.
+/// One pass that serves many claims, in parts, made again while the view is outdated.
 fn batch(memory: &mut Memory, mut decide: impl FnMut(&Memory) -> Option<Vec<Plan>>) -> End {
     for _ in 0..ATTEMPTS {
         let Some(parts) = decide(memory) else { return End::Done };

@@ -1,7 +1,7 @@
 //! `--watch-filter`: several managers share a cluster, each with the objects that carry its value of a label.
 //!
 //! As with the Go provider it holds for Metal3Clusters, Metal3Machines, Metal3DataTemplates and Metal3Data. A machine hands its labels
-//! to its claim, and that to its data. Everything is still cached: hosts are shared, and so is what tells whether one is free.
+//! to its claim, and that to its data. Everything is still cached: hosts are shared, and so is what shows whether one is free.
 
 use capm3_api::{metadata::MetadataExt, vocabulary::label};
 use kube::core::ObjectMeta;

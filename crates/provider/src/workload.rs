@@ -49,7 +49,7 @@ const RETRY: Duration = Duration::from_secs(10);
 /// A cluster that does not answer for so long may never do: longer than the longest pause before it is tried again.
 const LASTING: Duration = Duration::from_secs(60);
 
-/// When a kubeconfig that cannot be used is read again although nobody told of a change.
+/// When a kubeconfig that cannot be used is read again although no change was reported.
 const SAFETY_NET: Duration = Duration::from_secs(600);
 
 /// The server's words in a cause have at most so many bytes: it stands in conditions.
@@ -185,7 +185,7 @@ impl Workloads {
     }
 
     /// Calls `wake` with a cluster and a Node, as it was and as it is, whenever the Node comes, goes, or changes in
-    /// what tells whose it is. Heartbeats are no news.
+    /// what shows whose it is. Heartbeats are no change.
     pub fn subscribe_to_nodes(&self, wake: impl Fn(&ObjectKey, &Node) + Send + Sync + 'static) {
         self.wake_for_node.lock().push(Box::new(wake));
     }
@@ -241,7 +241,7 @@ impl Workloads {
         self.notify(cluster);
     }
 
-    /// Ends the connection to a cluster that is gone; another of that name is connected to anew.
+    /// Ends the connection to a cluster that is gone; another of that name is connected to again.
     pub fn forget(&self, cluster: &ObjectKey) {
         let forgotten = self.known.lock().remove(cluster);
         drop(forgotten);
@@ -373,7 +373,7 @@ impl std::fmt::Debug for Workloads {
 }
 
 impl Workload {
-    /// What is said of it to people: two that say the same are no news.
+    /// What is reported of it: two that report the same are no change.
     fn says(&self) -> (&'static str, &str) {
         match self {
             Self::Unreachable { cause, .. } => (self.name(), cause),

@@ -2,7 +2,7 @@
 // A member that is missing reads as null.
 #![allow(clippy::indexing_slicing)]
 
-// The runner offers more than this test uses.
+// The runner has more than this test uses.
 #[allow(unused_imports)]
 #[path = "../../domain/tests/support/mod.rs"]
 mod support;
@@ -54,7 +54,7 @@ fn plan(memory: &Memory, key: &ObjectKey, second: i64) -> Option<Plan> {
     observe(memory, key).map(|snapshot| decide(&snapshot, &format!("2026-01-02T03:04:{second:02}Z")))
 }
 
-/// Whatever the pass left, a few more passes end in silence.
+/// Whatever the pass left, a few more passes write nothing more.
 fn comes_to_rest(mut memory: Memory, key: &ObjectKey) -> Result<(), String> {
     for second in 10..13 {
         memory.drive(|memory| plan(memory, key, second));
@@ -125,7 +125,7 @@ fn report(memory: &Memory, before: &Memory, key: &ObjectKey, had_data: bool, end
     })
 }
 
-/// The reference does not tell the names of data.
+/// The reference does not give the names of data.
 fn entries(indexes: &Value) -> Vec<Value> {
     let mut entries = indexes.as_array().cloned().unwrap_or_default();
     entries.iter_mut().filter_map(Value::as_object_mut).for_each(|entry| {

@@ -2,7 +2,7 @@
 // A member that is missing reads as null.
 #![allow(clippy::indexing_slicing)]
 
-// The runner offers more than this test uses.
+// The runner has more than this test uses.
 #[allow(unused_imports)]
 #[path = "../../domain/tests/support/mod.rs"]
 mod support;

@@ -3,7 +3,7 @@
 //!
 //! Takes a client of the management API, a way to workload APIs ([`WorkloadApis`]) and a clock; does there what the
 //! neighbours of a real installation would do, so that the provider under test meets the same objects in the same
-//! order. It imports none of the provider's rules: it must not mark our homework.
+//! order. It imports none of the provider's rules: the simulation must check the provider independently.
 //!
 //! `hosts` is the operator's state machine, `capi` is Cluster API with the kubeadm control plane and bootstrap,
 //! `nodes` are the kubelets and the cloud provider. Beside a real Cluster API, `capi` is left out ([`Cast`]). Each controller decides purely (`decide`: snapshot in, plan

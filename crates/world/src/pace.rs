@@ -34,7 +34,7 @@ pub(crate) enum Phase {
     Delete,
     Bootstrap,
     Join,
-    /// How long a silent kubelet is believed to be well.
+    /// How long a kubelet that does not report counts as well.
     NodeMonitorGrace,
     /// How long Pods of a Node that is out of service are left to end by themselves.
     Evict,

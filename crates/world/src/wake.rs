@@ -100,7 +100,7 @@ pub(crate) fn on_node(caches: &Arc<Caches>, queues: &Queues, cluster: &ObjectKey
         if let Some(id) = node.spec.as_ref().and_then(|s| s.provider_id.as_deref()) {
             wiring.wake(&wiring.queues.machines, &MACHINES_BY_PROVIDER_ID, id);
         }
-        // A Node that was registered anew may have no provider ID.
+        // A Node that was registered again may have no provider ID.
         let named = path(&cluster.to_string(), node.metadata.name_str());
         wiring.wake(&wiring.queues.machines, &MACHINES_BY_NODE, &named);
         if change.old.as_deref().map(health) != change.new.as_deref().map(health) {

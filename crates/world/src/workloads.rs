@@ -44,7 +44,7 @@ pub(crate) struct Workload {
     _tasks: Tasks,
 }
 
-/// Told of each change of a Node.
+/// Called with each change of a Node.
 pub(crate) type OnNode = Arc<dyn Fn(&Change<Node>) + Send + Sync>;
 
 /// All workload clusters.

@@ -2,7 +2,7 @@
 //!
 //! Measures one pass of the controllers themselves, from the caches to every write, part by part as they are carried out, at
 //! templates and pools with many claims that all wait. The same number of claims is in memory both times, once of one template or pool
-//! and once spread over many small ones: so the ratio tells what the number of neighbours costs, not what memory costs.
+//! and once spread over many small ones: so the ratio shows what the number of neighbours costs, not what memory costs.
 
 use anyhow::{Context, Result, ensure};
 use capm3_api::{

@@ -67,7 +67,7 @@ impl Bench {
     }
 }
 
-/// How many, and how it is told.
+/// How many, and how it is printed.
 #[derive(Debug, Args)]
 pub struct Many {
     /// How many
@@ -78,7 +78,7 @@ pub struct Many {
     json: bool,
 }
 
-/// How large, and how it is told.
+/// How large, and how it is printed.
 #[derive(Debug, Args)]
 pub struct Fleet {
     /// How many workers

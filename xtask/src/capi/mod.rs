@@ -4,10 +4,10 @@
 //! their own Roles, whose webhooks the API server asks. Hosts and kubelets are played by the world, as clients with rights of
 //! their own. Control planes have an external etcd: the checks of a stacked one need pods that run.
 //!
-//! `--sample` plays a short story that CI has time for: up, one move, deletion.
+//! `--sample` runs a short scenario that CI has time for: up, one move, deletion.
 //!
 //! [`management`] is a management cluster with all of that, [`workload`] what a workload cluster needs, [`racks`], [`moving`] and
-//! [`templates`] are the stories.
+//! [`templates`] are the scenarios.
 
 mod clusterctl;
 mod management;
@@ -35,7 +35,7 @@ use crate::{
 /// How long the sample may take once everything is built.
 const SAMPLE: Duration = Duration::from_secs(480);
 
-/// Runs the stories, or a sample of them, on clusters that are started for them.
+/// Runs the scenarios, or a sample of them, on clusters that are started for them.
 pub fn run(is_sample: bool) -> Result<()> {
     let watch = Stopwatch::start();
     let binary = build_manager()?;

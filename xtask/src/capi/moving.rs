@@ -1,4 +1,4 @@
-//! `clusterctl move` to another management cluster and back: machines, data and addresses stay, and no host is provisioned anew.
+//! `clusterctl move` to another management cluster and back: machines, data and addresses stay, and no host is provisioned again.
 
 use std::collections::BTreeMap;
 

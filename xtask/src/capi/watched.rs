@@ -1,4 +1,4 @@
-//! Everything that happens on a management cluster during a story, and what must hold of it.
+//! Everything that happens on a management cluster during a scenario, and what must hold of it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

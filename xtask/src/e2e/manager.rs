@@ -16,7 +16,7 @@ pub const USER_AGENT: &str = "cluster-api-provider-metal3-manager";
 /// A running manager; dropping it kills it.
 pub struct Manager(Child);
 
-/// Where a manager that is asked for its health listens, and what else it is told.
+/// Where a manager that is asked for its health listens, and which other flags it gets.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Port of its health on loopback.

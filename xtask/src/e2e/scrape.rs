@@ -143,7 +143,7 @@ impl Listed {
     }
 }
 
-/// What a scrape must tell of these objects.
+/// What a scrape must report these objects.
 fn expected(listed: &Listed) -> BTreeMap<String, f64> {
     let mut expected: BTreeMap<String, f64> = BTreeMap::new();
     let domain = format!("/metadata/labels/{}", label::FAILURE_DOMAIN.replace('/', "~1"));

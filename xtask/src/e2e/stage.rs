@@ -21,7 +21,7 @@ use super::Server;
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(240);
 const POLL: Duration = Duration::from_millis(250);
-/// Nothing may change for so many looks before everything counts as still.
+/// Nothing may change for so many polls before everything counts as still.
 const STILL_LOOKS: u32 = 12;
 /// Where the racks are.
 pub const NAMESPACE: &str = "metal3";

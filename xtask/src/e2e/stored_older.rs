@@ -1,5 +1,5 @@
 //! The manager of a release starts where everything is stored in v1beta1 only: it cannot read one of its objects before its
-//! own webhook converts them. It must become ready and store every object anew, and no machine may lose its host, index or
+//! own webhook converts them. It must become ready and store every object again, and no machine may lose its host, index or
 //! address on the way.
 //!
 //! Objects come into v1beta1 as they did in the field: by a release that stores that version.

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use super::TARGET;
 use crate::debian::finish;
 
-/// How variables begin that would change what is built, or build it anew each time.
+/// How variables begin that would change what is built, or build it again each time.
 const FOREIGN: [&str; 7] = [
     "RUSTFLAGS",
     "CARGO_TARGET_",

@@ -86,7 +86,7 @@ fn pod(kubectl: &Kubectl, install: &Install) -> Result<()> {
     });
     kubectl.say("a pod passes the policy of its namespace");
     kubectl.run(&["create", "--dry-run=server", "--validate=strict", "-f", "-"], &pod.to_string())?;
-    // The policy must be in force, or the pod says nothing.
+    // The policy must be active, or the pod says nothing.
     let mut root = pod;
     if let Some(it) = root.pointer_mut("/spec/containers/0/securityContext/capabilities") {
         *it = json!({"add": ["NET_ADMIN"]});

@@ -23,7 +23,7 @@ pub struct Kubectl {
     path: OsString,
     kubeconfig: PathBuf,
     input: PathBuf,
-    /// kubectl keeps what it learns of a server there; another run must not see it.
+    /// kubectl caches what it reads of a server there; another run must not see it.
     home: TempDir,
     mask: Rules,
 }

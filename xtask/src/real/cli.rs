@@ -57,10 +57,10 @@ pub enum Real {
     /// Bring the three racks up, scale, upgrade, pause and delete them on both servers, with manager and world as clients; the real
     /// one has an installed release and asks its webhooks
     E2e {
-        /// Who plays Cluster API; with the real one, its managers and clusterctl run the stories on real servers only
+        /// Who plays Cluster API; with the real one, its managers and clusterctl run the scenarios on real servers only
         #[arg(long, value_enum, default_value_t = ClusterApi::Played)]
         capi: ClusterApi,
-        /// With the real one: a short story, at most 8 minutes once everything is built
+        /// With the real one: a short scenario, at most 8 minutes once everything is built
         #[arg(long)]
         sample: bool,
     },

@@ -130,7 +130,7 @@ fn digest(parts: &[&str]) -> String {
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Kubernetes and Cluster API learn their versions from the linker; without them clients find a server whose version they cannot
+/// Kubernetes and Cluster API get their versions from the linker; without them clients find a server whose version they cannot
 /// parse, and clusterctl refuses to work.
 fn version_flags(package: &str, version: &str) -> String {
     let package = match package.split_once('/') {

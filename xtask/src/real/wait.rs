@@ -24,7 +24,7 @@ impl Stopwatch {
     }
 }
 
-/// Looks until there is something to see; `None` when the limit has passed.
+/// Checks until there is something to see; `None` when the limit has passed.
 pub fn until<T>(limit: Duration, mut check: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
     let watch = Stopwatch::start();
     loop {

@@ -110,7 +110,7 @@ impl History {
         Ok(Self { seen, _watches: watches })
     }
 
-    /// Looks at the objects as they are now.
+    /// Calls `ask` with the objects as they are now.
     pub fn with_objects<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Result<T> {
         let seen = self.seen.lock();
         match &seen.gap {

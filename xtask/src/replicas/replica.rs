@@ -1,5 +1,5 @@
 //! Two managers that contend for one Lease, as the Deployment would keep them: one that ends is started again. Each process has
-//! a token of its own, by which the audit log tells what it wrote.
+//! a token of its own, by which the audit log shows what it wrote.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, TcpListener},

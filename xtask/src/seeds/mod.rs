@@ -1,7 +1,7 @@
 //! `cargo xtask real seeds`: every YAML block of the design documents, as printed and after `capm3 migrate`, given to a
 //! real API server; then the rows of the acceptance list that no block shows whole.
 //!
-//! What is to be said to each block is in `tests/seeds/table.txt`, what to each row in `tests/seeds/rows`; a test asks the
+//! The expected answer to each block is in `tests/seeds/table.txt`, what to each row in `tests/seeds/rows`; a test asks the
 //! embedded server the same. Blocks are only tried, documents of rows are stored, edited and read back. The real server has the
 //! CRDs and webhook configurations of a release and asks our [`webhooks`]; the embedded one asks the rules in process.
 
@@ -71,7 +71,7 @@ pub fn rows_of_a_real_server() -> Result<Vec<(String, String)>> {
     Ok(rows::read()?.into_iter().map(|row| (row.id, row.sentence)).collect())
 }
 
-/// The printed blocks that a real server is asked for, by row: id, and what must be said to each block.
+/// The printed blocks that a real server is asked for, by row: id, and the expected answer to each block.
 pub fn rows_of_the_table() -> Result<BTreeMap<String, String>> {
     let mut rows: BTreeMap<String, String> = BTreeMap::new();
     for Row { block, id, as_printed, after_migrate, .. } in table::read()? {
@@ -84,7 +84,7 @@ pub fn rows_of_the_table() -> Result<BTreeMap<String, String>> {
     Ok(rows)
 }
 
-/// Plays every row, each told when it is done.
+/// Runs every row, each reported when it is done.
 async fn play_all(server: &Server, rows: &[rows::Row], verbose: bool) -> Result<()> {
     ensure_namespaces(server).await?;
     let (mut writes, mut wrong) = (0, 0);
@@ -111,7 +111,7 @@ async fn ensure_namespaces(server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// One block in one form, and what was said to its documents.
+/// One block in one form, and the answers to its documents.
 struct Answered<'a> {
     expected: &'a Expected,
     verdicts: Vec<Verdict>,

@@ -95,7 +95,7 @@ impl Object<'_> {
     }
 }
 
-/// What was said otherwise than expected.
+/// What was answered otherwise than expected.
 fn differences(reply: &Reply, expect: &Expect) -> Vec<String> {
     let mut lines = Vec::new();
     match (&reply.verdict, &expect.refused) {

@@ -105,7 +105,7 @@ pub enum Change {
     },
 }
 
-/// What must be said, and what must be there then.
+/// The expected answer, and what must be stored then.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {

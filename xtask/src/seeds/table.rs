@@ -10,7 +10,7 @@ use crate::repo;
 /// How the table writes that a server takes a block.
 const ACCEPTED: &str = "accepted";
 
-/// One YAML block and what is to be said to each of its documents.
+/// One YAML block and the expected answer to each of its documents.
 pub struct Row {
     pub block: String,
     /// Its row of the acceptance list.

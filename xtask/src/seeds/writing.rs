@@ -23,7 +23,7 @@ enum Lasting {
     Tried,
 }
 
-/// What a server says to a write.
+/// What a server answers to a write.
 pub struct Reply {
     pub verdict: Verdict,
     pub warnings: Vec<String>,
@@ -36,7 +36,7 @@ impl Reply {
 }
 
 impl Server {
-    /// What is said to a write that is not done.
+    /// The answer to a write that is not done.
     pub async fn ask(&self, way: Way, document: &Value) -> Result<Reply> {
         self.send_write(way, document, Lasting::Tried).await
     }

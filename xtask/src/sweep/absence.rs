@@ -17,7 +17,7 @@ use super::{Options, Tally, fails_undisturbed, pool, print_violations};
 /// How many points of each kind and fault were tried, and how many of them had violations.
 type Pairs = BTreeMap<String, Tally>;
 
-/// Sweeps story after story, and says at the end which faults of which kinds are not survived.
+/// Sweeps scenario after scenario, and says at the end which faults of which kinds are not survived.
 pub(super) fn all(scenarios: &[Scenario], options: &Options) -> Result<Tally> {
     let (mut all, mut pairs) = (Tally::default(), Pairs::default());
     for scenario in scenarios {
@@ -30,7 +30,7 @@ pub(super) fn all(scenarios: &[Scenario], options: &Options) -> Result<Tally> {
     Ok(all)
 }
 
-/// Sweeps one story; gives the points with violations.
+/// Sweeps one scenario; gives the points with violations.
 fn one(scenario: Scenario, options: &Options, pairs: &mut Pairs) -> Result<u64> {
     let watch = Stopwatch::start();
     let sweep = Sweep::new(scenario, options.seed)?;

@@ -8,7 +8,7 @@ use capm3_lab::sweep::{Point, Scenario, Sweep};
 
 use super::{Options, Tally, fails_undisturbed, pool, print_violations};
 
-/// Sweeps story after story.
+/// Sweeps scenario after scenario.
 pub(super) fn all(scenarios: &[Scenario], options: &Options) -> Result<Tally> {
     let mut all = Tally::default();
     for scenario in scenarios {

@@ -1,4 +1,4 @@
-//! `cargo xtask sweep`: trouble at many points of a few stories; the end must be the same.
+//! `cargo xtask sweep`: a fault at many points of a few scenarios; the end must be the same.
 
 mod absence;
 mod crash;
@@ -16,7 +16,7 @@ pub struct Options {
     /// What goes wrong: the provider dies, or the server seems to lack what is there
     #[arg(long, value_enum, default_value_t = FaultKind::Crash)]
     fault: FaultKind,
-    /// One story: three-racks-up, rolling-upgrade, delete-cluster or pause-move-unpause (default: all)
+    /// One scenario: three-racks-up, rolling-upgrade, delete-cluster or pause-move-unpause (default: all)
     #[arg(long)]
     scenario: Option<String>,
     /// One point, to replay it

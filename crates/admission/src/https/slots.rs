@@ -25,7 +25,7 @@ pub(super) struct Slots {
 struct Open {
     connections: Mutex<BTreeMap<u64, Arc<Activity>>>,
     last_id: AtomicU64,
-    /// Told whenever a place may have become free.
+    /// Notified whenever a place may have become free.
     freed: Notify,
 }
 
@@ -58,7 +58,7 @@ impl Slots {
     /// Waits for a place.
     pub(super) async fn take(&self) -> Slot {
         loop {
-            // Registered before the look, so that what becomes free in between is not missed.
+            // Registered before the check, so that what becomes free in between is not missed.
             let freed = self.open.freed.notified();
             if let Some(slot) = self.try_take() {
                 return slot;

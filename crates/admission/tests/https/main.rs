@@ -5,7 +5,7 @@ mod client;
 mod golden;
 mod limits;
 mod reload;
-// The reader offers more than this test uses.
+// The reader has more than this test uses.
 #[allow(unused_imports)]
 #[path = "../../../domain/tests/support/mod.rs"]
 mod support;

@@ -7,7 +7,7 @@ const MAPS: [&str; 7] =
     ["failureDomains", "indexes", "parameters", "matchLabels", "attributes", "annotations", "capacity"];
 
 /// The value without members that are null, empty text, zero, false, an empty list or an empty object: in one version
-/// or the other they cannot be told from absent members. Values of bond parameters are kept as they are.
+/// or the other they cannot be distinguished from absent members. Values of bond parameters are kept as they are.
 pub fn of(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -11,7 +11,7 @@ use crate::{
     store::Store,
 };
 
-/// Verbs of built-in resources, in the order in which Kubernetes tells them.
+/// Verbs of built-in resources, in the order in which Kubernetes lists them.
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 /// The same for custom resources.

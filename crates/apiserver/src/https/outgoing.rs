@@ -1,4 +1,4 @@
-//! The body of an answer on its way out: cut into pieces, counted until each has left, ended when the listener stops.
+//! The body of an answer as it is sent: cut into pieces, counted until each has left, ended when the listener stops.
 
 use std::{
     pin::Pin,

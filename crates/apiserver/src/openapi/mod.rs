@@ -1,5 +1,5 @@
 //! OpenAPI v3: takes what a cluster serves, gives one document for each group version, so that `kubectl explain`
-//! can explain and `kubectl apply` learns that the server checks fields. Built when asked for, from the stored
+//! can explain and `kubectl apply` finds that the server checks fields. Built when asked for, from the stored
 //! definitions: nothing is kept twice.
 
 mod builtin;

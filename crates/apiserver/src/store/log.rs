@@ -1,5 +1,5 @@
 //! The events of one resource, oldest first, bounded by count and by bytes. Watchers hold positions in it, so a slow one
-//! costs nothing and learns that it fell behind when its position is gone.
+//! costs nothing and finds that it fell behind when its position is gone.
 
 use std::{
     collections::VecDeque,

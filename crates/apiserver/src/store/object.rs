@@ -40,7 +40,7 @@ impl Stored {
         Self { head: ObjectSummary::of(value), json: Bytes::copy_from_slice(&text), metadata, revision: 0 }
     }
 
-    /// The whole object, parsed anew.
+    /// The whole object, parsed again.
     pub(crate) fn value(&self) -> Value {
         // What was serialised here can be parsed: the fallback is never seen.
         serde_json::from_slice(&self.json).unwrap_or_default()
@@ -51,7 +51,7 @@ impl Stored {
         self.json.get(self.metadata.clone()).filter(|text| !text.is_empty()).unwrap_or(b"{}")
     }
 
-    /// An object of nothing but `metadata`, parsed anew.
+    /// An object of nothing but `metadata`, parsed again.
     pub(crate) fn metadata_value(&self) -> Value {
         let metadata = serde_json::from_slice(self.metadata()).unwrap_or_default();
         Value::Object(Map::from_iter([("metadata".to_owned(), metadata)]))

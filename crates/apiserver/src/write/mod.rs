@@ -195,7 +195,7 @@ impl Writer<'_> {
     }
 
     /// Checks kind, version and types of a body, and brings its metadata into stored form. Gives what is to be
-    /// told of fields that went.
+    /// reported of fields that were removed.
     fn decode(&self, place: &Place, object: &mut Value, source: &Source<'_>) -> ApiResult<Vec<String>> {
         prepare::check_type(place, object)?;
         if !depth::fits(object, depth::MAX_DEPTH) {

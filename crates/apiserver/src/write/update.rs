@@ -73,7 +73,7 @@ impl Writer<'_> {
         let new = self.to_storage(place, new)?;
         // What is stored in the version of the request has been compared already.
         let is_converted = *stored.head.api_version != *place.version.api_version;
-        // An object in an older storage version is stored anew by any write: a storage migration rests on it.
+        // An object in an older storage version is stored again by any write: a storage migration rests on it.
         let is_outdated = *stored.head.api_version != *place.resource.storage.api_version;
         if (unchanged && !is_outdated) || (is_converted && new == stored.value()) {
             return Ok(Outcome::kept(stored).warning(warnings));

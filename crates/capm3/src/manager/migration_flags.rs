@@ -9,7 +9,7 @@ use clap::Args;
 pub struct MigrationArgs {
     /// Phases of the storage version migration to skip: StorageVersionMigration, CleanupManagedFields
     ///
-    /// Objects of the nine kinds that are stored in an older version are stored anew once per generation of their CRD, in the
+    /// Objects of the nine kinds that are stored in an older version are stored again once per generation of their CRD, in the
     /// whole cluster, and field managers of versions that are not served any more are removed.
     #[arg(long, value_delimiter = ',', value_name = "PHASE")]
     skip_crd_migration_phases: Vec<SkippedPhase>,

@@ -136,7 +136,7 @@ fn request(
     )))
 }
 
-/// Reads everything anew and judges the host.
+/// Reads everything again and judges the host.
 fn judge(args: &ReleaseArgs, remote: &Remote, namespace: &str) -> Result<(ObjectKey, Releasable), Failure> {
     let mut remarks = Vec::new();
     let site = live::of_hosts(remote, namespace, &args.host, &mut remarks)?;

@@ -1,4 +1,4 @@
-//! What a look at a host tells about its release.
+//! What a host shows of its release.
 
 use capm3_api::{metadata::MetadataExt, neighbours::BareMetalHost, vocabulary::annotation};
 use capm3_domain::host::Consumer;

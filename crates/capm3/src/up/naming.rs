@@ -24,7 +24,7 @@ impl Naming {
         Self(documents.iter().filter(is_shown).map(|document| document.key().namespace).collect())
     }
 
-    /// Learns one more.
+    /// Adds one more.
     pub fn add(&mut self, namespace: &str) {
         if !self.0.contains(namespace) {
             self.0.insert(namespace.to_owned());

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::TestClient;
 
-/// Between two looks at the memory.
+/// Between two measurements of the memory.
 const POLL: Duration = Duration::from_millis(10);
 /// Between two requests of somebody with credentials.
 const PROBE: Duration = Duration::from_millis(50);
@@ -56,7 +56,7 @@ impl Watch {
         Self { pid, rest, peak, done }
     }
 
-    /// Ends the probes and the look-out for a peak.
+    /// Ends the probes and the search for a peak.
     pub fn attack_is_over(&self) {
         self.done.cancel();
     }

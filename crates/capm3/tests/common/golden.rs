@@ -1,4 +1,4 @@
-//! What is checked in under `tests/expected`. With `CAPM3_BLESS=1` it is written anew; read the difference before you keep it.
+//! What is checked in under `tests/expected`. With `CAPM3_BLESS=1` it is written again; read the difference before you keep it.
 
 use std::{fs, path::Path};
 

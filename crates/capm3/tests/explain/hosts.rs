@@ -1,4 +1,4 @@
-//! What is told of the host that a machine has, had, or may get back.
+//! The explanation of the host that a machine has, had, or may get back.
 
 use serde_json::{Value, json};
 
@@ -120,7 +120,7 @@ fn a_host_on_its_way_back_is_waited_for() {
     assert!(!text.contains("is available again"), "{text}");
 }
 
-/// Nobody is sent to look at a host that is not there.
+/// No advice names a host that is not there.
 #[test]
 fn a_host_that_is_gone_is_not_to_be_looked_at() {
     let failed = json!([{"type": "AssociateMetal3MachineMetaData", "status": "False", "reason": "UpdateMachineError",

@@ -1,4 +1,4 @@
-//! What is told of machines in a running cluster: one of `capm3 up`, or a server that refuses something.
+//! The explanation of machines in a running cluster: one of `capm3 up`, or a server that refuses something.
 
 use std::{
     fs,
@@ -85,7 +85,7 @@ fn a_server_that_cannot_be_reached_ends_with_three() {
     );
 }
 
-/// A story with the age of its moment taken out.
+/// An explanation without the age of its moment.
 fn without_age(text: &str) -> String {
     let Some((before, rest)) = text.split_once(" (") else { return text.to_owned() };
     match rest.split_once(" ago)") {

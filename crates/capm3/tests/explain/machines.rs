@@ -372,7 +372,7 @@ fn the_explanation_follows_the_order_of_waiting() {
     }
 }
 
-/// A mistake in a file would make the explanation wrong, so it is told instead; what a server has given out is there all the
+/// A mistake in a file would make the explanation wrong, so it is reported instead; what a server delivers is there all the
 /// same.
 #[test]
 fn manifests_that_no_server_would_take_are_reported_with_the_field() {
@@ -463,7 +463,7 @@ fn files_that_have_objects_twice_or_no_addresses_are_explained_alike() {
     assert!(bare.contains("IPPool my-pool  0 of 2"), "{bare}");
 }
 
-/// The names are kept and the contents are not, wherever the story needs to know of a Secret.
+/// The names are kept and the contents are not, wherever the explanation depends on a Secret.
 #[test]
 fn contents_of_secrets_are_never_printed() {
     let site = fs::read_to_string(repository().join(SITE)).unwrap();

@@ -1,4 +1,4 @@
-//! What is told of one host.
+//! The explanation of one host.
 
 use serde_json::{Value, json};
 

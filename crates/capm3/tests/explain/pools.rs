@@ -1,4 +1,4 @@
-//! What is told of pools that have nothing left.
+//! The explanation of pools that have nothing left.
 
 use serde_json::{Value, json};
 

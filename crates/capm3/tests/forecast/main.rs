@@ -34,7 +34,7 @@ use tally::Tally;
 
 /// Sites of a usual run.
 const SITES: u64 = 30;
-/// More sites than this tell nothing more.
+/// More sites than this show nothing more.
 const MOST: u64 = 300;
 /// Sites that every run has: after a restart their templates served the claims that were there at once and the others a moment
 /// later, while the pools served the claims of the first data, so that lower names got higher addresses.
@@ -60,7 +60,7 @@ fn forecast_equals_fact() {
     tally.assert_that_nothing_is_wrong();
 }
 
-/// What a site was, what was said of it, and what it came to.
+/// What a site was, what was forecast, and what happened.
 struct Played {
     /// What the site has.
     parts: Vec<&'static str>,

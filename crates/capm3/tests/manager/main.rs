@@ -97,7 +97,7 @@ fn a_kind_that_is_not_served_is_named_until_it_is_served() {
     assert_eq!(manager.logged("Metal3Machine "), expected.map(|(level, text)| (level.to_owned(), text)));
 }
 
-/// A stopped process keeps its connections open, so only what it does not answer tells.
+/// A stopped process keeps its connections open, so only a missing answer shows it.
 #[test]
 fn a_frozen_api_server_makes_every_kind_unready_until_it_answers_again() {
     let up = Up::start(&repository().join("examples/three-racks"));

@@ -130,7 +130,7 @@ impl Manager {
         println!("{what} after {:.1} s", clock.elapsed().as_secs_f64());
     }
 
-    /// Waits for the end; the exit code and what was said last.
+    /// Waits for the end; the exit code and its last line.
     pub fn ended(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().unwrap().code();
         let clock = Stopwatch::start();

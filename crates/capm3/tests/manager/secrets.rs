@@ -50,7 +50,7 @@ fn apply(site: &Site) {
     site.apply(&all);
 }
 
-/// What must not be told: each line of each value of each Secret, and the values as the API has them.
+/// What must not be logged: each line of each value of each Secret, and the values as the API has them.
 fn secret_texts(site: &Site) -> BTreeSet<String> {
     let mut texts = BTreeSet::from([PASSWORD, KUBECONFIG_TOKEN, RENDERED, TOKEN].map(str::to_owned));
     for secret in site.objects("Secret") {
@@ -93,7 +93,7 @@ fn no_secret_is_logged_in_a_life_at_the_highest_verbosity() {
         "--leader-elect",
         "--leader-elect-namespace=capm3-system",
     ];
-    // It says more than any -v: also the libraries tell everything.
+    // It says more than any -v: the libraries log everything too.
     let manager = Manager::start_logging(site.kubeconfig(), &flags, Some("trace"));
     until("six machines", &site, &manager, |site| are_provisioned(site, 6));
     let mut texts = secret_texts(&site);

@@ -15,7 +15,7 @@ const LABELS: &str = r#"{"spec":{"template":{"metadata":{"labels":{"rack":"a"}},
 /// What the server stores where v1beta1 shows all of it.
 const NOTHING_MORE: &str = r#"{"spec":{"template":{"spec":{"image":{"checksum":"http://x/i.sha256","diskFormat":"raw","url":"http://x/i"}}}}}"#;
 
-/// Labels that only v1beta2 can show come back, told; the annotation goes, and another one stays.
+/// Labels that only v1beta2 can show come back, reported; the annotation goes, and another one stays.
 #[test]
 fn what_v1beta1_could_not_show_comes_back_from_the_annotation() {
     let run = text("kept", &template("v1beta1", LABELS, "http://x/i"), 0);
@@ -57,7 +57,7 @@ fn an_annotation_in_a_document_of_v1beta2_is_not_taken_unasked() {
     assert!(!run.documents.contains("conversion-data"), "{}", run.documents);
 }
 
-/// The kinds of Cluster API are converted by Cluster API: an annotation that holds more than the document is told, one
+/// The kinds of Cluster API are converted by Cluster API: an annotation that holds more than the document is reported, one
 /// that does not goes.
 #[test]
 fn an_annotation_of_cluster_api_is_reported_where_it_holds_more() {

@@ -1,6 +1,6 @@
 //! `capm3 migrate` as a person runs it, compared with what is checked in under `tests/expected/migrate`. The documents
 //! are the manifests of the designs, as printed there, in `tests/seeds` of the repository.
-//! `CAPM3_BLESS=1 cargo test -p capm3 --test migrate` writes the files anew; read the difference before you keep it.
+//! `CAPM3_BLESS=1 cargo test -p capm3 --test migrate` writes the files again; read the difference before you keep it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 mod cluster_api;

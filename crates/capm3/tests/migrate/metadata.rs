@@ -8,7 +8,7 @@ fn template(metadata: &str) -> String {
     )
 }
 
-/// A member that no object has, and values that YAML does not take for text, are told with their lines; only the member
+/// A member that no object has, and values that YAML does not take for text, are reported with their lines; only the member
 /// can be pruned.
 #[test]
 fn metadata_has_known_members_and_text_in_them() {

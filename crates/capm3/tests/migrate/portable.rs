@@ -3,7 +3,7 @@
 use crate::{is_expected, run};
 
 /// With `--portable` an inline range becomes a pool that hands out the same address for each index; equal ranges share
-/// one pool; a key that templates share cannot be said.
+/// one pool; a key that templates share cannot be expressed.
 #[test]
 fn portable_output_has_pools_with_the_same_addresses() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1alpha4\nkind: Metal3DataTemplate\nmetadata:\n  name: np\n  namespace: default\nspec:\n  templateReference: shared\n  metaData:\n    ipAddesses:\n    - {key: ip, start: 10.0.0.10, end: 10.0.0.12}\n  networkData:\n    networks:\n      ipv4:\n      - id: Baremetal\n        link: eth0\n        ipAddress: {start: 10.0.0.10, end: 10.0.0.12, step: 1}\n        netmask: 24\n      ipv6:\n      - id: Baremetal6\n        link: eth0\n        ipAddress: {subnet: \"2001:db8::/126\", step: 2}\n";
@@ -57,7 +57,7 @@ fn racks(rack2: &str) -> String {
     )
 }
 
-/// With `--portable` the data templates of failure domains cannot be said: where they matter the user must decide, for
+/// With `--portable` the data templates of failure domains cannot be expressed: where they matter the user must decide, for
 /// machines would get the network of another rack; where all are one, nothing is lost without them.
 #[test]
 fn portable_output_never_loses_the_data_template_of_a_failure_domain() {
@@ -72,7 +72,7 @@ fn portable_output_never_loses_the_data_template_of_a_failure_domain() {
     assert!(!dropped.documents.contains("failureDomainDataTemplates"), "{}", dropped.documents);
 }
 
-/// With `--portable` values that the schema of the reference implementation refuses are told.
+/// With `--portable` values that the schema of the reference implementation refuses are reported.
 #[test]
 fn portable_output_is_reported_where_the_reference_refuses_it() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t}\nspec:\n  metaData:\n    strings: [{key: a, value: \"\"}]\n  networkData:\n    links:\n      ethernets: [{id: e, type: phy}]\n      bonds:\n      - {id: b, bondMode: 802.3ad, bondLinks: [e], macAddress: {fromHostInterface: e}}\n      - {id: c, bondMode: 802.3ad, bondLinks: [e], macAddress: {fromHostInterface: e}, parameters: [{name: bond-miimon, value: 100}]}\n      vlans:\n      - {id: v, vlanID: 7, vlanLink: b, macAddress: {fromHostInterface: e}}\n      - {id: w, vlanID: 7, vlanLink: c, macAddress: {fromHostInterface: e}}\n    networks:\n      ipv4DHCP:\n      - id: net\n        link: b\n        routes:\n        - {network: 10.0.0.0, prefix: 8, gateway: {string: 10.0.0.1}}\n        - {network: 10.0.0.0, prefix: 9, gateway: {string: 10.0.0.2}}\n";

@@ -1,4 +1,4 @@
-//! What is told instead of guessed, and every manifest of the designs at once.
+//! What is reported instead of guessed, and every manifest of the designs at once.
 
 use crate::networks::routed;
 use crate::{is_expected, machine, run, text};
@@ -30,7 +30,7 @@ fn unknown_members_are_errors_unless_pruned() {
     assert!(!pruned.documents.contains("zzz"), "{}", pruned.documents);
 }
 
-/// A word that YAML takes for a truth value is told, for what the user wrote is lost otherwise.
+/// A word that YAML takes for a truth value is reported: what the user wrote would be lost.
 #[test]
 fn text_that_yaml_reads_as_something_else_is_reported() {
     text("not-text", &routed("gateway: 10.0.0.1").replace("id: net", "id: n"), 1).reports(&[
@@ -45,7 +45,7 @@ fn wrong_usage_ends_with_2() {
     assert_eq!(run(&["-f", "no-such-file.yaml"], "").code, 2);
 }
 
-/// What the provider's own admission would refuse is told with its line, and never passes as done.
+/// What the provider's own admission would refuse is reported with its line, and never passes as done.
 #[test]
 fn what_an_api_server_would_refuse_is_reported() {
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: Metal3DataTemplate\nmetadata: {name: t}\nspec:\n  metaData:\n    fromHostInterfaces:\n    - key: mac\n  networkData:\n    networks:\n      ipv4:\n      - id: net\n        link: e\n";
@@ -55,7 +55,7 @@ fn what_an_api_server_would_refuse_is_reported() {
     ]);
 }
 
-/// A key that stands twice is told with both lines, and no other indentation is proposed for it.
+/// A key that occurs twice is reported with both lines, and no other indentation is proposed for it.
 #[test]
 fn a_key_that_stands_twice_is_reported_with_both_lines() {
     let cluster = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: Metal3Cluster\nmetadata: {name: c}\nspec:\n  cloudProviderEnabled: true\n  controlPlaneEndpoint: {host: a, port: 6443}\n  cloudProviderEnabled: false\n";

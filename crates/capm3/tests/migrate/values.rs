@@ -4,7 +4,7 @@ use crate::{network_data, text};
 
 const TEMPLATE: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: Metal3DataTemplate\nmetadata: {name: t}\nspec:\n";
 
-/// A number in quotes, or with a fraction of nothing, is that number, and it is told.
+/// A number in quotes, or with a fraction of nothing, is that number, and it is reported.
 #[test]
 fn a_number_in_quotes_is_a_number() {
     let indexes =
@@ -16,7 +16,7 @@ fn a_number_in_quotes_is_a_number() {
     text("number-vlan", &network_data(vlan), 0).gives(&["vlanID: 5\n", "mtu: 1500\n"]);
 }
 
-/// A fraction, a number that no field can hold, and text that is no number are told with their lines and stay.
+/// A fraction, a number that no field can hold, and text that is no number are reported with their lines and stay.
 #[test]
 fn a_value_that_is_no_whole_number_is_reported() {
     let ethernet = "links:\n  ethernets:\n  - id: e\n    type: phy\n    mtu: 1500.5\n    macAddress: {fromHostInterface: eth0}";

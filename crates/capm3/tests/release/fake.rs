@@ -1,4 +1,4 @@
-//! A server that answers as a test tells it to, one request a connection.
+//! A server that answers as a test demands, one request per connection.
 
 use std::{
     fs,

@@ -265,7 +265,7 @@ pub async fn lab(faults: Arc<dyn Faults>) -> Lab {
     Lab::start(&options).await.unwrap()
 }
 
-/// The whole life without trouble.
+/// The whole life without faults.
 pub async fn a_whole_life() -> Lab {
     let lab = lab(Arc::new(NoFaults)).await;
     for stage in STAGES {

@@ -70,7 +70,7 @@ async fn whatever_the_controllers_ask_for_is_granted() {
     let asked = asked(&a_whole_life().await);
     assert!(asked.len() > 50, "{asked:#?}");
     for (verb, group, resource) in &asked {
-        // The requests of the lab are not told by name.
+        // The requests of the lab are not listed by name.
         let by_name = TABLE.iter().filter(|right| !right.names.is_empty() && right.when == When::Always);
         let mut by_name = by_name.filter(|right| (right.group, right.resource) == (group, resource));
         let is_granted = rights::allows(&with_ipam(), Scope::Cluster, verb, group, resource)

@@ -139,7 +139,7 @@ fn is_reported(says: Says, right: &Right, lab: &Lab, log: &str) -> bool {
     }
 }
 
-/// A life in which one right is missing until it shows, in each part anew; what is not as the table says.
+/// A life in which one right is missing until it shows, in each part again; what is not as the table says.
 async fn live_without(right: &'static Right) -> Vec<String> {
     let is_granted = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&is_granted);

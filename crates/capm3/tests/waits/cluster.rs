@@ -13,7 +13,7 @@ pub async fn missing() -> Scene {
     Scene::planned(&Site::grown().without("Cluster", "c"), Controller::Machine, "m")
 }
 
-/// Who manages the Metal3Cluster has not said that it is ready.
+/// Who manages the Metal3Cluster has not reported that it is ready.
 pub async fn managed_by_another() -> Scene {
     let annotation = json!({"metadata": {"annotations": {"cluster.x-k8s.io/managed-by": "x"}}});
     Scene::machine(lab(&Site::whole().with("Metal3Cluster", "c", &annotation)).await)

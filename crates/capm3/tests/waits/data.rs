@@ -175,7 +175,7 @@ pub async fn whose_old_secret_goes() -> Scene {
     Scene::data(lab)
 }
 
-/// The claim goes and its machine has let it go, and the server refuses the end of the data.
+/// The claim is deleted and its machine has released it, and the server refuses the end of the data.
 pub async fn abandoned() -> Scene {
     let lab = lab_against(
         &Site::whole().without("IPPool", "p"),

@@ -144,7 +144,7 @@ fn explain_shows_what_the_controllers_wait_for() {
         if let OfMachine(_, why) | Never(why) = shown {
             println!("{row}: {why}");
         }
-        // A row that panics has told why.
+        // A row that panics has printed why.
         let played = catch_unwind(AssertUnwindSafe(|| play(row, shown)));
         if let Err(why) = played.unwrap_or_else(|_| Err("panics".to_owned())) {
             wrong.push(format!("{row}: {why}\n"));

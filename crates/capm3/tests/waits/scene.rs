@@ -169,7 +169,7 @@ pub async fn lab_with(site: &Site, options: &Options) -> Lab {
     lab
 }
 
-/// A lab with a site and a fault, which is in force from the start or later.
+/// A lab with a site and a fault, which is active from the start or later.
 pub async fn lab_against(site: &Site, fault: &Arc<OneFault>) -> Lab {
     let faults = Arc::clone(fault) as Arc<dyn Faults>;
     lab_with(site, &Options { faults, ..Options::default() }).await
@@ -180,7 +180,7 @@ pub async fn rest(lab: &Lab) {
     lab.settle(Duration::from_secs(300)).await;
 }
 
-/// The fault of the provider's calls while it is in force.
+/// The fault of the provider's calls while it is active.
 pub struct OneFault {
     method: &'static str,
     path: &'static str,
@@ -194,7 +194,7 @@ impl OneFault {
         Arc::new(Self { method, path, fault, is_on: AtomicBool::new(true) })
     }
 
-    /// Puts it in force or out of it.
+    /// Switches it on or off.
     pub fn set(&self, is_on: bool) {
         self.is_on.store(is_on, Ordering::SeqCst);
     }

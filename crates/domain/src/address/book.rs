@@ -56,7 +56,7 @@ impl AddressBook {
         }
     }
 
-    /// Enters an address object that exists; one that names no claim blocks its address all the same.
+    /// Enters an address object that exists; one that names no claim blocks its address anyway.
     pub fn record(&mut self, address: Address, claim: Option<ClaimKey>) {
         let claim = claim.filter(|claim| !claim.name.is_empty());
         if let Some(claim) = &claim {

@@ -282,7 +282,7 @@ fn random_draws_wrap_around_and_leave_open_ranges_alone() {
     }
 }
 
-/// A step of a random story: claim number, and what it does.
+/// A step of a random run: claim number, and what it does.
 #[derive(Debug, Clone)]
 enum Step {
     Allocate(u8, u128),

@@ -63,7 +63,7 @@ impl fmt::Display for ClaimKey {
     }
 }
 
-/// A wish for an address.
+/// A request for an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressRequest {
     /// Who asks.
@@ -73,12 +73,12 @@ pub struct AddressRequest {
 }
 
 impl AddressRequest {
-    /// A wish for any address.
+    /// A request for any address.
     pub fn new(kind: ClaimKind, name: impl Into<String>) -> Self {
         Self { claim: ClaimKey::new(kind, name), requested: None }
     }
 
-    /// The wish of a claim of either kind, with the address that its annotation asks for.
+    /// The request of a claim of either kind, with the address that its annotation asks for.
     ///
     /// ```
     /// use capm3_domain::address::{AddressRequest, ClaimKind};

@@ -84,7 +84,7 @@ impl AddressError {
             (Self::Exhausted { .. }, Change::Pool) => true,
             // An address that lies in no range is not helped by others becoming free.
             (Self::Exhausted { requested }, Change::Freed(_)) => !requested,
-            // A claim without a wish may be given one, which then fails or succeeds on its own terms.
+            // A claim that requests no address may be changed to request one, which then fails or succeeds on its own terms.
             (Self::Exhausted { .. }, Change::Claim) => true,
         }
     }

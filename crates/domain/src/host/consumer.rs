@@ -86,11 +86,11 @@ pub enum Ownership {
     Ours,
     /// It is nobody's.
     Nobody,
-    /// It is somebody else's, who is never robbed.
+    /// It belongs to somebody else and is never taken away.
     Other(Consumer),
 }
 
-/// Whose a host is. A machine that finds its host in other hands holds still and says whose they are.
+/// Whose a host is. A machine that finds its host consumed by another object holds still and says whose they are.
 ///
 /// ```
 /// use capm3_api::{neighbours::BareMetalHost, v1beta2::Metal3Machine};

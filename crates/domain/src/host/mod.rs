@@ -1,6 +1,6 @@
 //! Which host a machine takes, and why not the others.
 //!
-//! Takes a machine's wish ([`HostRequest`]) and the hosts of its namespace, gives a [`HostChoice`]: the outcome and
+//! Takes a machine's request ([`HostRequest`]) and the hosts of its namespace, gives a [`HostChoice`]: the outcome and
 //! one [`HostVerdict`] for each host that was not taken. Equal input gives equal output whatever the order of the
 //! hosts, so retries and replicas agree. Must not claim anything: the claim is a compare-and-swap of the caller.
 

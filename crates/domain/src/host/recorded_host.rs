@@ -90,7 +90,7 @@ pub fn is_left_of(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
 }
 
 /// Whether a host that nobody consumes and that has no image any more is still being cleaned of what this machine had
-/// there, or carries the label of its cluster yet: it lost the reference before the machine has let it go.
+/// there, or carries the label of its cluster yet: it lost the reference before the machine has released it.
 pub fn is_on_its_way_back(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
     let cluster = machine.metadata.label(label::CLUSTER_NAME);
     let labelled = cluster.is_some() && host.metadata.label(label::CLUSTER_NAME) == cluster;

@@ -96,7 +96,7 @@ pub struct Holdings<H> {
 /// belongs to this machine, from [`rightful_other`].
 ///
 /// The claim on a host is the record, so that one which was not written down yet is found again. But a machine never
-/// changes hosts: where its provider ID, or its user data on the recorded host, tells which one it has, it stays with
+/// changes hosts: where its provider ID, or its user data on the recorded host, shows which one it has, it stays with
 /// that, even if that names somebody else.
 pub fn holdings<H: AsRef<BareMetalHost>>(
     machine: &Metal3Machine,

@@ -332,7 +332,7 @@ fn nr50_any_kind_of_control_plane_books() {
     assert_eq!(of("example.com", "KubeadmControlPlane"), None);
 }
 
-/// An owner that is not there means no reservation, as in the reference, and never a failure for good.
+/// An owner that is not there means no reservation, as in the reference, and never a permanent failure.
 #[test]
 fn nr53_an_owner_that_cannot_be_found_means_no_reservation() {
     let by_set = json!({"metadata": {"ownerReferences": [

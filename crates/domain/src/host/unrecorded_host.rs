@@ -34,7 +34,7 @@ pub(super) fn in_use(host: &BareMetalHost) -> bool {
     has_image(host) || states.contains(&host.state())
 }
 
-/// Record, provider ID or status: a machine that was made anew has none of them, a moved one has the first two. The
+/// Record, provider ID or status: a machine that was made again has none of them, a moved one has the first two. The
 /// condition is false during a pause or while the machine holds; the user data that it has named stays.
 fn is_known(machine: &Metal3Machine, host: &BareMetalHost) -> bool {
     let name = host.metadata.name_str();

@@ -46,7 +46,7 @@ pub fn unpause(host: &BareMetalHost, cluster: &str) -> Option<Map<String, Value>
     end_own_pause(host).filter(|_| here)
 }
 
-/// The same for the host of a machine on its way out, whose claim alone says that it is ours: its Cluster may be gone and
+/// The same for the host of a machine being deleted, whose claim alone says that it is ours: its Cluster may be gone and
 /// its labels with it.
 pub fn end_own_pause(host: &BareMetalHost) -> Option<Map<String, Value>> {
     let ours = host.metadata.annotation(annotation::HOST_PAUSED) == Some(annotation::HOST_PAUSED_BY_US);

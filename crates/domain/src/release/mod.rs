@@ -1,7 +1,7 @@
 //! How a machine gives its host back.
 //!
 //! Takes the machine, its host and what is known of the Cluster, gives the next step: clear the host, wait for its
-//! operator, or let it go. Needs neither the machine's status nor Machine, Cluster or template to exist: a host is
+//! operator, or release it. Needs neither the machine's status nor Machine, Cluster or template to exist: a host is
 //! given back with what is known. Must not write: patches are data, guarded by the caller with the resource version.
 //!
 //! ```

@@ -27,7 +27,7 @@ impl fmt::Display for HostWait {
     }
 }
 
-/// What the release of a cleared host waits for; none if it can be let go.
+/// What the release of a cleared host waits for; none if it can be released.
 pub fn wait(host: &BareMetalHost) -> Option<HostWait> {
     must_wait(host).then(|| HostWait {
         host: host.metadata.name_str().to_owned(),
@@ -36,7 +36,7 @@ pub fn wait(host: &BareMetalHost) -> Option<HostWait> {
     })
 }
 
-/// Whether a cleared host is still being worked on. An unknown state counts as work: letting go too early would hand a
+/// Whether a cleared host is still being worked on. An unknown state counts as work: releasing too early would hand a
 /// disk with data to the next machine.
 ///
 /// ```

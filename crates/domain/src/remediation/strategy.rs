@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 /// The only type of strategy that there is.
 const REBOOT: &str = "Reboot";
-/// How long an attempt takes if nothing else is said.
+/// How long an attempt takes by default.
 const TIMEOUT: SignedDuration = SignedDuration::from_secs(600);
 
 /// A strategy with every default filled in.
@@ -71,7 +71,7 @@ impl Strategy {
         };
         let timeout = strategy.timeout_seconds.filter(|seconds| *seconds > 0);
         Ok(Self {
-            // The API server sets 1 where nothing is said; an object that it did not default asks for none.
+            // The API server sets 1 where nothing is given; an object that it did not default asks for none.
             retry_limit: u32::try_from(strategy.retry_limit.unwrap_or_default()).unwrap_or_default(),
             timeout: timeout.map_or(TIMEOUT, |seconds| SignedDuration::from_secs(seconds.into())),
             power_off: match strategy.power_off.as_deref() {
@@ -97,7 +97,7 @@ impl Strategy {
     }
 
     /// How long an operating system may take to shut down before the host is powered off at once, and how long what runs on
-    /// its Node may take to end before the host is powered on all the same: the other half is for the Node to come back.
+    /// its Node may take to end before the host is powered on anyway: the other half is for the Node to come back.
     pub fn half(&self) -> SignedDuration {
         self.timeout / 2
     }

@@ -1,6 +1,6 @@
 //! Addresses that two templates would both give out.
 //!
-//! Takes two Metal3DataTemplates; tells whether the same address could reach two machines because their inline ranges
+//! Takes two Metal3DataTemplates; shows whether the same address could reach two machines because their inline ranges
 //! have addresses in common. Templates that count in one index space never give the same index twice; those that do
 //! not, do.
 

@@ -1,7 +1,7 @@
 //! What would help when a template cannot be rendered.
 //!
-//! A template does not change once it is applied, because machines are made from it over time. What it should have
-//! said goes into a new one; what hosts, pools and annotations lack is put right where it is.
+//! A template does not change once it is applied, because machines are made from it over time. What it lacks
+//! goes into a new one; what hosts, pools and annotations lack is put right where it is.
 
 use super::error::Problem;
 

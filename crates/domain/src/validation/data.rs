@@ -1,4 +1,4 @@
-//! Metal3Data and Metal3DataClaim: one index of a template and the wish for it. What they are about never changes.
+//! Metal3Data and Metal3DataClaim: one index of a template and the request for it. What they are about never changes.
 
 use super::{FieldError, Rule, findings::Findings, node::Node, reference::is_object_name};
 

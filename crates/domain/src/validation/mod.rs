@@ -99,7 +99,7 @@ pub fn review(kind: &str, old: Option<&Value>, new: &Value) -> Verdict {
     match old.map(Node::root) {
         None => judge(kind, None, &object).into(),
         Some(old) => {
-            // What was wrong before, by the rules that hold without a look at the past.
+            // What was wrong before, by the rules that do not depend on the past.
             let before = judge(kind, Some(&old), &old);
             judge(kind, Some(&old), &object).since(&before).into()
         }

@@ -22,7 +22,7 @@ const RENDER_ORDER: [&str; 12] = [
     "strings",
 ];
 
-/// Every slip of a template's spec.
+/// Every likely mistake of a template's spec.
 pub(super) fn find(spec: &Node<'_>) -> Vec<String> {
     let mut warnings = repeated_keys(&spec.at("metaData"));
     let network_data = spec.at("networkData");

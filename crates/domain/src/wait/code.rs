@@ -12,7 +12,7 @@ pub struct Code(&'static str);
 impl Code {
     /// The workload cluster cannot be reached.
     pub const WORKLOAD_CLUSTER: Self = Self("CAPM3-W051");
-    /// The Node cannot be told from others.
+    /// The Node cannot be distinguished from others.
     pub const AMBIGUOUS_NODE: Self = Self("CAPM3-W053");
     /// The Node of the host is another machine's, or carries another ID.
     pub const NODE_CONFLICT: Self = Self("CAPM3-W054");

@@ -1,4 +1,4 @@
-//! Why data cannot be rendered before somebody corrects something.
+//! Why data cannot be rendered until an input is corrected.
 
 use std::fmt;
 

@@ -176,7 +176,7 @@ pub enum Wait {
         /// Why not.
         cause: Text,
     },
-    /// Metal3Machine: its Node is not there, or cannot be told from others.
+    /// Metal3Machine: its Node is not there, or cannot be distinguished from others.
     Node(NodeWait),
     /// Metal3Machine: the Node of its host is another machine's, or carries another ID.
     NodeConflict(NodeConflict),
@@ -212,11 +212,11 @@ pub enum Wait {
     OldSecret(String),
     /// Metal3Data: its claim is released, or uses other data.
     AbandonedData,
-    /// Metal3Data, on its way out: its claim is still there.
+    /// Metal3Data, being deleted: its claim is still there.
     ClaimOfDeletedData(String),
-    /// Metal3Data, on its way out: these address claims are still there.
+    /// Metal3Data, being deleted: these address claims are still there.
     AddressesOfDeletedData(Vec<String>),
-    /// Metal3Data: it cannot be rendered before somebody corrects something.
+    /// Metal3Data: it cannot be rendered until an input is corrected.
     DataError(Box<DataError>),
 
     /// Metal3Cluster: no owner reference to a Cluster.
@@ -225,7 +225,7 @@ pub enum Wait {
     OwnerCluster(String),
     /// Metal3Cluster: members of `spec.controlPlaneEndpoint` are missing.
     Endpoint(Vec<&'static str>),
-    /// Metal3Cluster, BareMetalHost: it cannot be told which labels Nodes get from their hosts.
+    /// Metal3Cluster, BareMetalHost: it cannot be determined which labels Nodes get from their hosts.
     LabelSync(SettingsError),
     /// BareMetalHost: the Node that gets its labels is not there.
     NodeToLabel {
@@ -236,13 +236,13 @@ pub enum Wait {
     },
     /// Metal3Remediation: the next step of an attempt, or an object that it needs.
     Remediation(RemediationWait),
-    /// Metal3Cluster, on its way out: Machines of the Cluster are still there.
+    /// Metal3Cluster, being deleted: Machines of the Cluster are still there.
     MachinesOfCluster(usize),
     /// IPPool: its Cluster is not there.
     ClusterOfPool(String),
-    /// IPPool, on its way out: addresses are in use.
+    /// IPPool, being deleted: addresses are in use.
     AddressesOfPool,
-    /// Metal3DataTemplate, on its way out: claims and data are still there.
+    /// Metal3DataTemplate, being deleted: claims and data are still there.
     ClaimsOfTemplate,
 }
 

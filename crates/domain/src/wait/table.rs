@@ -43,7 +43,7 @@ impl Facts {
         Wait::Refused(Refusal { write: none(), is_of_host: false, cause: none() }).facts()
     }
 
-    /// Of a wait of a machine on its way out that only its condition tells of, by the reason of the condition: what the API
+    /// Of a wait of a machine being deleted that only its condition reports, by the reason of the condition: what the API
     /// server answered when it was asked.
     pub fn of_deletion(reason: &str) -> Option<Self> {
         match reason {
@@ -53,7 +53,7 @@ impl Facts {
         }
     }
 
-    /// Of a wait for a Node that only its condition tells of, by the reason of the condition.
+    /// Of a wait for a Node that only its condition reports, by the reason of the condition.
     pub fn of_node(reason: &str) -> Option<Self> {
         let waits = [
             Wait::Node(NodeWait::Label(String::new())),

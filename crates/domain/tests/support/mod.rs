@@ -66,7 +66,7 @@ pub fn normalized(value: &Value) -> Value {
     }
 }
 
-/// Compares two JSON values after [`tidy`]; the error shows both.
+/// Compares two JSON values after [`normalized`]; the error shows both.
 pub fn same(what: &str, ours: &Value, expected: &Value) -> Result<(), String> {
     let (ours, expected) = (normalized(ours), normalized(expected));
     if ours == expected {

@@ -2,7 +2,7 @@
 //!
 //! Takes a body and a [`Guard`]; gives what was sent, or the limit that it exceeds. Bytes are counted while they are held,
 //! in the part of the budget that the server has. Nothing is decompressed: no encoding is asked for, and an answer that
-//! is encoded all the same is not JSON.
+//! is encoded anyway is not JSON.
 
 use std::{sync::Arc, time::Duration};
 

@@ -206,13 +206,13 @@ impl ApiError {
         }
     }
 
-    /// Looking again and deciding anew is the answer, not waiting.
+    /// The remedy is to observe and decide again, not to wait.
     pub fn is_outdated_view(&self) -> bool {
         matches!(self, Self::Conflict { .. } | Self::AlreadyExists { .. } | Self::NotFound { .. })
     }
 }
 
-/// Whether a 500 is about a webhook. Only the words tell: the server gives it the same code and reason as any error of its
+/// Whether a 500 is about a webhook. Only the message shows it: the server gives it the same code and reason as any error of its
 /// own. This is the one place where they are read.
 fn is_of_webhook(message: &str) -> bool {
     message.contains("failed calling webhook")

@@ -66,7 +66,7 @@ pub(super) fn check_cluster(kubeconfig: &Kubeconfig, context: Option<&str>) -> R
 }
 
 /// Whether credentials go to that server only where nobody else can read them. Certificates prove who we are without
-/// being told.
+/// being sent.
 pub(super) fn check_credentials(server: &Uri, user: &AuthInfo) -> Result<(), KubeconfigProblem> {
     if server.scheme_str() == Some("https") || server.host().is_some_and(is_this_machine) {
         return Ok(());

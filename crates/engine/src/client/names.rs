@@ -28,7 +28,7 @@ use tower::Service;
 const DNS_PORT: u16 = 53;
 
 /// Why a name has no address. What the library says is a part of the sentence and no cause behind it: of a chain of causes the last
-/// one is shown, and without the name it tells nothing.
+/// one is shown, and without the name it means nothing.
 #[derive(Debug, Error)]
 pub enum NameError {
     /// The servers are not known.

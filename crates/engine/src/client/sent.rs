@@ -1,4 +1,4 @@
-//! What is said about each request at level trace: takes its method and path, says them with the status and the time that the
+//! What is logged of each request at level trace: takes its method and path, logs them with the status and the time that the
 //! answer took to begin.
 //!
 //! Never what is sent or answered, which may be a Secret, and never a header or the query, which may have a token.

@@ -186,12 +186,12 @@ impl KindHealth {
         Self { kind, is_required, is_logged: true, advice: Advice::default(), inner: Mutex::new(inner) }
     }
 
-    /// The same, which tells in the log what helps.
+    /// The same, which logs what helps.
     pub(crate) fn advising(self, advice: Advice) -> Self {
         Self { advice, ..self }
     }
 
-    /// The same without log lines, where somebody else tells of outages.
+    /// The same without log lines, where outages are reported elsewhere.
     pub(super) fn unlogged(self) -> Self {
         Self { is_logged: false, ..self }
     }
@@ -259,7 +259,7 @@ impl KindHealth {
         self.enter(&mut self.inner.lock(), KindState::NotInstalled);
     }
 
-    /// A list or a watch failed. Trouble of a moment does not count while the copy is synced, and none does while the
+    /// A list or a watch failed. A failure of a moment does not count while the copy is synced, and none does while the
     /// kind is not installed; an answer that denies the kind counts at once.
     pub(super) fn failed(&self, asked: ReadVerb, error: &ApiError) {
         let mut inner = self.inner.lock();

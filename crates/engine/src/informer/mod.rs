@@ -44,7 +44,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How long a server that follows its own state sends nothing at most, with room to spare.
 const LONGEST_QUIET: Duration = Duration::from_secs(150);
 
-/// Told whenever a list has arrived or failed.
+/// Notified whenever a list has arrived or failed.
 type Report = Box<dyn Fn(Result<(), &ApiError>) + Send + Sync>;
 
 /// The task that keeps one store.

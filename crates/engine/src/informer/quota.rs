@@ -122,14 +122,14 @@ impl<K: Object> Informer<K> {
         }
     }
 
-    /// Counts anew what the store holds, after a list and when deletions may have been forgotten.
+    /// Counts again what the store holds, after a list and when deletions may have been forgotten.
     pub(super) fn recount(&self) {
         if let Some(quota) = &self.quota {
             quota.kept.lock().settle(self.store.footprint(quota.weigh, TOMBSTONE));
         }
     }
 
-    /// Tells of a limit that a watch exceeds; lists tell of themselves.
+    /// Reports a limit that a watch exceeds; lists report their own.
     pub(super) fn report_limit(&self, error: &ApiError) {
         if let (Some(report), ApiError::LimitExceeded(_)) = (&self.report, error) {
             report(Err(error));
@@ -139,7 +139,7 @@ impl<K: Object> Informer<K> {
 
 impl<K: Object> Quota<K> {
     /// Makes room for a newer copy of an object, or for the memory of its deletion. That something which is not known
-    /// was deleted is no news.
+    /// was deleted is no change.
     fn admit(&self, store: &Store<K>, key: &ObjectKey, new: Option<&K>) -> Result<bool, ApiError> {
         let old = store.get(key).map(|old| (self.weigh)(&old));
         let new = new.filter(|new| !new.is_gone()).map(self.weigh);

@@ -1,7 +1,7 @@
 //! A typed, indexed copy of one kind.
 //!
 //! Takes objects from lists, watches and from the answers to our own writes, in any order; keeps the newest of each
-//! by resource version, never lets an older copy bring a deleted object back, and tells its subscribers each
+//! by resource version, never lets an older copy bring a deleted object back, and notifies its subscribers each
 //! change once.
 
 use std::{
@@ -166,7 +166,7 @@ impl<K: Object> Store<K> {
         all
     }
 
-    /// Shows every object, in no order that means anything. `look` must not come back to the store.
+    /// Shows every object, in no order that means anything. `visit` must not use the store.
     pub fn visit(&self, visit: impl FnMut(&K)) {
         self.inner.read().objects.iter().map(AsRef::as_ref).for_each(visit);
     }
@@ -184,7 +184,7 @@ impl<K: Object> Store<K> {
         }
     }
 
-    /// Shows the objects with that value in an index, by key. `look` must not come back to the store.
+    /// Shows the objects with that value in an index, by key. `visit` must not use the store.
     pub fn each(&self, index: &Index<K>, value: &str, visit: &mut Visit<'_, K>) {
         let inner = self.inner.read();
         let _all_or_broken = match self.slots(&inner, index, value) {
@@ -231,7 +231,7 @@ impl<K: Object> Store<K> {
     }
 
     /// The same for an object of a watch. A watch reports in order: an object that it shows after the end of that
-    /// very version is there all the same.
+    /// very version is there anyway.
     pub fn apply_watched(&self, object: K) -> bool {
         self.take(object, 0, u64::MAX, true)
     }

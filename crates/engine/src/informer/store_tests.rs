@@ -150,7 +150,7 @@ fn a_server_that_went_back_is_believed() {
     assert!(store.position().version < 50);
 }
 
-/// The server went back and on again before it was asked: no version tells, but the list is the newer word.
+/// The server went back and on again before it was asked: no version shows it, but the list is newer.
 #[test]
 fn a_list_knows_better_than_anything_older() {
     let store = Store::new(&[BY_APP]);

@@ -26,7 +26,7 @@ pub use nearest::nearest;
 pub use problem::{Problem, one_a_line};
 use thiserror::Error;
 
-/// Words with which a problem says that a key stands twice: then the text is in order and its author must choose.
+/// Words with which a problem says that a key occurs twice: then the text is in order and its author must choose.
 pub const DUPLICATE_KEY: &str = text::DUPLICATE_KEY;
 
 /// The name of standard input among paths.

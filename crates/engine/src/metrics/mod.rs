@@ -46,7 +46,7 @@ pub struct Series {
     pub of: SeriesType,
     /// Names of its labels.
     pub labels: &'static [&'static str],
-    /// What it tells, in one sentence without a full stop.
+    /// What it shows, in one sentence without a full stop.
     pub help: &'static str,
 }
 

@@ -41,7 +41,7 @@ impl<F: Fn() -> Option<i64> + Send + Sync + 'static> Source for CertificateSourc
     }
 }
 
-/// This process, as Linux tells of it; what cannot be read is left out.
+/// This process, as Linux reports it; what cannot be read is left out.
 #[derive(Debug)]
 pub struct ProcessSource {
     /// Version of the program.

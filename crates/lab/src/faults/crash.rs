@@ -12,7 +12,7 @@ use super::{Call, Fault, Faults};
 pub enum Side {
     /// The write does not reach the server.
     Before,
-    /// The write is done, and the provider never learns of it.
+    /// The write is done, and the provider gets no answer.
     After,
 }
 

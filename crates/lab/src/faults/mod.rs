@@ -1,4 +1,4 @@
-//! Trouble between the provider and its API server: a layer on the provider's client.
+//! Faults between the provider and its API server: a layer on the provider's client.
 //!
 //! [`Faults`] is asked for the fault of every call; [`Faulty`] applies it. Nothing here is random by
 //! itself: equal answers to equal calls give equal runs. [`Absence`] also rewrites what the server answers, and [`Authorizer`]
@@ -118,7 +118,7 @@ pub trait Faults: Send + Sync + 'static {
     /// The fault of this call.
     fn apply_fault(&self, call: &Call) -> Fault;
 
-    /// The server has done what was asked, and the provider never learns of it.
+    /// The server has done what was asked, and the provider gets no answer.
     fn done_unanswered(&self, call: &Call) {
         let _: &Call = call;
     }
@@ -130,7 +130,7 @@ pub trait Faults: Send + Sync + 'static {
     }
 }
 
-/// No trouble at all.
+/// No faults.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFaults;
 
@@ -159,7 +159,7 @@ fn whole(code: StatusCode, body: impl Into<Bytes>) -> Response<AnswerBody> {
 #[error("the lab broke the connection")]
 struct Broken;
 
-/// The embedded server with trouble in between.
+/// The embedded server behind faults.
 #[derive(Clone)]
 pub(crate) struct Faulty {
     server: ApiServer,

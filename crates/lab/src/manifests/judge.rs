@@ -15,7 +15,7 @@ use crate::running::{LabError, server};
 
 /// Judges documents one by one, by schema with unknown fields refused and by the rules of admission for new objects.
 ///
-/// Namespaces count as there. Not judged: kinds and versions that are not served, unless the kind is a slip of one that
+/// Namespaces count as there. Not judged: kinds and versions that are not served, unless the kind is a misspelling of one that
 /// is; and foreign kinds that a server has given out, for it has judged them and may know more fields. An object of the
 /// provider that a server has given out may break a rule that is younger than itself, so it is judged by schema only.
 pub async fn judge(documents: &[&Document]) -> Result<Vec<Problem>, LabError> {

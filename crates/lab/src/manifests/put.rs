@@ -92,7 +92,7 @@ impl Putting {
     /// Makes a namespace, unless it is there.
     pub(super) async fn make_namespace(&self, name: &str) {
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        // If this fails the next look at a document says so.
+        // If this fails the next read of a document reports it.
         let _ = self.send(Method::POST, "/api/v1/namespaces", &object, JSON).await;
     }
 

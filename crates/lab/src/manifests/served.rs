@@ -163,7 +163,7 @@ mod tests {
             ("v1", "Metal3Cluster", "apiVersion", "expected g/v1beta2 for kind Metal3Cluster, got \"v1\""),
             ("g/v1beta2", "Pod", "kind", LEFT_OUT),
             ("apps/v1", "Deployment", "kind", LEFT_OUT),
-            // A group of its own is no slip, whatever its kinds are called.
+            // A group of its own is not misspelt, whatever its kinds are called.
             ("example.com/v1", "Metal3Machine", "kind", LEFT_OUT),
             ("example.com/v1", "Secrets", "kind", LEFT_OUT),
         ];

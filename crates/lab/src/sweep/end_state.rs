@@ -10,7 +10,7 @@ use capm3_apiserver::ApiServer;
 use regex::Regex;
 use serde_json::Value;
 
-/// Members that tell how often or when something was written.
+/// Members that show how often or when something was written.
 const VOLATILE: [&str; 6] =
     ["resourceVersion", "generation", "observedGeneration", "managedFields", "lastUpdated", "index"];
 
@@ -76,7 +76,7 @@ impl Mask {
         masked
     }
 
-    /// An object as one line; `None` for what only tells what happened.
+    /// An object as one line; `None` for what only shows what happened.
     fn line(&self, object: &Value) -> Option<String> {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
         if matches!(kind, "Event" | "CustomResourceDefinition") {

@@ -1,4 +1,4 @@
-//! What a story must leave as it was: which hosts are in use, or which machine has which host, index and address, and
+//! What a scenario must leave as it was: which hosts are in use, or which machine has which host, index and address, and
 //! when each host was provisioned.
 
 use std::collections::{BTreeMap, BTreeSet};

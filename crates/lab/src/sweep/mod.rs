@@ -1,9 +1,9 @@
-//! The sweeps: trouble at many points of a story, and the end must be that of the run that nobody disturbed.
+//! The sweeps: a fault at many points of a scenario; the end must be that of the undisturbed run.
 //!
 //! In the crash sweep the provider is cut off before and after every write, and a new one with empty caches takes over.
 //! In the absence sweep the server seems to lack objects of one kind for a while.
 //!
-//! [`Scenario`] is the story, [`Sweep::undisturbed`] counts its writes, [`Sweep::run`] tries one [`Point`] of the crash
+//! [`Scenario`] is what happens, [`Sweep::undisturbed`] counts its writes, [`Sweep::run`] tries one [`Point`] of the crash
 //! sweep and [`Sweep::run_absence`] one [`AbsencePoint`]. Equal seeds and points give equal runs, so a failing point is
 //! replayed by its number.
 
@@ -59,7 +59,7 @@ impl std::fmt::Display for Point {
 /// What became of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The provider's writes in the story, until it was cut off.
+    /// The provider's writes in the scenario, until it was cut off.
     pub writes: u64,
     /// The write at which it was cut off.
     pub victim: Option<String>,
@@ -69,7 +69,7 @@ pub struct Outcome {
     pub violations: Vec<String>,
 }
 
-/// A story with a seed, and what its end should be.
+/// A scenario with a seed, and what its end should be.
 #[derive(Debug)]
 pub struct Sweep {
     scenario: Scenario,
@@ -83,7 +83,7 @@ pub enum SweepError {
     /// The scenario could not be run.
     #[error("{scenario}: {source}")]
     Scenario {
-        /// The story.
+        /// The scenario.
         scenario: Scenario,
         /// Why.
         source: ScenarioError,
@@ -94,7 +94,7 @@ pub enum SweepError {
 }
 
 impl Sweep {
-    /// A sweep of a story.
+    /// A sweep of a scenario.
     pub fn new(scenario: Scenario, seed: u64) -> Result<Self, SweepError> {
         let mask = Mask::new().map_err(|error| SweepError::Set(error.into()))?;
         Ok(Self { scenario, seed, mask })

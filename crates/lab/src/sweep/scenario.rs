@@ -1,4 +1,4 @@
-//! The stories in which the provider is cut off: what is there before, and what people do then.
+//! The scenarios in which the provider is cut off: what is there before, and what people do then.
 
 use capm3_engine::{ApiError, ObjectKey, ResourceKind};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::{
     report::report,
 };
 
-/// A story.
+/// A scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scenario {
     /// Fifteen machines in three racks come up from nothing.
@@ -43,7 +43,7 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
-    /// Every story.
+    /// Every scenario.
     pub const ALL: [Self; 4] =
         [Self::ThreeRacksUp, Self::RollingUpgrade, Self::DeleteCluster, Self::PauseMoveUnpause];
 
@@ -57,7 +57,7 @@ impl Scenario {
         }
     }
 
-    /// The story of that name.
+    /// The scenario of that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
     }
@@ -83,7 +83,7 @@ impl Scenario {
         (ready != wanted).then(|| format!("{ready} machines are ready instead of {wanted}"))
     }
 
-    /// Whether everything is up before the story begins.
+    /// Whether everything is up before the scenario begins.
     pub(super) fn starts_up(self) -> bool {
         self != Self::ThreeRacksUp
     }
@@ -137,14 +137,14 @@ impl Scenario {
     }
 }
 
-/// What a story must leave as it was.
+/// What a scenario must leave as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keeps {
     /// It makes or ends everything.
     Nothing,
     /// The machines are new ones on the hosts of the old; hosts to spare are never touched.
     Hosts,
-    /// Everything is where it was, and nothing is provisioned anew.
+    /// Everything is where it was, and nothing is provisioned again.
     Everything,
 }
 
@@ -157,7 +157,7 @@ pub(super) enum Step {
     Upgrade,
     /// Deletes the cluster.
     Delete,
-    /// Pauses the cluster, or lets it go on.
+    /// Pauses the cluster, or ends the pause.
     Pause(bool),
     /// Moves it to another management cluster.
     Move,

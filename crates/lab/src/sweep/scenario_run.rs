@@ -1,4 +1,4 @@
-//! One run of a story with trouble in it: started, waited out, and judged at its end.
+//! One run of a scenario with a disturbance: started, waited out, and judged at its end.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::{
     invariants::{SecondHost, leaks, losses, mix_ups_among},
 };
 
-/// Longest virtual time that a step may take, beside the trouble itself.
+/// Longest virtual time that a step may take, beside the disturbance itself.
 const LIMIT: Duration = Duration::from_secs(3 * 3600);
 /// Virtual time in which nothing may be written at the end.
 const AT_REST: Duration = Duration::from_secs(60);
@@ -19,7 +19,7 @@ pub(super) trait Disturbance {
     /// The faults of the provider's calls.
     fn faults(&self) -> Arc<dyn Faults>;
 
-    /// The story begins: from now on writes are counted.
+    /// The scenario begins: from now on writes are counted.
     fn arm(&self);
 
     /// Writes that were counted.
@@ -34,7 +34,7 @@ pub(super) trait Disturbance {
     /// Waits until it is over, and does what people do meanwhile.
     async fn pass(&self, lab: &mut Lab);
 
-    /// Whether a provider that starts anew cannot see who holds a host, however it asks: a machine may take another host
+    /// Whether a restarted provider cannot see who holds a host, however it asks: a machine may take another host
     /// then, and gives back the one that has no image.
     fn hides_claims(&self) -> bool {
         false
@@ -88,7 +88,7 @@ impl Sweep {
     }
 }
 
-/// Waits for rest, and for the end of trouble that happens meanwhile.
+/// Waits for rest, and for the end of a disturbance that happens meanwhile.
 async fn rest(lab: &mut Lab, disturbance: &impl Disturbance) -> Option<String> {
     let mut end = tokio::time::Instant::now() + LIMIT;
     loop {

@@ -33,7 +33,7 @@ pub fn machine_spec(manifests: &mut [Manifest], template: &str, spec: Value) {
     change(manifests, "Metal3MachineTemplate", template, &json!({"spec": {"template": {"spec": spec}}}));
 }
 
-/// A lab in which these manifests were just applied and things take seconds, so that there is time to look.
+/// A lab in which these manifests were just applied and things take seconds, so that there is time to observe it.
 pub async fn started_slowly(manifests: &[Manifest]) -> Lab {
     let options = Options { profile: Profile::Demo, ..Options::default() };
     let lab = Lab::start(&options).await.unwrap();
@@ -130,7 +130,7 @@ impl Past {
     }
 }
 
-/// Goes through everything that ever happened to these resources, in the server's order. `look` is given what there was
+/// Goes through everything that ever happened to these resources, in the server's order. `inspect` is given what there was
 /// before a revision, and the object as the revision left it.
 pub fn replay(lab: &Lab, resources: &[(&str, &str)], mut inspect: impl FnMut(&Past, &Value)) {
     let of = |(group, plural): &(&str, &str)| lab.server().history(None, group, plural).unwrap();

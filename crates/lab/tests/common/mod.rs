@@ -73,7 +73,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Starts a lab in which `look` is asked, with the new object's name, whenever one of `resource` is created.
+    /// Starts a lab in which `inspect` is asked, with the new object's name, whenever one of `resource` is created.
     pub async fn lab(
         resource: &'static str,
         inspect: impl Fn(&ApiServer, &str) -> String + Send + Sync + 'static,

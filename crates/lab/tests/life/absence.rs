@@ -1,4 +1,4 @@
-//! What the provider does when machines seem to be gone: a version that is not served, a definition on its way out, a
+//! What the provider does when machines seem to be gone: a version that is not served, a definition being deleted, a
 //! restore in parts. No host of a live machine is touched.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -144,7 +144,7 @@ fn cluster() -> ObjectKey {
     ObjectKey::new("metal3", "my-cluster")
 }
 
-/// Every machine is ready on the host that it had, and no host was provisioned anew.
+/// Every machine is ready on the host that it had, and no host was provisioned again.
 fn assert_as_before(origin: &Lab, lab: &Lab) {
     assert_eq!(hosts_in_use(lab), hosts_in_use(origin));
     let machines = lab.objects("Metal3Machine");

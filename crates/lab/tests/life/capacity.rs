@@ -14,7 +14,7 @@ fn inspected(cpus: u32, mebibytes: u32) -> Value {
     json!({"metadata": {"annotations": {"inspect.metal3.io/hardwaredetails": hardware.to_string()}}})
 }
 
-/// The racks without a single machine; inspection tells of the worker hosts what is in them.
+/// The racks without a single machine; inspection reports what is in the worker hosts.
 fn racks() -> Vec<Manifest> {
     let mut manifests = racks_without_machines();
     let workers =
@@ -91,7 +91,7 @@ async fn the_older_version_shows_the_capacity_and_other_resources_are_kept() {
     assert_eq!(seen["status"]["capacity"], expected);
 }
 
-/// Hosts that are alike ask for no further look, however many there are, and no machine does.
+/// Hosts that are alike ask for no further pass, however many there are, and no machine does.
 #[tokio::test(start_paused = true)]
 async fn a_template_is_looked_at_as_often_among_many_hosts_as_among_few() {
     let looks = async |size: usize| {
@@ -103,7 +103,7 @@ async fn a_template_is_looked_at_as_often_among_many_hosts_as_among_few() {
     assert!(many <= few + 2, "{few} looks among 6 hosts, {many} among 81");
 }
 
-/// Where the installed templates have no status, capacity is not told, and everything else goes on.
+/// Where the installed templates have no status, capacity is not reported, and everything else goes on.
 #[tokio::test(start_paused = true)]
 async fn templates_of_an_older_installation_are_left_without_capacity() {
     let mut lab = Lab::start(&Options::default()).await.unwrap();

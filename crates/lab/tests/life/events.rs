@@ -1,4 +1,4 @@
-//! What is told of a machine's life, each thing once: one object an event, and no event sent a second time.
+//! The events of a machine's life: each is sent once, as one object per event.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::common::{hosts::*, *};
 
-/// How often each reason was told of each object.
+/// How often each reason was sent for each object.
 fn counts(lab: &Lab) -> BTreeMap<(String, String), usize> {
     let mut counts = BTreeMap::new();
     for event in lab.objects("Event") {
@@ -78,8 +78,8 @@ async fn release_fallback_and_refusal_have_one_event_each() {
     assert_each_event_once(&lab, &writes);
 }
 
-/// The whole story of a cluster, up, upgraded and gone, with hosts that are kept and with hosts that are not: at no step
-/// is anything told that was told before.
+/// The whole life of a cluster, up, upgraded and gone, with hosts that are kept and with hosts that are not: no step
+/// repeats an event.
 #[tokio::test(start_paused = true)]
 async fn in_the_whole_life_of_a_cluster_no_event_is_repeated() {
     for keeps in [false, true] {

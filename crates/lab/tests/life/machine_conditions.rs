@@ -13,7 +13,7 @@ fn legacy(machine: &Value, type_: &str) -> String {
     found.map(|c| text(c, "/status")).unwrap_or_default()
 }
 
-/// Both generations of `Ready`, which must be of one mind whenever one of them is said.
+/// Both generations of `Ready`, which must agree whenever one of them is there.
 fn ready(machine: &Value) -> String {
     let (new, old) = (condition(machine, "Ready").0, legacy(machine, "Ready"));
     assert_eq!(new, old, "{machine}");

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::common::{hosts::*, *};
 
 /// A cluster that is moved keeps machines, data, claims, Secrets, indexes and addresses, and no host is provisioned
-/// anew, though all status is lost and all uids are new.
+/// again, though all status is lost and all uids are new.
 #[tokio::test(start_paused = true)]
 async fn pa65_a_moved_cluster_keeps_everything_and_provisions_nothing_again() {
     let from = settled(&three_racks()).await;

@@ -179,7 +179,7 @@ async fn a_machine_made_again_under_the_same_name_neither_takes_nor_clears_the_u
     );
 }
 
-/// An old manifest that names a machine of long ago.
+/// An old manifest that names a machine that is long gone.
 #[tokio::test(start_paused = true)]
 async fn a_free_host_that_comes_to_name_a_machine_of_long_ago_is_left_so_until_somebody_asks() {
     let lab = settled(&three_racks()).await;

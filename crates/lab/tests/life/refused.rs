@@ -1,4 +1,4 @@
-//! Writes that the server refuses for good, as by a webhook, a policy or missing rights: said on the machine, and done once
+//! Writes that the server refuses permanently, as by a webhook, a policy or missing rights: reported on the machine, and done once
 //! they are allowed.
 
 use std::{
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::common::{hosts::*, *};
 
-/// Forbids every change of a host while it is in force.
+/// Forbids every change of a host while it is active.
 #[derive(Default)]
 struct Policy(AtomicBool);
 

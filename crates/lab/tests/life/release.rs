@@ -216,7 +216,7 @@ async fn a_host_that_loses_its_consumer_while_it_is_cleaned_is_awaited() {
     assert_eq!(events(&lab, "HostReleased").len(), 1);
 }
 
-/// A host in other hands: the machine goes without it and says so, and the host holds up no move.
+/// A host of another consumer: the machine goes without it and says so, and the host holds up no move.
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_goes_without_its_host_says_so() {
     let lab = settled(&three_racks()).await;

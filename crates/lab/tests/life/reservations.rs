@@ -57,7 +57,7 @@ async fn reserved_hosts_are_free_again_when_their_control_plane_is_gone() {
     assert_eq!(reported, used);
 }
 
-/// Books a host of the example for the control plane, as a release before the look did.
+/// Books a host of the example for the control plane, as a release before the pass did.
 fn book(manifests: &mut [Manifest], host: &str) {
     book_as(manifests, host, "cp-my-cluster-cp");
 }
@@ -158,7 +158,7 @@ async fn a_deployment_that_is_gone_takes_its_reservations_along() {
     }
 }
 
-/// A MachineDeployment on its way out makes no machine any more, however long something holds it back.
+/// A MachineDeployment being deleted makes no machine any more, however long something holds it back.
 #[tokio::test(start_paused = true)]
 async fn a_reservation_of_a_deployment_ends_as_soon_as_that_goes() {
     let mut manifests = racks_without_machines();
@@ -354,7 +354,7 @@ async fn a_reservation_of_another_kind_of_control_plane_ends_with_it() {
     assert_eq!(reserved(&lab), Vec::<String>::new());
 }
 
-/// A control plane on its way out makes no machine any more: what it reserved is free at the next look.
+/// A control plane being deleted makes no machine any more: what it reserved is free in the next pass.
 #[tokio::test(start_paused = true)]
 async fn a_reservation_of_another_kind_of_control_plane_ends_as_soon_as_that_goes() {
     let lab = started(&other_control_plane(json!(["example.com/hold"]))).await;

@@ -104,7 +104,7 @@ async fn s77_an_upgrade_uses_the_same_hosts_and_cleans_none() {
     let mut manifests = with_reuse();
     manifests.retain(|m| m.kind() != "MachineDeployment");
     add_spare_hosts(&mut manifests);
-    // With this profile cleaning takes time, so that the hosts tell whether they were cleaned.
+    // With this profile cleaning takes time, so that the hosts show whether they were cleaned.
     let lab = started_slowly(&manifests).await;
     rest(&lab).await;
     let before = hosts_of(&lab, "my-cluster-cp");
@@ -148,7 +148,7 @@ async fn s78_reuse_is_switched_on_on_a_live_template() {
     let in_place = json!({"spec": {"rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}}});
     change(&mut manifests, "KubeadmControlPlane", "my-cluster-cp", &in_place);
     add_spare_hosts(&mut manifests);
-    // With this profile cleaning takes time, so that the hosts tell whether they were cleaned.
+    // With this profile cleaning takes time, so that the hosts show whether they were cleaned.
     let lab = started_slowly(&manifests).await;
     rest(&lab).await;
     let before = hosts_of(&lab, "my-cluster-cp");

@@ -1,4 +1,4 @@
-//! What the Go provider does and no story of its own is about.
+//! What the Go provider does and no other file is about.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -258,7 +258,7 @@ async fn s218_domains_choose_data_templates_in_one_way_only() {
     assert_eq!(stored.pointer("/spec/networkDataPerFailureDomain"), None);
 }
 
-/// What was logged while it is in force.
+/// What was logged while it is active.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -457,7 +457,7 @@ async fn s50_the_host_gets_the_cleaning_mode() {
     for (mode, is_cleaned) in [("disabled", false), ("metadata", true)] {
         let mut manifests = seed();
         machine_spec(&mut manifests, "m3mt-0", json!({"automatedCleaningMode": mode}));
-        // With this profile cleaning takes time, so that the host tells whether it was cleaned.
+        // With this profile cleaning takes time, so that the host shows whether it was cleaned.
         let lab = started_slowly(&manifests).await;
         rest(&lab).await;
         let machine = machines(&lab, "md-0")[0].clone();

@@ -23,7 +23,7 @@ use crate::{
     seed::seed,
 };
 
-/// The example with one machine of the control plane, whose kubeconfig leads nowhere until it is mended.
+/// The example with one machine of the control plane, whose kubeconfig leads nowhere until it is fixed.
 async fn unreachable() -> (capm3_lab::Lab, String) {
     let mut manifests = control_plane(1);
     let broken =
@@ -78,14 +78,14 @@ async fn a_broken_kubeconfig_is_named_and_not_quoted() {
 async fn a_kubeconfig_that_is_made_again_leads_to_the_cluster_at_once() {
     let (lab, machine) = unreachable().await;
     let before = tokio::time::Instant::now();
-    // The control plane makes the Secret anew when it looks next.
+    // The control plane makes the Secret again when it looks next.
     delete(&lab, "v1", "Secret", "my-cluster-kubeconfig").await;
     rest(&lab).await;
     assert_eq!(condition(&get(&lab, "Metal3Machine", &machine), "Ready").0, "True");
     assert!(before.elapsed().as_secs() < 5, "woken, not polled");
 }
 
-/// A Cluster of the same name that comes after the first is connected to anew.
+/// A Cluster of the same name that comes after the first is connected to again.
 #[tokio::test(start_paused = true)]
 async fn another_cluster_of_the_same_name_is_connected_to_again() {
     let lab = settled(&control_plane(1)).await;
@@ -103,7 +103,7 @@ async fn another_cluster_of_the_same_name_is_connected_to_again() {
 /// Workload APIs below a path that take calls and never answer, until they come back to life.
 struct Dead {
     path: &'static str,
-    /// Whether reads are answered all the same.
+    /// Whether reads are answered anyway.
     answers_reads: bool,
     is_dead: AtomicBool,
     asked: AtomicUsize,
@@ -224,7 +224,7 @@ fn node_of(lab: &Lab, host_uid: &str) -> (String, String) {
     (name(node), text(node, "/spec/providerID"))
 }
 
-/// A machine and a Node of long ago carry `metal3://<uid of the host>`: it is taken for what it is and never written over,
+/// A machine and a Node from an old release carry `metal3://<uid of the host>`: it is taken for what it is and never written over,
 /// while new machines get the long form.
 #[tokio::test(start_paused = true)]
 async fn s29_an_older_provider_id_stays_and_new_machines_get_the_long_form() {

@@ -32,7 +32,7 @@ struct Refuses {
 }
 
 impl Refuses {
-    /// The example with one machine, once it came up all the same.
+    /// The example with one machine, once it came up anyway.
     async fn lab(path: &'static str, refusal: Refusal, count: usize) -> Lab {
         let faults = Arc::new(Self { path, refusal, count, asked: AtomicUsize::default() });
         let options = Options { faults: Arc::clone(&faults) as Arc<dyn Faults>, ..Options::default() };

@@ -71,7 +71,7 @@ async fn re127_a_host_that_is_switched_off_on_purpose_is_not_remediated_until_it
     assert_eq!(leftovers(&lab), Vec::<String>::new());
 }
 
-/// Where Nodes may not be read or changed, the host is powered off and on all the same.
+/// Where Nodes may not be read or changed, the host is powered off and on anyway.
 #[tokio::test(start_paused = true)]
 async fn re128_where_nodes_may_not_be_changed_the_host_is_power_cycled_all_the_same_and_an_event_says_so() {
     let faults = OfWorkload::new(Fault::Refused(Refusal::Forbidden), "/api/v1/nodes/");

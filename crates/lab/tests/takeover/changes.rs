@@ -14,7 +14,7 @@ use crate::namespace::file_text;
 /// Members that every write changes.
 const OF_THE_SERVER: [&str; 3] = ["resourceVersion", "generation", "managedFields"];
 
-/// Members by which items of lists are told apart.
+/// Members by which items of lists are distinguished.
 const KEYS: [&str; 5] = ["type", "uid", "name", "index", "key"];
 
 /// Every object by kind and name, in the version in which it is stored now.

@@ -1,4 +1,4 @@
-//! What the Go provider is known to leave behind: what can be known is cleaned, the rest is said and stays.
+//! What the Go provider is known to leave behind: what can be known is cleaned, the rest is reported and stays.
 
 use capm3_lab::report::report;
 
@@ -62,7 +62,7 @@ async fn the_next_machine_of_a_host_takes_off_what_an_earlier_one_left_there() {
     assert_eq!(text(&get(lab, "IPAddress", "my-pool-10-0-0-13"), "/spec/claim/name"), "my-data-3-my-pool");
 }
 
-/// O4: a host that is called like the data of another machine. Address claims are told apart by their owner.
+/// O4: a host that is called like the data of another machine. Address claims are distinguished by their owner.
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_hung_on_the_address_claim_of_another_gets_its_own() {
     for stored_as in VERSIONS {

@@ -1,7 +1,7 @@
 //! Where a host stands: whose it is, whether it is orphaned, reserved or free, how far its release is, who must act.
 //!
 //! Takes the objects of a namespace; gives data. Whether a host is orphaned and what becomes of a request for its release
-//! are the decisions of the controller, made anew from the same objects.
+//! are the decisions of the controller, made again from the same objects.
 
 use capm3_api::{metadata::MetadataExt, v1beta2::Metal3Machine, vocabulary::annotation};
 use capm3_domain::host::could_be_taken;
@@ -194,7 +194,7 @@ fn of_orphan(site: &Site, snapshot: &HostSnapshot, orphan: &Orphan) -> HostSumma
         .by(Actor::PlatformEngineer, advice)
 }
 
-/// What is worth a look beyond `why`.
+/// What should be checked beyond `why`.
 fn remarks(site: &Site, snapshot: &HostSnapshot, why: &str) -> Vec<String> {
     let host = snapshot.host.as_ref();
     let mut remarks = Vec::new();

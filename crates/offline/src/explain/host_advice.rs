@@ -19,7 +19,7 @@ pub(super) struct Ways {
     pub(super) advice: Vec<Advice>,
 }
 
-/// Who must act, and what would help. `comes_back` tells what is done with a host that another machine gives back,
+/// Who must act, and what would help. `comes_back` shows what is done with a host that another machine gives back,
 /// `relabel` what labels would do for a host that does not match.
 pub(super) fn no_host(
     verdicts: &[HostVerdict],
@@ -85,7 +85,7 @@ enum Way {
 }
 
 impl Way {
-    /// Labels go before what else is wrong with a host, as its reason does; a host of others stays theirs all the same.
+    /// Labels go before what else is wrong with a host, as its reason does; a host of others stays theirs anyway.
     fn of_verdict(verdict: &HostVerdict, relabel: impl Fn(&str) -> Relabelled) -> Self {
         let way = Self::of(&verdict.rejection);
         if way != Self::Match {

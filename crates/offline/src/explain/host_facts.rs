@@ -46,7 +46,7 @@ impl HostFacts {
     }
 }
 
-/// The host and who looks after it, as the controller sees it. Where Metal3Machines cannot be read nothing is said about
+/// The host and who looks after it, as the controller sees it. Where Metal3Machines cannot be read nothing is reported about
 /// whether one is there.
 pub(super) fn snapshot(site: &Site, key: &ObjectKey) -> Option<HostSnapshot> {
     let mut snapshot = observe(&site.objects, key)?;
@@ -57,7 +57,7 @@ pub(super) fn snapshot(site: &Site, key: &ObjectKey) -> Option<HostSnapshot> {
     Some(snapshot)
 }
 
-/// Since when a host is orphaned, as far as objects tell: the claim of its machine is deleted together with the machine, and
+/// Since when a host is orphaned, as far as objects show it: the claim of its machine is deleted together with the machine, and
 /// the controller reports the host.
 pub(super) fn orphaned_since(site: &Site, host: &BareMetalHost, orphan: &Orphan) -> Option<String> {
     let Orphan::NotFound(machine) = orphan else { return reported(site, host, orphan) };

@@ -105,7 +105,7 @@ pub(super) fn summarize(known: &Known<'_>) -> Summary {
     }
     if let Some(reported) = reported {
         summary.code = Some(reported.code);
-        // Only the condition tells of such a wait, and says what to do.
+        // Only the condition reports such a wait, and says what to do.
         if known.preview.wait().is_none() && summary.actor != reported.actor {
             summary.actor = reported.actor;
             summary.advice.clear();

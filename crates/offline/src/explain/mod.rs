@@ -2,7 +2,7 @@
 //! where a host stands, and whether it may be released.
 //!
 //! Takes objects, of files or of a cluster, as documents; gives data. What a machine waits for and which host it takes
-//! are the decisions of the controllers themselves, made anew from the same objects, so an explanation cannot
+//! are the decisions of the controllers themselves, made again from the same objects, so an explanation cannot
 //! disagree with them. Nothing is written, workload clusters are not asked, and of Secrets only the metadata is read.
 
 mod advice;
@@ -79,11 +79,11 @@ pub struct Explanation {
     pub why: Option<String>,
     /// Who must act.
     pub who: Actor,
-    /// Who could act sooner, where the machine gets on by itself.
+    /// Who could act sooner, where the machine makes progress by itself.
     pub or_who: Option<Actor>,
     /// What would help.
     pub what_to_do: Vec<Advice>,
-    /// What else is worth a look.
+    /// What else should be checked.
     pub remarks: Vec<String>,
     /// The way of the machine.
     pub steps: Vec<StepLine>,

@@ -93,7 +93,7 @@ pub fn is_relevant(document: &Document) -> bool {
     put.taken.is_some()
 }
 
-/// Whether it is the definition of hosts, which tells what the server drops of them.
+/// Whether it is the definition of hosts, which shows what the server drops of them.
 fn is_crd_of_hosts(document: &Document) -> bool {
     document.kind() == host_crd::definitions().kind && document.key().name == host_crd::NAME
 }

@@ -1,4 +1,4 @@
-//! Who paused a host, as far as the value of the annotation tells, and how the pause ends.
+//! Who paused a host, as far as the value of the annotation shows it, and how the pause ends.
 
 use capm3_api::{
     metadata::MetadataExt,
@@ -9,7 +9,7 @@ use capm3_domain::pause::{end_own_pause, unpause};
 
 use super::{Actor, advice::Advice, machine_summary::Known};
 
-/// Who paused it, to be put behind the name of the annotation; empty where the value does not tell.
+/// Who paused it, to be put behind the name of the annotation; empty where the value does not show it.
 pub(super) fn by(host: &BareMetalHost) -> String {
     match host.metadata.annotation(annotation::HOST_PAUSED) {
         Some(annotation::HOST_PAUSED_BY_US) => {

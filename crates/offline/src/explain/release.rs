@@ -51,7 +51,7 @@ pub struct Release {
     pub facts: HostFacts,
     /// Why the host is orphaned.
     pub why: String,
-    /// Since when, as far as objects tell.
+    /// Since when, as far as objects show it.
     pub since: Option<String>,
     /// What happens, step by step.
     pub steps: Vec<String>,

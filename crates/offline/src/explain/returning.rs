@@ -11,7 +11,7 @@ use capm3_provider::metal3machine::MachineSnapshot;
 
 use super::Site;
 
-/// Name of the machine that is on its way out and has this host.
+/// Name of the machine that is being deleted and has this host.
 pub(super) fn leaving_consumer(site: &Site, host: &BareMetalHost) -> Option<String> {
     let consumer = host.spec.consumer_ref.as_ref()?;
     let name = consumer.name.as_deref().filter(|_| consumer.kind.as_deref() == Some("Metal3Machine"))?;

@@ -1,4 +1,4 @@
-//! Metal3DataTemplate: what is accepted and yet worth a look.
+//! Metal3DataTemplate: what is accepted and should be checked.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{draft::Draft, names::is_legal, path::Path};
 
-/// Says what a person should look at.
+/// Lists what a person should check.
 pub(super) fn check(draft: &mut Draft<'_>) {
     if draft.get("spec.clusterName").is_some() {
         draft.warn(&Path::of("spec.clusterName"), "deprecated: it only sets the label of the cluster", None);

@@ -92,7 +92,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Says that somebody should look.
+    /// Marks the document as one to check.
     pub fn warn(&mut self, path: &Path, message: impl Into<String>, proposal: Option<String>) {
         self.problem(Severity::Warning, path, message.into(), proposal);
     }

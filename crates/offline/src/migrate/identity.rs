@@ -137,7 +137,7 @@ fn kind_by_form(draft: &Draft<'_>) -> Option<&'static str> {
         .then_some("Metal3DataTemplate")
 }
 
-/// A kind that is none of the known ones: another's, or a slip.
+/// A kind that is none of the known ones: another's, or a misspelling.
 fn unknown(draft: &mut Draft<'_>, shapes: &Shapes, kind: &str) -> Family {
     let group =
         draft.text("apiVersion").split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default();

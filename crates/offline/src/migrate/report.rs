@@ -10,7 +10,7 @@ pub struct Migration {
     pub documents: Vec<Value>,
     /// Everything that was changed.
     pub changes: Vec<Change>,
-    /// What the user should look at or must decide.
+    /// What the user should check or must decide.
     pub problems: Vec<Problem>,
 }
 
@@ -52,7 +52,7 @@ pub struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The document can be used; somebody should look.
+    /// The document can be used; a person should check it.
     Warning,
     /// The document cannot be used, or could be meant in two ways.
     Error,

@@ -5,7 +5,7 @@ use capm3_engine::manifests::{self, Problem as Unread};
 use super::report::{Problem, Severity, SourcePlace};
 
 /// The problem, with a proposal where another indentation of a line near it is all that is missing, or where a key
-/// stands twice.
+/// occurs twice.
 pub(super) fn explain(text: &str, unread: &Unread) -> Problem {
     let place = |line| SourcePlace { file: unread.file.clone(), line, ..SourcePlace::default() };
     if unread.message.contains(manifests::DUPLICATE_KEY) {

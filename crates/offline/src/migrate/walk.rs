@@ -100,7 +100,7 @@ fn rename(draft: &mut Draft<'_>, path: &Path, key: &str, schema: Schema<'_>, pru
     } else if let Some(member) = schema.members().find(|member| same(member)) {
         draft.relocate(&below, &path.key(member), "names are case-sensitive");
     } else if draft.is_disputed(&below) {
-        // Said already, in better words.
+        // Reported already, in better words.
     } else if prune {
         draft.remove(&below, "unknown field, removed because of --prune");
     } else {

@@ -39,7 +39,7 @@ const GATHERING: [Controller; 2] = [Controller::DataTemplate, Controller::Pool];
 /// Controllers that reconcile as soon as something changes.
 const AT_ONCE: [Controller; 3] = [Controller::Cluster, Controller::Machine, Controller::Data];
 
-/// The same once every grace is over: hosts whose reservation has lost its owner are let go.
+/// The same once every grace is over: hosts whose reservation has lost its owner are released.
 const LATE: [Controller; 4] = [Controller::Cluster, Controller::Machine, Controller::Data, Controller::Host];
 
 /// Objects and what the controllers make of them.

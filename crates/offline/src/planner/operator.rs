@@ -6,7 +6,7 @@ use capm3_api::{
     vocabulary::{annotation, host_state},
 };
 
-/// A host that no operator has seen yet, as it will be: available, with the hardware that its annotation tells.
+/// A host that no operator has seen yet, as it will be: available, with the hardware of its annotation.
 pub(crate) fn inspected(mut host: BareMetalHost) -> BareMetalHost {
     if host.status.provisioning.state.as_deref().unwrap_or_default().is_empty() {
         host.status.provisioning.state = Some(host_state::AVAILABLE.into());

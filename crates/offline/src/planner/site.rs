@@ -90,7 +90,7 @@ impl Visitor for Put<'_> {
         }
         self.taken = Some(match reading.detail {
             Detail::Whole => stored::object::<K>(self.document).map(|object| self.memory.put(object)),
-            // What is not read by type is kept all the same.
+            // What is not read by type is kept anyway.
             Detail::Metadata => stored::value(self.document).map(|value| self.memory.put_whole::<K>(value)),
         });
     }

@@ -18,7 +18,7 @@ pub(super) fn may_be(memory: &Memory) -> bool {
     without_host(memory).any(|machine| machine.metadata.uid_str().is_empty())
 }
 
-/// The machines whose host is not decided. `wait` tells what a machine waits for after the run.
+/// The machines whose host is not decided. `wait` shows what a machine waits for after the run.
 pub(super) fn undecided<'w>(
     before: &Memory,
     after: &Memory,

@@ -254,7 +254,7 @@ fn reservation(reader: &impl Reader, host: &BareMetalHost, cluster: &Cluster) ->
 }
 
 /// Like a MachineDeployment, a control plane that is being deleted makes no machine any more. A Cluster that names no control plane may have one
-/// all the same.
+/// anyway.
 fn reservation_of_control_plane(reader: &impl Reader, label: &str, cluster: &Cluster) -> Reservation {
     let Some(owner) = ControlPlane::of(cluster) else { return Reservation::Stands };
     if control_plane_label(&owner.key.name) != label {

@@ -65,7 +65,7 @@ async fn release_by_flag(
     }
 }
 
-/// Carries out the request as the deletion of the machine would: clear, wait for the host to be deprovisioned, let go.
+/// Carries out the request as the deletion of the machine would: clear, wait for the host to be deprovisioned, release.
 async fn release_step(context: &Context, host: &ObjectKey, machine: &ObjectKey) -> Outcome {
     if let Err(outcome) = prove(context, host, machine).await {
         return outcome;

@@ -70,7 +70,7 @@ async fn end_reservation(context: &Context, missing: &Missing, key: &ObjectKey, 
         }
         Ok(Owner::Present) => {
             missing.lock().remove(key);
-            // Nobody tells of the end of what is not watched.
+            // No watch reports the end of what is not watched.
             if is_watched { Outcome::Settled } else { Outcome::After(GRACE) }
         }
         Err(source) => Outcome::Failed(ActError::reading(format!("read {absent}"), source)),

@@ -92,7 +92,7 @@ pub fn migration_of(crd: &Value, phases: Phases) -> Result<Option<Migration>, Cr
 }
 
 impl Migration {
-    /// The write that an object needs. A patch that changes nothing makes the server store the object anew, in the storage
+    /// The write that an object needs. A patch that changes nothing makes the server store the object again, in the storage
     /// version.
     pub fn write_of(&self, object: &Listed) -> Option<Write> {
         let ListedMetadata { name, namespace, resource_version, managed_fields } = &object.metadata;

@@ -20,7 +20,7 @@ pub(crate) fn push_claim(plan: &mut Plan, host: &BareMetalHost, machine: &Metal3
     plan.update_object(host, &claimed);
 }
 
-/// Gives the host image, data and power, as far as it lacks them. `data` tells which data on the host is a user's.
+/// Gives the host image, data and power, as far as it lacks them. `data` shows which data on the host is a user's.
 pub(crate) fn push_provision(
     plan: &mut Plan,
     host: &BareMetalHost,

@@ -66,7 +66,7 @@ pub fn host_annotation(host: &BareMetalHost) -> (String, String) {
 }
 
 /// The merge patch of a host's spec that gives it image, data and power; `None` when nothing is to be written. The
-/// image is written once: a host that has one is never provisioned anew under a running node. Data that a user has put on
+/// image is written once: a host that has one is never provisioned again under a running node. Data that a user has put on
 /// the host stays where the machine brings none.
 pub fn provision_patch(
     host: &BareMetalHost,

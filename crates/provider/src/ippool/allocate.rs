@@ -202,10 +202,10 @@ impl<'a> Pass<'a> {
         (is_it && self.owner_of_name(&place).is_none()).then_some(Step::Complete(allocation, place.1))
     }
 
-    /// Makes anew the address that a served claim has lost: whoever runs on it must not meet another one there.
+    /// Recreates the address that a served claim has lost: whoever runs on it must not meet another one there.
     fn restore(&mut self, claim: &'a Claim, address: &str) -> Step<'a> {
         match self.choose(claim, AddressRequest { requested: Some(address.to_owned()), ..claim.request() }) {
-            // It has its address all the same; what is not seen is no error of the claim.
+            // It has its address anyway; what is not seen is no error of the claim.
             Step::Report(_) => Step::Hold,
             step => step,
         }
@@ -294,7 +294,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The random number of a claim: always the same, so that a second look chooses alike. FNV-1a of the uid.
+/// The random number of a claim: always the same, so that a second pass chooses alike. FNV-1a of the uid.
 fn draw(uid: &str) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

@@ -78,7 +78,7 @@ fn plan_of<K: Answer>(pool: &IpPool, claim: &K, step: &Step<'_>, now: &str) -> P
             plan.update_status(&held, &new);
         }
         Step::Report(refusal) => {
-            // A pool on its way out takes no new claims, so it must not hold them either.
+            // A pool being deleted takes no new claims, so it must not hold them either.
             let mut new = if pool.metadata.is_deleting() { claim.clone() } else { held };
             new.refuse(refusal, now);
             plan.update_object(claim, &new);
@@ -224,7 +224,7 @@ fn release_object<K: Object>(plan: &mut Plan, object: &K, finalizer: &str) {
     }
 }
 
-/// Lets go a claim whose addresses are taken back. If a Metal3Data still holds it, that is given up.
+/// Removes the finalizers of a claim whose addresses are taken back. If a Metal3Data still holds it, that is given up.
 fn release_completely(plan: &mut Plan, claim: &Claim) {
     match claim {
         Claim::Metal3(object) => without(plan, object.as_ref(), &[claim.finalizer(), finalizer::DATA]),

@@ -9,7 +9,7 @@ use super::*;
 enum Event {
     Create(u8, bool, Option<u8>),
     Delete(u8),
-    /// Whoever else held the claims lets go.
+    /// Whoever else held the claims releases them.
     Release,
     /// A pass of which only so many writes reach the server.
     Crash(usize),

@@ -57,7 +57,7 @@ fn writes(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// What a claim says: its address, or why it has none.
+/// What a claim reports: its address, or why it has none.
 fn reported(memory: &Memory, name: &str) -> String {
     let claims = memory.list::<IpClaim>();
     let claim = claims.iter().find(|claim| claim["metadata"]["name"] == json!(name)).unwrap();
@@ -346,7 +346,7 @@ fn a_refused_claim_is_reported_in_the_servers_words_and_others_are_served() {
     }
 }
 
-/// A pool that nobody has asked yet is as old as it is; that is said once.
+/// A pool that nobody has asked yet is as old as it is; that is reported once.
 fn status_indexes(memory: &Memory) -> Value {
     memory.list::<IpPool>()[0]["status"]["indexes"].clone()
 }

@@ -178,7 +178,7 @@ impl Given {
         self.metadata().finalizers.iter().flatten().all(|f| f == self.finalizer())
     }
 
-    /// Uid of the claim that the address was made for, if its owner reference tells.
+    /// Uid of the claim that the address was made for, if its owner reference names it.
     pub(super) fn claim_uid(&self) -> Option<&str> {
         let owner = match self {
             Self::Metal3(address) => address.metadata.owner(ipam::GROUP, "IPClaim"),

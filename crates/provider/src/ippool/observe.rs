@@ -61,11 +61,11 @@ pub struct PoolSnapshot<'r> {
     pub claimless: BTreeSet<Place>,
     /// Claims of terminating addresses that are not seen, which must be proven to be gone.
     pub unseen_claims: BTreeSet<ClaimKey>,
-    /// Addresses that deleted claims name and that are not seen, which must be proven to be gone before the claims are let go.
+    /// Addresses that deleted claims name and that are not seen, which must be proven to be gone before the claims are released.
     pub unseen_addresses: BTreeMap<ClaimKey, Place>,
     /// Whether it is proven that the pool has no addresses; asked for only while the pool is being deleted.
     pub is_proven_empty: bool,
-    /// IPClaims on their way out whose Metal3Data is given up, so that they are no longer held for it.
+    /// IPClaims being deleted whose Metal3Data is given up, so that they are no longer held for it.
     pub given_up: BTreeSet<String>,
     /// Claims for which the server refused the address just now, by kind and name, with the server's words.
     pub refused: BTreeMap<String, Text>,
@@ -242,7 +242,7 @@ fn stands<K: Object>(reader: &impl Reader, key: &ObjectKey, uid: Option<&str>) -
     (found.is_some(), !is_it && reader.is_known_gone::<K>(key, uid))
 }
 
-/// Served claims without an address object. Its address is told by the pool's status, which is written after the object, so
+/// Served claims without an address object. Its address is in the pool's status, which is written after the object, so
 /// it names an address that is in use even when the object is gone.
 fn claims_without_address(reader: &impl Reader, key: &ObjectKey, pool: &IpPool) -> Vec<(Claim, String)> {
     let shown = reader.aggregate::<IpPool, Used<InStatus>>(&key.to_string()).numbers();

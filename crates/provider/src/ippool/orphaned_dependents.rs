@@ -1,5 +1,5 @@
-//! What an IPPool leaves behind when its finalizer was taken off by hand: claims and addresses on their way out, which
-//! nobody else would let go.
+//! What an IPPool leaves behind when its finalizer was taken off by hand: claims and addresses being deleted, which
+//! nobody else would release.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn plan(reader: &impl Reader, key: &ObjectKey, now: &str) -> Plan {
     plan
 }
 
-/// The pool as it was last: on its way out.
+/// The pool as it was last: being deleted.
 fn ghost(key: &ObjectKey) -> IpPool {
     let metadata = ObjectMeta {
         namespace: Some(key.namespace.clone()),

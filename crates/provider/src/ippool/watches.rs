@@ -74,7 +74,7 @@ pub(super) fn watch(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
     }
 }
 
-/// A Metal3Data on its way out, and the end of its claim, bring back the pools that hold its IPClaims for it.
+/// A Metal3Data being deleted, and the end of its claim, bring back the pools that hold its IPClaims for it.
 fn watch_data(caches: &Arc<Caches>, queue: &Arc<Queue<ObjectKey>>) {
     if let Some(store) = caches.store::<Metal3Data>() {
         let (queue, caches) = (Arc::clone(queue), Arc::downgrade(caches));

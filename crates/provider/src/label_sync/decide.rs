@@ -80,7 +80,7 @@ struct Chain<'s> {
 }
 
 impl<'s> Chain<'s> {
-    /// None while nobody uses the host, or something of the chain is missing or on its way out: its change brings the host
+    /// None while nobody uses the host, or something of the chain is missing or being deleted: its change brings the host
     /// back.
     fn of(snapshot: &'s LabelSnapshot) -> Option<Self> {
         let chain = Self {
@@ -173,7 +173,7 @@ fn sync(snapshot: &LabelSnapshot, chain: &Chain<'_>, settings: Settings) -> Deci
     }
 }
 
-/// Whether Nodes of a cluster get labels, or may still have some: the record on the Node tells, where it is known. The
+/// Whether Nodes of a cluster get labels, or may still have some: the record on the Node shows it, where it is known. The
 /// condition remembers it while no Node is known.
 fn may_have_labels(cluster: &Metal3Cluster, nodes: &Nodes) -> bool {
     let remembers = cluster.status.conditions.iter().any(|c| c.type_ == condition::LABEL_SYNC_ACTIVE);
@@ -181,7 +181,7 @@ fn may_have_labels(cluster: &Metal3Cluster, nodes: &Nodes) -> bool {
     Settings::is_requested(cluster) || remembers || is_recorded
 }
 
-/// Whether a Node is as an earlier decision left it, or on its way out.
+/// Whether a Node is as an earlier decision left it, or being deleted.
 fn is_settled(node: &Node, desired: &DesiredLabels, in_sync: Option<&InSync>) -> bool {
     let is_same = |known: &InSync| {
         known.digest == node.labels_digest

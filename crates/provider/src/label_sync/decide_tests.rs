@@ -23,7 +23,7 @@ struct World {
     cluster: Value,
     metal3_cluster: Value,
     nodes: fn() -> Option<Nodes>,
-    /// The Node as its watch tells of it.
+    /// The Node as its watch reports it.
     seen: Value,
     /// Which Node was read.
     asked: &'static str,

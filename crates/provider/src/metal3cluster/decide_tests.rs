@@ -241,7 +241,7 @@ fn legacy(plan: &Plan) -> Vec<(String, String)> {
     conditions.as_array().unwrap().iter().map(|c| (text(c, "type"), text(c, "status"))).collect()
 }
 
-/// While it waits for Machines, it does not tell of a pause that is over, and both generations say that it goes.
+/// While it waits for Machines, it does not report a pause that is over, and both generations say that it goes.
 #[test]
 fn a_cluster_that_goes_says_so_in_both_generations() {
     let mut object = deleting();

@@ -9,7 +9,7 @@ use capm3_engine::{ObjectKey, ResourceKind};
 
 use super::{DataSnapshot, observe::claim_key};
 
-/// How it stands with the claim that a Metal3Data was made for.
+/// The state of the claim that a Metal3Data was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClaimState {
     /// It is there.
@@ -20,7 +20,7 @@ pub(crate) enum ClaimState {
     Unknown,
 }
 
-/// How it stands with the claim that a Metal3Data was made for. `is_gone` tells whether the claim with the uid of the
+/// The state of the claim that a Metal3Data was made for. `is_gone` shows whether the claim with the uid of the
 /// data's owner reference is known to be gone. Any other claim of the name holds the data too: a move or a restore gives
 /// new uids.
 pub(crate) fn claim_state(data: &Metal3Data, claim: Option<&Metal3DataClaim>, is_gone: bool) -> ClaimState {

@@ -171,7 +171,7 @@ fn ip_claim(metadata: ObjectMeta, pool: &str) -> IpClaim {
 fn claim_metadata(data: &Metal3Data, name: String, pool: &str) -> ObjectMeta {
     let mut labels = data.metadata.labels.clone();
     if name != claim_name(data, pool) {
-        // The name no longer tells them.
+        // The name no longer shows them.
         labels.get_or_insert_default().extend([
             (label::DATA_NAME.to_owned(), data.metadata.name_str().to_owned()),
             (label::POOL_NAME.to_owned(), pool.to_owned()),

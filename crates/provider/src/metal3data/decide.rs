@@ -45,7 +45,7 @@ struct Pass<'a> {
     secrets_missing: bool,
 }
 
-/// How a pass ends that waits. No watch tells that a kind is served from now on.
+/// How a waiting pass ends. No watch reports that a kind is served from now on.
 fn end_of(wait: &Wait) -> End {
     match wait {
         Wait::ClaimKindNotServed { .. } => End::Retry(wait.clone(), NOT_SERVED_AGAIN),
@@ -80,7 +80,7 @@ pub fn decide(snapshot: &DataSnapshot, now: &str) -> Plan {
 }
 
 impl Pass<'_> {
-    /// Own spec and finalizer first, then what hangs on them, then what is said about it.
+    /// Own spec and finalizer first, then what hangs on them, then what is reported of it.
     fn finish(mut self, outcome: Step<SecretReport>, now: &str) -> Plan {
         let old = self.snapshot.data.as_ref();
         let mut plan = Plan::done();
@@ -98,7 +98,7 @@ impl Pass<'_> {
                 (DataState::waiting(wait), end_of(wait))
             }
         };
-        // The own status is written last: until it is, the next look says and records the same again.
+        // The own status is written last: until it is, the next pass reports and records the same again.
         if let Some(claim) = self.snapshot.claim.as_deref().filter(|_| self.is_claimed()) {
             report_on_claim(&mut plan, claim, &state, now);
         }
@@ -123,7 +123,7 @@ impl Pass<'_> {
         self.secrets_missing = secrets::lacks_own(self.snapshot, &wanted_documents(&spec));
         let mut secrets = Secrets::of(self.snapshot, &wanted_documents(&spec))?;
         if secrets.missing.is_empty() {
-            // Only a look: whatever is missing for it is not asked for.
+            // Only a comparison: whatever is missing for it is not asked for.
             let others = self.others.clone();
             let rendered = self.inputs(&spec, machine).ok().flatten();
             self.others = others;
@@ -235,7 +235,7 @@ impl Pass<'_> {
         waiting.0.push(AddressWait::OtherClaim { kind, claim });
     }
 
-    /// Waits for the claim to go, gives every address back, lets go. Needs no template.
+    /// Waits for the claim to go, releases every address, removes the finalizer. Needs no template.
     fn delete(mut self, now: &str) -> Plan {
         if let Some(pause) = self.pause() {
             return Plan::wait_for(Wait::Paused(pause));
@@ -293,7 +293,7 @@ impl Pass<'_> {
             && self.snapshot.working_pools.contains(claim.spec.pool.name_str())
     }
 
-    /// Whether the claim goes and its machine has let it go, or it uses other data by now: what this data lacks is no news to
+    /// Whether the claim goes and its machine has released it, or it uses other data by now: what this data lacks no longer matters to
     /// anybody.
     fn is_given_up(&self) -> bool {
         let Some(claim) = self.snapshot.claim.as_deref() else { return false };

@@ -124,7 +124,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey, settings: Settings) -> Opt
         host: host.as_deref(),
     };
     let spec = template.as_deref().map(|template| wanted_spec(template, metal3_machine.as_deref()));
-    // A template that cannot be read for pools is told when it is rendered.
+    // A template that cannot be read for pools is reported when it is rendered.
     let wanted = spec.and_then(|spec: Metal3DataTemplateSpec| referenced_pools(&spec, objects).ok());
     let wanted = wanted.unwrap_or_default();
     let mut ip_claims = observe_claims(reader, &data);

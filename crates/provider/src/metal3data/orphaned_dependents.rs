@@ -17,7 +17,7 @@ use crate::{
     indexes::{CAPI_CLAIMS_BY_DATA, CLAIMS_BY_RENDERED_DATA, IP_CLAIMS_BY_DATA},
 };
 
-/// Lets go of the address claims of data that is gone, once no machine runs on it.
+/// Releases the address claims of data that is gone, once no machine runs on it.
 pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
     let plan = || {
         let mut plan = Plan::done();
@@ -29,7 +29,7 @@ pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
     context.clean_up_after::<Metal3Data>(key, plan).await
 }
 
-/// Address claims on their way out that only wait for data which is not there.
+/// Address claims being deleted that only wait for data which is not there.
 fn abandoned(reader: &impl Reader, key: &ObjectKey) -> Vec<AddressClaim> {
     let value = key.to_string();
     let runs = |claim: &Metal3DataClaim| {

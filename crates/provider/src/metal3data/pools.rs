@@ -9,7 +9,7 @@ use capm3_domain::{
 
 use super::{DataSnapshot, claims::claim_kind};
 
-/// A pool that was asked. One that does not exist is said to be missing.
+/// A pool that was asked. One that does not exist is reported as missing.
 pub(super) fn wait_for_pool(snapshot: &DataSnapshot, pool: &PoolRef) -> AddressWait {
     let (kind, name) = (pool.kind.to_string(), pool.name.clone());
     if pool.is_metal3() && !snapshot.pools.contains_key(&name) {

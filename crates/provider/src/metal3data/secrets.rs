@@ -43,7 +43,7 @@ pub(super) fn render_all(
     Ok(Documents { by_key, inputs: inputs_digest(spec, inputs) })
 }
 
-/// What people are told of the Secrets that are there.
+/// What is reported of the Secrets that are there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SecretReport {
     pub(super) message: String,

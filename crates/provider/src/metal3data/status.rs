@@ -31,7 +31,7 @@ pub(super) struct DataState {
 }
 
 impl DataState {
-    /// Every Secret is there; the message tells their digests.
+    /// Every Secret is there; the message has their digests.
     pub(super) fn rendered(report: &SecretReport) -> Self {
         let message = report.message.clone();
         let advice = String::new();
@@ -82,15 +82,15 @@ pub(super) fn report_on_data(
         } else if state.differs {
             plan.event(EventNote::warning(old, event::RENDER_DIFFERS, &state.message));
         } else if state.ready {
-            // The condition says it. After something else was said, it is news.
+            // The condition reports it. It is an event only after something else was reported.
             let note = EventNote::normal(old, event::RENDERED, &state.message);
             plan.event(if was_unreported { note.only_logged() } else { note });
         }
     }
 }
 
-/// Repeats it on the claim, where the machine's owner looks first. That all is well is said only after something else was:
-/// `renderedData` says as much, and one write a machine counts.
+/// Repeats it on the claim, where the machine's owner looks first. Readiness is reported only after something else was:
+/// `renderedData` shows it, and one write per machine counts.
 pub(super) fn report_on_claim(plan: &mut Plan, claim: &Metal3DataClaim, state: &DataState, now: &str) {
     let was_unreported = claim.status.conditions.is_empty() && claim.status.error_message.is_none();
     if claim.metadata.is_deleting() || state.ready && was_unreported {

@@ -108,7 +108,7 @@ fn shown(plan: &Plan) -> Vec<String> {
     plan.writes.iter().map(short).collect()
 }
 
-/// The pause annotation on a single Metal3Data stops it: nothing is claimed, rendered or let go.
+/// The pause annotation on a single Metal3Data stops it: nothing is claimed, rendered or released.
 #[test]
 fn pa67_a_paused_data_is_left_alone() {
     let mut paused = data();

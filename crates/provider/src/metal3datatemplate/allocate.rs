@@ -103,7 +103,7 @@ impl<'a> IndexAllocator<'a> {
         Self { snapshot, free, created: Vec::new(), released: BTreeSet::new(), is_paused: false }
     }
 
-    /// Makes anew the data that a claim has lost, under its index: the machine runs on what was rendered from it. While its Cluster
+    /// Recreates the data that a claim has lost, with its index: the machine runs on what was rendered from it. While its Cluster
     /// is paused, as when a move deletes what has been moved, the index stays the claim's and nothing is made.
     fn restore(&mut self, claim: &'a Metal3DataClaim, index: Index) -> Option<Step<'a>> {
         let machine = machine_of(claim)?;

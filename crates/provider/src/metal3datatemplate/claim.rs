@@ -132,7 +132,7 @@ pub(super) fn data(
     data
 }
 
-/// Takes back the data of a claim that is being deleted, then lets the claim go.
+/// Takes back the data of a claim that is being deleted, then releases the claim.
 pub(super) fn release<'a>(claim: &Metal3DataClaim, datas: impl Iterator<Item = &'a Metal3Data>) -> Plan {
     let mut plan = Plan::done();
     for data in datas {

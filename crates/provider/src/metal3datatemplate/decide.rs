@@ -67,7 +67,7 @@ impl Pass for DataTemplateSnapshot<'_> {
             keep(&mut metadata, self);
             before.update_metadata(template, &metadata);
         }
-        // Said once, with the write that takes the template on.
+        // Reported once, with the write that adopts the template.
         for overlap in &self.overlaps {
             before.event(EventNote::warning(template, event::RANGES_OVERLAP, overlap.to_string()));
         }

@@ -272,7 +272,7 @@ fn pa66_claims_of_a_paused_cluster_are_neither_served_nor_released() {
     assert_eq!(names, ["b", "new"]);
 }
 
-/// Data of a paused Cluster that goes, as when a move deletes what has been moved, is not made anew until the pause ends.
+/// Data of a paused Cluster that goes, as when a move deletes what has been moved, is not made again until the pause ends.
 #[test]
 fn pa66_data_that_goes_while_its_cluster_is_paused_is_not_made_again() {
     let mut memory = world(&["a", "b"]);
@@ -400,7 +400,7 @@ fn dt80_a_template_stays_until_claims_and_data_are_gone() {
 enum Event {
     Create(u8),
     Delete(u8),
-    /// The data controller lets terminating data go.
+    /// The data controller removes the finalizer of terminating data.
     Finish,
     /// The data controller holds on to new data.
     Hold,

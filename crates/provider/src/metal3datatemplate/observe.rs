@@ -57,9 +57,9 @@ pub struct DataTemplateSnapshot<'r> {
     /// Data of the template that no inline range can serve, never rendered, with its claim; the oldest claim first.
     pub beyond_range: Vec<(Arc<Metal3Data>, Arc<Metal3DataClaim>)>,
     /// Data that deleted claims name and that is not seen, by the names of the claims: it must be proven to be gone before the
-    /// claims are let go.
+    /// claims are released.
     pub unseen_datas: BTreeMap<String, ObjectKey>,
-    /// Data of other templates that claims on their way out name.
+    /// Data of other templates that claims being deleted name.
     pub foreign_datas: Vec<Arc<Metal3Data>>,
     /// Other templates that would give the same addresses out; looked for only when the template is first seen.
     pub overlaps: Vec<Overlap>,
@@ -176,7 +176,7 @@ fn overlaps(reader: &impl Reader, template: &Metal3DataTemplate) -> Vec<Overlap>
     others.iter().filter_map(|other| overlap(template, other)).collect()
 }
 
-/// Served claims without data. Their index is told by the template's status, which is written after the data, so it names an
+/// Served claims without data. Their index is in the template's status, which is written after the data, so it names an
 /// index that is in use even when the data is gone.
 fn claims_without_data(
     reader: &impl Reader,
@@ -229,7 +229,7 @@ fn beyond_range(
     found
 }
 
-/// The data that a claim on its way out names, if that data does not name the claim's template.
+/// The data that a claim being deleted names, if that data does not name the claim's template.
 fn named_by(reader: &impl Reader, claim: &Metal3DataClaim) -> Option<Arc<Metal3Data>> {
     let named = claim.status.rendered_data.as_ref().filter(|_| claim.metadata.is_deleting())?;
     let data = reader.get::<Metal3Data>(&ObjectKey::new(claim.metadata.namespace_str(), named.name_str()))?;

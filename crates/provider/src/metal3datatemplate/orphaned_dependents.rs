@@ -1,4 +1,4 @@
-//! What a Metal3DataTemplate leaves behind when its finalizer was taken off by hand: claims on their way out, which need
+//! What a Metal3DataTemplate leaves behind when its finalizer was taken off by hand: claims being deleted, which need
 //! nothing of it.
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use capm3_api::v1beta2::IndexEntry;
 
 /// The entry of data that a claim holds. Data without an index or without a claim's name has none. The name of the
-/// data is told where it does not follow from the template's.
+/// data is given where it does not follow from the template's.
 pub(super) fn entry(template: &str, claim: &str, index: i32, data: &str) -> Option<IndexEntry> {
     if claim.is_empty() || index < 0 {
         return None;

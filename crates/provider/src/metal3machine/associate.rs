@@ -49,7 +49,7 @@ pub(super) fn take_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
         Ownership::Other(consumer) => return Err(consumed_by_other(pass, &host, &consumer)),
     }
     record_host(pass, &host);
-    // Not before: the name of the user data tells a host that the machine has from one that an earlier machine of its name had.
+    // Not before: the name of the user data distinguishes a host that the machine has from one that an earlier machine of its name had.
     take_user_data(pass, machine);
     pass.status().host_taken();
     label_bmc_secret(pass);
@@ -113,8 +113,8 @@ pub(super) fn keep_host(pass: &mut Pass<'_>, machine: &Machine) -> Step {
     data
 }
 
-/// A host in other hands is left alone, which is said on the machine and on the host. What its operator does to it is
-/// told all the same.
+/// A host of another consumer is left alone, which is reported on the machine and on the host. What its operator does to it
+/// is reported anyway.
 fn consumed_by_other(pass: &mut Pass<'_>, host: &BareMetalHost, consumer: &Consumer) -> End {
     if let Some(wait) = leaving(host) {
         host_lost(pass, wait);
@@ -174,7 +174,7 @@ fn missing(pass: &mut Pass<'_>, name: Option<&str>) -> End {
 }
 
 /// A pause takes the condition back by which the machine knows that it has its host. If the record is lost meanwhile, the
-/// user data on the host is all that tells it from that of an earlier machine of this name.
+/// user data on the host is all that distinguishes it from that of an earlier machine of this name.
 pub(super) fn remember_user_data(pass: &mut Pass<'_>) {
     let machine = pass.snapshot.machine.clone().filter(|_| pass.snapshot.host.is_some());
     if let Some(machine) = machine.filter(|machine| has_user_data(&pass.new, machine)) {
@@ -188,7 +188,7 @@ fn take_user_data(pass: &mut Pass<'_>, machine: &Machine) {
     }
 }
 
-/// The MachineSet tells which hosts are kept for the machine: one that the cache does not show yet must not cost it those.
+/// The MachineSet shows which hosts are kept for the machine: one that the cache does not show yet must not cost it those.
 fn unseen_machine_set(snapshot: &MachineSnapshot<'_>, machine: &Machine) -> Option<Question> {
     let owner =
         machine.metadata.owner(CAPI_GROUP, "MachineSet").filter(|_| snapshot.machine_set.is_none())?;
@@ -296,7 +296,7 @@ fn judge_provisioning(pass: &mut Pass<'_>, host: &BareMetalHost) -> Step {
     }))
 }
 
-/// Why nothing is put on a host, if its operator cannot do it. The end of our own pause is written in this very look.
+/// Why nothing is put on a host, if its operator cannot do it. The end of our own pause is written in this very pass.
 fn blocked(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> Option<Blocker> {
     let cluster = snapshot.cluster.as_ref().map(|cluster| cluster.metadata.name_str()).unwrap_or_default();
     let is_over = |by: &Blocker| *by == Blocker::Paused && unpause(host, cluster).is_some();
@@ -314,7 +314,7 @@ fn dropped(pass: &Pass<'_>, host: &BareMetalHost) -> Option<&'static str> {
     dropped.next().map(|(field, _)| field)
 }
 
-/// Writes what the host still lacks, and what it tells into the status.
+/// Writes what the host still lacks, and what it shows into the status.
 pub(super) fn keep_host_reserved(pass: &mut Pass<'_>) -> Step {
     let Some(host) = pass.snapshot.host.clone() else {
         return Ok(());

@@ -49,7 +49,7 @@ impl<'r> Candidates<'r> {
         self.0.all()
     }
 
-    /// Offers the hosts that are usable by themselves, of a failure domain or of the namespace.
+    /// Visits the hosts that are usable by themselves, of a failure domain or of the namespace.
     pub(super) fn each_usable(&self, failure_domain: Option<&str>, offer: &mut Visit<'_, BareMetalHost>) {
         self.0.each_usable(failure_domain, offer);
     }

@@ -97,7 +97,7 @@ pub(super) fn claim(pass: &mut Pass<'_>) -> Step {
     Ok(())
 }
 
-/// The claim of an earlier machine of this name is let go if the end of that machine was seen and no host of it is left:
+/// The claim of an earlier machine of this name is released if the end of that machine was seen and no host of it is left:
 /// until then its addresses are in use. Any other claim of this name stays: it may be the machine's own from before a
 /// restore, which gives new uids.
 fn wait_for_foreign_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> Wait {
@@ -112,7 +112,7 @@ fn wait_for_foreign_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> Wait 
     Wait::ClaimOfOtherUid { claim: name, uid: snapshot.metal3_machine.metadata.uid_str().to_owned() }
 }
 
-/// A claim that was deleted before it was served is let go, so that a new one can be made.
+/// A claim that was deleted before it was served is released, so that a new one can be made.
 fn release_deleted_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
     let mut released = claim.clone();
     remove_finalizer(&mut released.metadata, finalizer::MACHINE);
@@ -120,7 +120,7 @@ fn release_deleted_claim(pass: &mut Pass<'_>, claim: &Metal3DataClaim) -> End {
     pass.wait(Wait::DeletedClaim(claim.metadata.name_str().to_owned()))
 }
 
-/// The claim of a machine on a template. A template without a namespace is one of the machine's own; that is said in the
+/// The claim of a machine on a template. A template without a namespace is one of the machine's own; that is recorded in the
 /// claim, while the machine's spec holds only what its user asked for. If the controller of the template holds it, its
 /// finalizer is on the claim from the start: it would put it there first thing, so this saves a write.
 pub fn new_claim(machine: &Metal3Machine, mut template: ObjectRef, is_held: bool) -> Metal3DataClaim {
@@ -165,7 +165,7 @@ fn take_user_secrets(pass: &mut Pass<'_>) -> Step {
 /// Waits until the user's Secrets are there and the data is rendered, then takes its Secrets into the status.
 pub(super) fn wait(pass: &mut Pass<'_>) -> Step {
     let missing = &pass.snapshot.missing_secrets;
-    // A host that was told what to run has read them.
+    // A host that has an image has read them.
     if !missing.is_empty() && !pass.snapshot.host.as_deref().is_some_and(has_image) {
         return Err(pass.wait(Wait::Secrets(missing.clone())));
     }

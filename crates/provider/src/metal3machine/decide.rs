@@ -75,7 +75,7 @@ pub(super) struct Pass<'a> {
     pub(super) wakes_host: bool,
     pub(super) awaits: Awaits,
     pub(super) stage: Stage,
-    /// Events about what only the status tells apart from the last pass: recorded when the status is written.
+    /// Events about what only the status distinguishes from the last pass: recorded when the status is written.
     pub(super) with_status: Vec<EventNote>,
 }
 
@@ -153,7 +153,7 @@ impl<'a> Pass<'a> {
         self.others.event(note);
     }
 
-    /// Logs a step that the objects tell as well as an event would.
+    /// Logs a step that the objects show as well as an event would.
     pub(super) fn log(&mut self, step: &'static str, message: String) {
         let note = self.note(step, message);
         self.others.event(note.only_logged());
@@ -165,7 +165,7 @@ impl<'a> Pass<'a> {
         self.with_status.push(EventNote { warning, ..note });
     }
 
-    /// Logs a step when the status is written, whose condition tells as much as an event would.
+    /// Logs a step when the status is written, whose condition shows as much as an event would.
     pub(super) fn log_with_status(&mut self, step: &'static str, message: String) {
         let note = self.note(step, message);
         self.with_status.push(note.only_logged());

@@ -30,7 +30,7 @@ const PACE: Duration = Duration::from_millis(200);
 /// The deletion of a machine: uid and time.
 type Deletion = (String, Timestamp);
 
-/// What the server has said, by namespace. The lock of a namespace is held while the server is asked, so that the machines that
+/// What the server has answered, by namespace. The lock of a namespace is held while the server is asked, so that the machines that
 /// come meanwhile find its answer.
 #[derive(Debug, Default)]
 pub(super) struct DefinitionCheck {
@@ -40,7 +40,7 @@ pub(super) struct DefinitionCheck {
 #[derive(Debug, Default)]
 struct Asked {
     last: Option<Instant>,
-    /// Deletions that were seen before the server said that the definition stays.
+    /// Deletions that were seen before the server answered that the definition stays.
     stays_for: BTreeSet<Deletion>,
 }
 

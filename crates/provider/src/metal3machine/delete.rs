@@ -138,7 +138,7 @@ fn unseen_neighbours(snapshot: &MachineSnapshot<'_>) -> Vec<Question> {
     .collect()
 }
 
-/// Every host that names this machine must be let go before the machine may go.
+/// Every host that names this machine must be released before the finalizer is removed.
 fn release_hosts(pass: &mut Pass<'_>) -> Step {
     confirm_that_no_host_is_held(pass)?;
     let snapshot = pass.snapshot;
@@ -211,7 +211,7 @@ fn warn_of_lost_reservation(pass: &mut Pass<'_>, host: &BareMetalHost) {
     }
 }
 
-/// What is to be said of a host in other hands on which there is still what this machine has put there.
+/// What is reported of a host of another consumer that still has what this machine has put there.
 fn why_it_stays(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> Option<String> {
     let Ownership::Other(consumer) = snapshot.ownership(host) else { return None };
     let name = host.metadata.name_str();
@@ -245,7 +245,7 @@ fn has_lost_its_claim(snapshot: &MachineSnapshot<'_>, host: &BareMetalHost) -> b
     is_left_of(&machine, host) || is_on_its_way_back(&machine, host)
 }
 
-/// The machine with its user data: what was not said in the status yet is looked up where it came from.
+/// The machine with its user data: what the status does not have yet is looked up where it comes from.
 fn with_user_data(snapshot: &MachineSnapshot<'_>) -> Metal3Machine {
     let mut machine = snapshot.metal3_machine.as_ref().clone();
     if let (None, Some(capi)) = (&machine.status.user_data, snapshot.machine.as_deref()) {
@@ -306,7 +306,7 @@ fn unlabel_bmc_secret(pass: &mut Pass<'_>) {
     if let Some(labels) = &mut new.metadata.labels {
         labels.remove(label::CLUSTER_NAME);
     }
-    // Before the host is let go: once the machine is gone, nobody does it.
+    // Before the host is released: once the machine is gone, nobody does it.
     pass.first.try_update_object(secret.as_ref(), &new);
 }
 

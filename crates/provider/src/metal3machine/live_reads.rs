@@ -1,7 +1,7 @@
-//! Questions that a cache must not answer: what it does not show may be there all the same.
+//! Questions that a cache must not answer: what it does not show may be there anyway.
 //!
 //! A decision that rests on an absence, or that needs more of an object than is cached, names its question; the
-//! server is asked, the answer enters the cache, and the decision is made anew. What is not proven is a [`Doubt`].
+//! server is asked, the answer enters the cache, and the decision is made again. What is not proven is a [`Doubt`].
 
 use std::{collections::BTreeMap, fmt};
 

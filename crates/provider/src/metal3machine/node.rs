@@ -84,7 +84,7 @@ fn external_cloud_provider(pass: &Pass<'_>) -> bool {
 
 fn found(pass: &mut Pass<'_>, provider_id: String) {
     if pass.new.spec.provider_id.as_ref() != Some(&provider_id) {
-        // The spec itself tells it.
+        // The spec itself shows it.
         pass.log(event::PROVIDER_ID_SET, format!("provider ID is {provider_id}"));
         pass.new.spec.provider_id = Some(provider_id);
     }

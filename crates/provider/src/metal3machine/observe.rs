@@ -202,7 +202,7 @@ pub fn observe<'r>(
     let given = |which: &dyn Fn(Option<&SecretMetadata>) -> bool| {
         given_secrets(reader, &metal3_machine, machine.as_deref(), which)
     };
-    // What is not known is not said to be missing.
+    // What is not known is not reported as missing.
     let missing_secrets = if inputs.knows_secrets { given(&|secret| secret.is_none()) } else { Vec::new() };
     let stranded_secrets = given(&|secret| secret.is_some_and(stays_behind));
     let nodes = observe_nodes(reader, &metal3_machine, host.as_deref(), machine.as_deref(), inputs.workload);

@@ -19,7 +19,7 @@ pub(super) async fn clean_up(context: &Context, key: &ObjectKey) -> Outcome {
     if abandoned_claim(context, key).is_none() {
         return Outcome::Settled;
     }
-    // A host that names the machine may belong to another one; the plan tells.
+    // A host that names the machine may belong to another one; the plan decides.
     let hosts = context.prove_none_left(&key.namespace, &HOSTS_BY_CONSUMER, &key.to_string()).await;
     if let Err(unproven) = hosts {
         return unproven;

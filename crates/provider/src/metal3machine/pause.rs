@@ -43,7 +43,7 @@ pub(super) fn run(pass: &mut Pass<'_>, cluster: Option<&Cluster>) -> Step {
     pause.map_or(Ok(()), |pause| Err(End::WaitFor(Wait::Paused(pause))))
 }
 
-/// The conditions of a machine that goes must not tell of a pause that has ended.
+/// The conditions of a machine that goes must not report a pause that has ended.
 pub(super) fn clear_pause_conditions(pass: &mut Pass<'_>) {
     let paused = find(&pass.new.status.conditions, condition::PAUSED);
     if paused.is_none_or(|paused| paused.reason == reason::NOT_PAUSED) {

@@ -28,7 +28,7 @@ pub struct Preview<'r> {
 
 /// What the controller would decide now; `None` if the machine is not there. What the reader does not show is not there, and
 /// workload clusters are not asked. `host_lacks` are fields that the CRD of hosts does not have; without `knows_secrets` no
-/// Secret is said to be missing.
+/// Secret is reported as missing.
 pub fn preview<'r>(
     reader: &'r impl Reader,
     key: &ObjectKey,
@@ -44,7 +44,7 @@ pub fn preview<'r>(
     Some(Preview { snapshot, decision, of_others })
 }
 
-/// Why a machine does not get on.
+/// Why a machine does not make progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reported {
@@ -53,7 +53,7 @@ pub struct Reported {
     /// For people.
     #[serde(rename = "message")]
     pub text: Text,
-    /// Since when, as far as the status tells.
+    /// Since when, as far as the status shows it.
     pub since: Option<String>,
     /// Who must act.
     pub actor: Actor,
@@ -77,7 +77,7 @@ impl Preview<'_> {
         }
     }
 
-    /// What the machine waits for, as people and programs are told; `None` if it does not wait. A refusal goes first: it
+    /// What the machine waits for, as it is reported; `None` if it does not wait. A refusal goes first: it
     /// keeps the controller from everything else.
     pub fn reported(&self, reader: &impl Reader) -> Option<Reported> {
         if let Some(refused) = self.refused() {
@@ -101,14 +101,14 @@ impl Preview<'_> {
         Reported { code: facts.code, text, since: self.since(), actor: facts.actor }
     }
 
-    /// Since when the machine is where it is; nothing where the status does not tell.
+    /// Since when the machine is where it is; nothing where the status does not show it.
     pub fn since(&self) -> Option<String> {
         let machine = &self.snapshot.metal3_machine;
         if let Some(time) = &machine.metadata.deletion_timestamp {
             return Some(clock::text(time.0));
         }
         let (type_, status) = match self.decision.stage {
-            // A host that is gone is told where the machine's update is told.
+            // The update reports a host that is gone in this condition.
             Stage::Host if self.snapshot.is_host_gone() => (condition::ASSOCIATE_META_DATA, "False"),
             Stage::Owner | Stage::Cluster | Stage::Infrastructure | Stage::Bootstrap | Stage::Host => {
                 (condition::ASSOCIATE_HOST, "False")

@@ -61,7 +61,7 @@ pub(super) async fn reconcile(
         machine.report(refusal).await;
     }
     match outcome {
-        // No watch tells of a newer CRD.
+        // No watch reports a newer CRD.
         Outcome::Settled if !machine.host_lacks.is_empty() => (Outcome::After(host_crd::AGAIN), awaits),
         outcome => (outcome, awaits),
     }

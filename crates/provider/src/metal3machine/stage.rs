@@ -1,6 +1,6 @@
-//! How far a look at a machine came.
+//! How far a pass over a machine came.
 
-/// The step at which a look ended, in the order in which a machine goes through them.
+/// The step at which a pass ended, in the order in which a machine goes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Stage {
     /// The Machine that owns it must be there.

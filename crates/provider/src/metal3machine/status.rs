@@ -112,7 +112,7 @@ impl Status<'_> {
         shown.is_none_or(|shown| shown.message != wait.message().to_string())
     }
 
-    /// A host was taken; how it was found stays as first said.
+    /// A host was taken; how it was found stays as first reported.
     pub(super) fn host_taken(&mut self) {
         let already = self.machine.status.conditions.iter().find(|c| c.type_ == condition::ASSOCIATE_HOST);
         let reason = already.filter(|c| c.status == "True").map(|c| c.reason.clone());
@@ -147,13 +147,13 @@ impl Status<'_> {
     /// The claim is there or not needed, and nothing stands in the way.
     pub(super) fn meta_data_good(&mut self) {
         self.set(condition::ASSOCIATE_META_DATA, true, reason::META_DATA_SUCCESS, "");
-        // What it told of a failure is over; what it tells of the Node comes later.
+        // What it reported of a failure is over; what it reports of the Node comes later.
         let legacy = conditions::legacy(&mut self.machine.status.deprecated);
         legacy.retain(|c| c.type_ != condition::LEGACY_NODE_READY || c.status == "True");
     }
 
     /// The claim cannot be made or the host cannot be kept in line, for this reason. The older conditions have none
-    /// about host and claim: they tell it of the Node.
+    /// about host and claim: they report it of the Node.
     pub(super) fn meta_data_fails(&mut self, reason: &'static str, wait: &Wait) {
         let legacy = match reason {
             reason::META_DATA_FAILED => reason::LEGACY_META_DATA_FAILED,
@@ -187,7 +187,7 @@ impl Status<'_> {
         self.legacy_false(condition::LEGACY_NODE_READY, severity, reason, message);
     }
 
-    /// An earlier provider said of a Cluster that was missing or of a host that could not be paused that the machine had
+    /// An earlier provider reported of a Cluster that was missing or of a host that could not be paused that the machine had
     /// failed, and never took it back. v1beta1 readers give up a machine that says so.
     pub(super) fn no_failure(&mut self) {
         let deprecated = self.machine.status.deprecated.as_mut();

@@ -51,7 +51,7 @@ pub(super) fn status_throttle(
 /// Whether the machine became ready or ceased to be, or its pause began or ended.
 fn turned(old: &Metal3Machine, new: &Metal3Machine) -> bool {
     let differs = |type_| is_true(&old.status.conditions, type_) != is_true(&new.status.conditions, type_);
-    // That a machine on its way out is not ready is no news.
+    // That a machine being deleted is not ready is no change.
     differs(condition::PAUSED) || differs(condition::READY) && !new.metadata.is_deleting()
 }
 

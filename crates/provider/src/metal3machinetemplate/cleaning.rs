@@ -23,7 +23,7 @@ use crate::{
 pub struct CleaningSnapshot {
     /// The template.
     pub template: Arc<Metal3MachineTemplate>,
-    /// The machines; none where the template has nothing to tell them.
+    /// The machines; none where the template has nothing to set on them.
     pub machines: Vec<Arc<Metal3Machine>>,
 }
 
@@ -77,7 +77,7 @@ async fn reconcile(context: &Context, key: &ObjectKey) -> Outcome {
         let plans = observe(&*context.caches, key).map(|snapshot| decide(&snapshot)).unwrap_or_default();
         failed = None;
         for plan in plans {
-            // On a conflict the machine is read anew; the next round sees it.
+            // On a conflict the machine is read again; the next round sees it.
             if let Err(error) = context.executor.act(&plan).await {
                 failed = Some(error);
             }

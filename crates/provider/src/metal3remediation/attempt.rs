@@ -125,7 +125,7 @@ fn take_node_out_of_service(pass: Pass<'_>, target: &Target<'_>, rest: SignedDur
     let Some(question) = pass.snapshot.node_to_read() else {
         return power_on(pass, target, false, on("its Machine has no Node"));
     };
-    // The record alone does not tell that the taint is there: the Node is read.
+    // The record alone does not prove that the taint is there: the Node is read.
     let Some(whole) = node::answer(pass.snapshot, &question) else {
         return Decision::ask(Question::Node(question));
     };

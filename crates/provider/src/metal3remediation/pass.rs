@@ -97,7 +97,7 @@ impl<'s> Pass<'s> {
         add_finalizer(&mut self.new.metadata, finalizer::REMEDIATION);
     }
 
-    /// Begins the present attempt anew.
+    /// Starts the present attempt again.
     pub(super) fn restart(&mut self) {
         self.progress = self.progress.restarted(self.now);
         add_finalizer(&mut self.new.metadata, finalizer::REMEDIATION);
@@ -136,7 +136,7 @@ impl<'s> Pass<'s> {
         self.then.event(note.about(cluster, host.unwrap_or_default()));
     }
 
-    /// Reports that attempts have ended, for good or until something changes.
+    /// Reports that attempts have ended, permanently or until something changes.
     pub(super) fn report(&mut self, is_remediated: bool, reason: &str, message: impl Into<String>) {
         let now = self.now_text();
         let stamp = Stamp { now: &now, generation: self.new.metadata.generation };

@@ -101,7 +101,7 @@ impl Reconciler for RemediationReconciler<'_> {
             answers,
         };
         let snapshot = observe_with(&*context.caches, &inputs, key).filter(|snapshot| {
-            // A MachineHealthCheck copies no label, so the machine tells whose it is.
+            // A MachineHealthCheck copies no label, so its cluster is read from the machine.
             let machine = snapshot.metal3_machine.as_ref().map(|machine| &machine.metadata);
             let metadata = machine.unwrap_or(&snapshot.remediation.metadata);
             !context.watch_filter.ignores(metadata)

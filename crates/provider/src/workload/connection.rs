@@ -61,7 +61,7 @@ pub(super) async fn run(
                     offence = follow => offence,
                     () = replaced => continue,
                 };
-                // One that kept within its limits for long begins anew.
+                // One that kept within its limits for long begins again.
                 offences = if began.elapsed() > SAFETY_NET { 1 } else { offences + 1 };
                 let Some(this) = workloads.upgrade() else { return };
                 this.unreachable(&cluster, &offence);

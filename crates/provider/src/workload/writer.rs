@@ -29,7 +29,7 @@ impl WorkloadWriter for Workloads {
         async move {
             let WorkloadDelete { cluster, kind, key, uid } = deletion;
             let (_, client) = self.connected(cluster)?;
-            // The watch tells what became of it.
+            // The watch shows what became of it.
             self.in_time(cluster, client.delete(kind, key, Some(uid))).await.map(|_| ())
         }
         .boxed()

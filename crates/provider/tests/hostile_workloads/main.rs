@@ -1,6 +1,6 @@
 //! Workload clusters whose API servers are hostile, over real connections: what they cost, and what they cost others.
 //!
-//! The connections are made in a process of their own, which has nothing else in memory. It is told what to do on its
+//! The connections are made in a process of their own, which has nothing else in memory. It gets what to do on its
 //! standard input and answers each probe with one line.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// Some limit; which one it is may depend on how busy the machine is.
 const LIMIT: &str = "exceeds a limit: ";
 
-/// What each kind of hostile cluster does, and what is said of it.
+/// What each kind of hostile cluster does, and what is reported of it.
 pub const ATTACKS: &[(&str, &str)] = &[
     ("endless-object", LIMIT),
     ("endless-nodes", LIMIT),

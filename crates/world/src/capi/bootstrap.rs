@@ -114,7 +114,7 @@ fn decide(s: &Snapshot, left: impl FnOnce() -> Duration) -> Plan {
     plan
 }
 
-/// The Secret: what kubeadm would be told, as cloud-config. JSON is YAML.
+/// The Secret: what kubeadm would get, as cloud-config. JSON is YAML.
 fn secret(config: &KubeadmConfig, machine: &Machine, first: bool) -> Value {
     let command = if first { "init" } else { "join" };
     let format = config.spec.get("format").and_then(Value::as_str).unwrap_or("cloud-config");

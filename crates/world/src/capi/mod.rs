@@ -31,7 +31,7 @@ const CONTROL_PLANE_NAME: &str = "cluster.x-k8s.io/control-plane-name";
 const SET_NAME: &str = "cluster.x-k8s.io/set-name";
 /// Label with the name of the MachineDeployment of a Machine.
 const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
-/// Label that tells the templates of a MachineDeployment apart.
+/// Label that distinguishes the templates of a MachineDeployment.
 const TEMPLATE_HASH: &str = "machine-template-hash";
 /// Annotation with which a user says which Machine goes first.
 const DELETE_FIRST: &str = "cluster.x-k8s.io/delete-machine";

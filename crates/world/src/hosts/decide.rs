@@ -194,7 +194,7 @@ fn cleaned(host: &BareMetalHost, status: &HostStatus, now: &str, next: &str) -> 
     change(host, &new)
 }
 
-/// Follows the wish for power, and tidies up, in a state that lasts.
+/// Follows the wanted power state, and removes used annotations, in a stable state.
 fn power(snapshot: &Snapshot, status: &HostStatus) -> Plan {
     let (host, now) = (&snapshot.host, snapshot.now.as_str());
     if status.operational_status == "detached" {

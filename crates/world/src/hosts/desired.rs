@@ -69,7 +69,7 @@ pub(super) fn is_external(host: &BareMetalHost) -> bool {
     host.spec.externally_provisioned.unwrap_or(false)
 }
 
-/// A reboot annotation turns the wish to off where an image runs.
+/// A reboot annotation turns the wanted power off where an image runs.
 pub(super) fn wants_power(host: &BareMetalHost) -> bool {
     let reboot =
         |key: &String| key == REBOOT || key.strip_prefix(REBOOT).is_some_and(|rest| rest.starts_with('/'));

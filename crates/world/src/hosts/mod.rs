@@ -1,6 +1,6 @@
 //! The host operator: takes BareMetalHosts through their states.
 //!
-//! `decide` is the state machine, `wish` what is wanted of a host, `hardware` what inspection finds, `drive` what a node finds on its config drive.
+//! `decide` is the state machine, `desired` what is wanted of a host, `hardware` what inspection finds, `drive` what a node finds on its config drive.
 //! It never touches consumers, labels or anything in a host's spec. Woken by the host itself and by the Secrets
 //! that its config drive needs.
 

@@ -45,7 +45,7 @@ impl HostStatus {
         self.last_updated = Some(now.to_owned());
     }
 
-    /// Reports an error; the same error again is no news.
+    /// Reports an error; the same error again is no change.
     pub(super) fn fail(&mut self, type_: &str, message: &str, now: &str) {
         if self.error_message == message && self.error_type.as_deref() == Some(type_) {
             return;

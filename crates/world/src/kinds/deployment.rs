@@ -126,14 +126,14 @@ pub(crate) struct ReplicaStatus {
 }
 
 impl MachineDeployment {
-    /// How many machines are wanted; one unless said otherwise.
+    /// How many machines are wanted; one by default.
     pub(crate) fn wanted(&self) -> i32 {
         self.spec.replicas.unwrap_or(1)
     }
 }
 
 impl MachineSet {
-    /// How many machines are wanted; one unless said otherwise.
+    /// How many machines are wanted; one by default.
     pub(crate) fn wanted(&self) -> i32 {
         self.spec.replicas.unwrap_or(1)
     }

@@ -123,7 +123,7 @@ pub(crate) struct DataSecretCreated {
 }
 
 impl KubeadmControlPlane {
-    /// How many machines are wanted; one unless said otherwise.
+    /// How many machines are wanted; one by default.
     pub(crate) fn wanted(&self) -> i32 {
         self.spec.replicas.unwrap_or(1)
     }

@@ -1,4 +1,4 @@
-//! An external cloud provider: where a cluster is said to have one, each node gets the provider ID of the host on
+//! An external cloud provider: where a cluster is declared to have one, each node gets the provider ID of the host on
 //! which it runs.
 
 use std::sync::Arc;

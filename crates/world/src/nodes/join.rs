@@ -138,7 +138,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// Which phase takes time now: a node that boots, or the time until nobody believes a silent one any more.
+/// Which phase takes time now: a node that boots, or the time until a kubelet that does not report counts as failed.
 fn phase(s: &Snapshot<'_>) -> Option<Phase> {
     match (s.node.as_deref().map(readiness), s.reports()) {
         (None, true) | (Some(Some("Unknown")), true) => Some(Phase::Join),
@@ -219,7 +219,7 @@ fn taint(leads: bool) -> Taint {
     Taint { key: key.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() }
 }
 
-/// What the kubelet reports of itself. Its readiness changes only when it falls silent or is heard again.
+/// What the kubelet reports of itself. Its readiness changes only when it stops or resumes reporting.
 fn report(s: &Snapshot<'_>, node: &mut Node, reports: bool) {
     let host = &s.running.host;
     let (ready, reason) = if reports { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };

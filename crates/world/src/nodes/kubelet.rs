@@ -48,7 +48,7 @@ impl Kubelets {
         next
     }
 
-    /// A host without power starts its kubelet anew, unless that is dead.
+    /// A host without power starts its kubelet again, unless that is dead.
     fn lost_power(&self, host: &ObjectKey) {
         let mut failed = self.failed.lock();
         if failed.get(host) == Some(&Kubelet::Hangs) {

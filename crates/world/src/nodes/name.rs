@@ -56,7 +56,7 @@ impl Registration {
         pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
-    /// The provider ID with which the kubelet registers, if it is told one.
+    /// The provider ID with which the kubelet registers, if it is given one.
     pub(super) fn provider_id(&self, data: &NodeData) -> Option<String> {
         self.argument("provider-id", data).filter(|id| !id.is_empty())
     }

@@ -13,7 +13,7 @@ fn key(object: &Value) -> (String, String) {
     (part("namespace"), part("name"))
 }
 
-/// One look at everything; `true` if anything was written.
+/// One pass over everything; `true` if anything was written.
 pub fn step(server: &Server, workload: &Server) -> bool {
     let before = server.writes();
     for cluster in server.all("metal3clusters") {

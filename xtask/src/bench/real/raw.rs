@@ -69,7 +69,7 @@ struct Writer {
     of_pool: Semaphore,
 }
 
-/// A store that follows the server and tells of each change.
+/// A store that follows the server and reports each change.
 fn followed<K: Object>(client: &ApiClient, changed: &Arc<Notify>) -> Arc<Store<K>> {
     let store = Arc::new(Store::<K>::new(&[]));
     let changed = Arc::clone(changed);

@@ -1,4 +1,4 @@
-//! Pictures are compared with those in `golden`; `CAPM3_BLESS=1 cargo test -p capm3 live` writes them anew.
+//! Pictures are compared with those in `golden`; `CAPM3_BLESS=1 cargo test -p capm3 live` writes them again.
 
 use std::{fs, path::Path, time::Duration};
 

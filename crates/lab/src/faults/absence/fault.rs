@@ -23,7 +23,7 @@ pub enum AnswerFault {
     CrdGone,
     /// Lists show an earlier moment: half of the changes that the kind has seen. Everything else is true.
     OldList,
-    /// Watches tell that live objects are deleted, and at the end that they are added. Everything else is true.
+    /// Watches report that live objects are deleted, and at the end that they are added. Everything else is true.
     WatchDeleted,
 }
 
@@ -36,11 +36,11 @@ pub(super) enum Turn {
     Close,
     /// The server says that the version is too old, so that the informer lists again.
     Expire,
-    /// It tells of an object that cannot be read.
+    /// It reports an object that cannot be read.
     TellUnreadable,
-    /// It tells that every live object is deleted.
+    /// It reports that every live object is deleted.
     TellDeleted,
-    /// It tells that every live object is added.
+    /// It reports that every live object is added.
     TellAdded,
 }
 
@@ -92,7 +92,7 @@ impl AnswerFault {
         }
     }
 
-    /// What a watch tells first that is opened while the fault lasts.
+    /// What a watch reports first that is opened while the fault lasts.
     pub(super) fn opens(self) -> Turn {
         if self == Self::WatchDeleted { Turn::TellDeleted } else { Turn::Nothing }
     }

@@ -131,7 +131,7 @@ async fn each_fault_changes_the_answers_that_it_names_and_no_others() {
     }
 }
 
-/// What a watch tells that is open when a fault begins and ends, until the server closes it.
+/// What a watch reports that is open when a fault begins and ends, until the server closes it.
 #[tokio::test(start_paused = true)]
 async fn open_watches_deliver_the_beginning_and_the_end() {
     use AnswerFault as F;

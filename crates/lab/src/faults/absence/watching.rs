@@ -1,4 +1,4 @@
-//! A watch of the kind that seems absent: passes on what the server tells, and tells what the fault wants.
+//! A watch of the kind that seems absent: passes on what the server sends, and sends what the fault demands.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! The absence sweep: the server seems to lack objects of one kind for ten seconds or an hour, at several moments of a
-//! story, and the provider is restarted when that begins, or is not.
+//! scenario, and the provider is restarted when that begins, or is not.
 
 mod points;
 
@@ -13,8 +13,8 @@ use crate::{
     faults::{Absence, AnswerFault, Faults},
 };
 
-/// How long after its end a fault may still have effects that nobody waits for: an informer that was told that its kind
-/// is not there looks again after 30 s.
+/// How long after its end a fault may still have effects that nobody waits for: an informer that got the answer that its kind
+/// is not there lists again after 30 s.
 const AFTERWARDS: Duration = Duration::from_secs(120);
 
 impl Sweep {
@@ -33,13 +33,13 @@ impl Sweep {
     }
 }
 
-/// No list shows some of the hosts, so a provider that starts anew cannot know that one of them is claimed or reserved: no
+/// No list shows some of the hosts, so a restarted provider cannot know that one of them is claimed or reserved: no
 /// request finds a host by its consumer. Placement may differ then; what is on hosts, indexes and addresses may not.
 fn hides_claims(point: &AbsencePoint) -> bool {
     point.restart && point.fault == AnswerFault::PartialList && point.kind.kind == "BareMetalHost"
 }
 
-/// The trouble of one run.
+/// The disturbance of one run.
 struct Absent<'a> {
     absence: Arc<Absence>,
     point: &'a AbsencePoint,

@@ -23,7 +23,7 @@ pub enum Moment {
     Half,
     /// After three quarters of them.
     ThreeQuarters,
-    /// At rest, when the story is over.
+    /// At rest, when the scenario is over.
     AtRest,
 }
 
@@ -58,7 +58,7 @@ impl std::fmt::Display for Moment {
 /// One fault of one kind: when, for how long, with a restart of the provider or without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbsencePoint {
-    /// Its number, from 1, in every story.
+    /// Its number, from 1, in every scenario.
     pub number: u64,
     /// The kind that seems to be absent.
     pub kind: ResourceKind,
@@ -102,8 +102,8 @@ pub fn points() -> Vec<AbsencePoint> {
     all
 }
 
-/// The points that a seed tries in a story, in an order of chance: each pair for each duration with and without restart,
-/// each time at a moment of chance.
+/// The points that a seed tries in a scenario, in random order: each pair for each duration with and without restart,
+/// each time at a random moment.
 pub fn sample(scenario: Scenario, seed: u64) -> Vec<AbsencePoint> {
     let number = Scenario::ALL.iter().position(|it| *it == scenario).unwrap_or_default() as u64 + 1;
     let rng = Rng::seeded(seed ^ (number << 40));

@@ -1,6 +1,6 @@
 //! What this provider says in a status and the schemas of the reference implementation have no place for.
 //!
-//! Whoever goes back loses it: the API server drops it with the first write. Every other status is written anew, or is read as it is.
+//! Whoever goes back loses it: the API server drops it with the first write. Every other status is written again, or is read as it is.
 
 use serde_json::Value;
 

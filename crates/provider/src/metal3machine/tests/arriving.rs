@@ -3,7 +3,7 @@
 use super::*;
 use crate::plan::waits_for;
 
-/// What an earlier provider said of a failure that is over is taken back, and only then is anything written for it.
+/// A failure that an earlier provider reported and that is over is taken back, and only then is anything written for it.
 #[test]
 fn a_failure_that_is_over_is_taken_back() {
     let failed = |reason: &str| json!({"status": {"deprecated": {"v1beta1": {"failureReason": reason, "failureMessage": reason}}}});
@@ -23,7 +23,7 @@ fn a_failure_that_is_over_is_taken_back() {
     );
 }
 
-/// A condition never tells of work that nobody does.
+/// A condition never reports work that nobody does.
 #[test]
 fn a_host_that_its_operator_cannot_work_on_is_reported_with_its_blocker() {
     let note = |key: &str, value: &str| json!({"metadata": {"annotations": {key: value}}});

@@ -13,7 +13,7 @@ fn known(reader: &TestReader, host: Value) -> HostData {
     observe(reader, &read(host))
 }
 
-/// Whose the data on a host is, is told by who owns the Secret. A Secret that is not seen may be there all the same.
+/// The owner of the Secret shows whose data a host has. A Secret that is not seen may be there anyway.
 #[test]
 fn s189_a_secret_that_no_metal3data_owns_is_the_users() {
     let secret = |name: &str, kind: Option<&str>| {

@@ -160,7 +160,7 @@ fn a_host_that_lost_its_consumer_while_it_is_cleaned_is_claimed_until_it_is_clea
     assert_eq!(kinds(&without), ["patch Metal3Machine m"]);
 }
 
-/// Only what is really this machine's on a host in other hands is worth a warning.
+/// Only what is really this machine's on a host of another consumer is worth a warning.
 #[test]
 fn a_machine_that_goes_without_its_host_warns_of_what_runs_on() {
     let of_another = json!({"spec": {"userData": {"name": "of-another"}}});
@@ -174,7 +174,7 @@ fn a_machine_that_goes_without_its_host_warns_of_what_runs_on() {
     }
 }
 
-/// The host under a running node goes: told as what it is, with one warning.
+/// The host under a running node is lost: the conditions name the reason, with one warning.
 #[test]
 fn a_host_that_is_lost_under_a_running_machine_is_reported_once_with_its_reason() {
     let goes = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});

@@ -393,7 +393,7 @@ fn ma32_a_claim_is_a_compare_and_swap() {
     assert_eq!(patch["spec"]["consumerRef"]["name"], "m");
 }
 
-/// After a lost race the next look takes another host and says nothing of a failure.
+/// After a lost race the next pass takes another host and reports no failure.
 #[test]
 fn ma33_the_pass_after_a_lost_race_takes_another_host() {
     let lost = MachineSnapshot {
@@ -438,7 +438,7 @@ fn the_failure_domain_of_a_provisioned_machine_is_not_copied_any_more() {
     assert!(!text.contains("rack2"), "{text}");
 }
 
-/// A reserved host that is taken loses its label, and the condition tells that it was used again.
+/// A reserved host that is taken loses its label, and the condition reports that it was used again.
 #[test]
 fn nr51_a_reserved_host_that_is_taken_has_a_reason_of_its_own() {
     let owner = json!({"metadata": {"labels": {label::CONTROL_PLANE: ""}, "ownerReferences": [

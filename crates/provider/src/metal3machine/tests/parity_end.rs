@@ -1,4 +1,4 @@
-//! Capabilities of the reference that a machine has on its way out too, one test each, decided from a snapshot.
+//! Capabilities of the reference for a machine that is being deleted, one test each, decided from a snapshot.
 
 use capm3_api::vocabulary::label;
 

@@ -83,7 +83,7 @@ fn reports_that_the_pause_failed(decision: &Decision, pausing: bool) {
 }
 
 /// If the server refuses the annotation on the host, as the webhook of its operator does for a host that is being serviced,
-/// the conditions say whether it could not be set or not be removed; the next look tries again.
+/// the conditions say whether it could not be set or not be removed; the next pass tries again.
 #[test]
 fn pa64_a_host_whose_annotation_is_refused_is_reported() {
     let ours = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"}}});
@@ -124,7 +124,7 @@ fn a_host_that_is_paused_already_is_written_once() {
     assert_eq!(kinds(&decision), ["patch Metal3Machine/status m"]);
 }
 
-/// The host of a paused machine on its way out: cleared or not, paused by us, with or without the label of its cluster.
+/// The host of a paused machine being deleted: cleared or not, paused by us, with or without the label of its cluster.
 fn paused_and_being_deleted(spec: Value, state: &str, cluster: &str) -> MachineSnapshot {
     let note = json!({"metadata": {"annotations": {annotation::HOST_PAUSED: "metal3.io/capm3"},
             "labels": {"cluster.x-k8s.io/cluster-name": cluster}},
@@ -171,7 +171,7 @@ fn a_deletion_stops_reporting_a_pause_that_is_over() {
     assert_eq!(condition_of(&decision, condition::ASSOCIATE_HOST).0, "True", "the host is held still");
 }
 
-/// A machine that has said nothing yet is paused: afterwards its status still tells what it has put on its host.
+/// A machine without conditions is paused: afterwards its status still records what it has put on its host.
 #[test]
 fn a_pause_records_what_the_machine_has_put_on_its_host() {
     let paused = |snapshot: MachineSnapshot| MachineSnapshot {

@@ -1,4 +1,4 @@
-//! What is said when the server refuses a write.
+//! What is reported when the server refuses a write.
 
 use capm3_domain::wait::{Refusal, Text, Wait};
 
@@ -9,7 +9,7 @@ pub(super) fn refused_write(write: &str, cause: &str) -> Option<Refusal> {
     Some(Refusal { write: Text::new(write), is_of_host, cause: Text::new(cause) })
 }
 
-/// One look whose writes are refused tells nothing but that, where it belongs; the same words again cost no write.
+/// A pass whose writes are refused reports only that, in the condition that it blocks; the same message again costs no write.
 #[test]
 fn a_refused_write_is_reported_in_the_condition_that_it_blocks() {
     let words = "the API server refuses to patch BareMetalHost metal3/h: not allowed";
@@ -75,7 +75,7 @@ fn a_refused_write_is_reported_in_the_condition_that_it_blocks() {
     }
 }
 
-/// Once the server takes the write, the words are gone.
+/// Once the server accepts the write, the message is gone.
 #[test]
 fn what_was_refused_is_no_longer_reported_once_it_is_accepted() {
     let refused = MachineSnapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };
@@ -104,7 +104,7 @@ fn words_that_change_from_try_to_try_are_not_written_each_time() {
     assert!(!decide(&again, "2026-01-01T00:01:00Z").plan.is_quiet(), "a minute later");
 }
 
-/// While the end of a pause is refused, the machine does not tell of a pause that cannot be set, nor of the machine's own
+/// While the end of a pause is refused, the machine does not report a pause that cannot be set, nor the machine's own
 /// patch as one of the host.
 #[test]
 fn only_a_refused_patch_of_the_host_is_reported_as_one_of_its_pause() {
@@ -126,7 +126,7 @@ fn only_a_refused_patch_of_the_host_is_reported_as_one_of_its_pause() {
     }
 }
 
-/// A pause that comes while something is refused is not told together with that: nothing is tried then.
+/// A pause that comes while something is refused is not reported together with it: nothing is tried then.
 #[test]
 fn a_refusal_is_not_reported_while_nothing_is_tried() {
     let refused = MachineSnapshot { refused: refused_write("do so", "no"), ..with_host(json!({})) };

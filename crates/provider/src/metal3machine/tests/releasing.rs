@@ -127,7 +127,7 @@ fn data_goes_with_its_claim_only_where_it_is_the_only_one_and_its_template_is_at
     }
 }
 
-/// A host that `nodeReuse` asks to keep and that cannot be kept is given back all the same, with one warning.
+/// A host that `nodeReuse` asks to keep and that cannot be kept is given back anyway, with one warning.
 #[test]
 fn a_host_to_be_reserved_for_an_unknown_owner_is_released_with_a_warning() {
     let template = |reuse: bool| {

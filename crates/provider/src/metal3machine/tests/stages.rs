@@ -1,4 +1,4 @@
-//! How far a look came is told with the decision.
+//! How far a pass came is part of the decision.
 
 use super::*;
 use crate::metal3machine::Stage;

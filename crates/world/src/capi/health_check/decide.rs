@@ -153,7 +153,7 @@ fn mark(
     plan.update(machine, &new);
 }
 
-/// Says of a Machine that it is healthy; what was said of its remediation is over.
+/// Says of a Machine that it is healthy; what was reported of its remediation is over.
 fn report_healthy(plan: &mut Plan, s: &Snapshot, machine: &Machine) {
     let mut new = machine.clone();
     let (status, now) = (new.status.get_or_insert_default(), clock::text(s.now));

@@ -24,7 +24,7 @@ const NODE_STARTUP_TIMEOUT: i32 = 600;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     Healthy,
-    /// Nothing can be said, and nothing will be said until something changes.
+    /// Nothing can be judged until something changes.
     Open,
     /// Not healthy and not unhealthy yet; it is so after this time.
     Suspect(Duration),

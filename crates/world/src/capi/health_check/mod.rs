@@ -30,7 +30,7 @@ pub(super) fn controller(context: &Arc<Context>) -> Controller {
 }
 
 async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
-    // Each pass finds anew when the next one is due; a Machine that is healthy by now needs none.
+    // Each pass finds again when the next one is due; a Machine that is healthy by now needs none.
     context.queues.health_checks.drop_later(&key);
     let Some(check) = context.caches.get::<MachineHealthCheck>(&key) else {
         return Outcome::Settled;

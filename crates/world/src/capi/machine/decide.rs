@@ -51,7 +51,7 @@ pub(super) fn decide(s: &Snapshot) -> Plan {
     plan
 }
 
-/// The Machine becomes the controller of its parts; whoever made them lets go.
+/// The Machine becomes the controller of its parts; whoever made them is no longer.
 fn adopt(plan: &mut Plan, s: &Snapshot) {
     let change = |meta: &mut ObjectMeta| {
         if let Some(owners) = &mut meta.owner_references {
