@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What is being said.
+    /// Type of the condition.
     #[serde(rename = "type", default)]
     #[schemars(extend("x-required" = true), length(max = 316), regex(pattern = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"))]
     pub type_: String,
@@ -60,7 +60,7 @@ impl Severity {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LegacyCondition {
-    /// What is being said.
+    /// Type of the condition.
     #[serde(rename = "type", default)]
     #[schemars(extend("x-required" = true), length(min = 1, max = 256))]
     pub type_: String,

@@ -112,7 +112,7 @@ pub struct IpPoolStatus {
     pub indexes: BTreeMap<String, String>,
 }
 
-/// A wish for an address of a pool.
+/// A request for an address of a pool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IpClaim {
@@ -129,7 +129,7 @@ pub struct IpClaim {
 
 crate::kind::kind!(IpClaim, GROUP, VERSION, "IPClaim", "ipclaims");
 
-/// What is wished for.
+/// What is requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IpClaimSpec {

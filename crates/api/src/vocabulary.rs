@@ -242,7 +242,7 @@ pub mod reason {
     pub const WAITING_FOR_NODE: &str = "WaitingForNode";
     /// The workload cluster cannot be reached, so its Nodes are not known.
     pub const WORKLOAD_CLUSTER_UNREACHABLE: &str = "WorkloadClusterUnreachable";
-    /// The Node cannot be told from others.
+    /// The Node cannot be distinguished from others.
     pub const AMBIGUOUS_NODE: &str = "AmbiguousNode";
     /// The API server refuses a write.
     pub const WRITE_REFUSED: &str = "WriteRefused";
@@ -340,7 +340,7 @@ pub mod event {
     pub const INDEX_REPLACED: &str = "IndexReplaced";
     /// The Secrets of a Metal3Data were made.
     pub const RENDERED: &str = "Rendered";
-    /// A Secret was made anew and differs from the one before.
+    /// A Secret was made again and differs from the one before.
     pub const RENDER_DIFFERS: &str = "RenderDiffers";
     /// A Secret of the user is not moved along with its cluster.
     pub const SECRET_STAYS_BEHIND: &str = "SecretStaysBehind";

@@ -11,7 +11,7 @@ pub fn page() -> String {
          A control plane of another kind than KubeadmControlPlane is read only if you grant `get` on it; without that, hosts \
          that are reserved for its machines (`nodeReuse`) stay reserved after it is deleted.\n\n\
          **Where a right is missing**, what the column *without it* names does not happen, and the manager says so where the \
-         last column tells. Nothing else is lost: hosts and addresses that are in use stay in use, and everything goes on as \
+         last column says. Nothing else is lost: hosts and addresses that are in use stay in use, and everything goes on as \
          soon as the right is granted; no restart is needed. Tests take each right away and look for exactly this.\n",
     );
     let sections: [(&str, Scope, When); 5] = [

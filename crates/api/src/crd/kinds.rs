@@ -140,7 +140,7 @@ fn data_template() -> Definition {
 fn data_claim() -> Definition {
     metal3(
         v1beta2::Metal3DataClaim::API,
-        "Metal3DataClaim is a machine's wish for an index and rendered data of a Metal3DataTemplate. The provider makes \
+        "Metal3DataClaim is a machine's request for an index and rendered data of a Metal3DataTemplate. The provider makes \
          it.",
         &["m3dc", "m3dataclaim", "m3dataclaims", "metal3dc", "metal3dataclaim"],
         [
@@ -230,7 +230,7 @@ fn ip_pool() -> Definition {
 fn ip_claim() -> Definition {
     ipam(
         ipam::IpClaim::API,
-        "IPClaim is a wish for one address of an IPPool.",
+        "IPClaim is a request for one address of an IPPool.",
         &[
             "ipc",
             "ipclaim",

@@ -10,14 +10,14 @@ pub const CAPI_IPAM_GROUP: &str = "ipam.cluster.x-k8s.io";
 /// Version of Cluster API's address kinds in use.
 pub const CAPI_IPAM_VERSION: &str = "v1beta2";
 
-/// A wish for an address of a pool of any kind.
+/// A request for an address of a pool of any kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IpAddressClaim {
     /// Object metadata.
     #[serde(deserialize_with = "crate::metadata::without_managed_fields")]
     pub metadata: ObjectMeta,
-    /// What is wished for.
+    /// What is requested.
     pub spec: IpAddressClaimSpec,
     /// What was given.
     pub status: IpAddressClaimStatus,
@@ -25,7 +25,7 @@ pub struct IpAddressClaim {
 
 crate::kind::kind!(IpAddressClaim, CAPI_IPAM_GROUP, CAPI_IPAM_VERSION, "IPAddressClaim", "ipaddressclaims");
 
-/// What is wished for.
+/// What is requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IpAddressClaimSpec {

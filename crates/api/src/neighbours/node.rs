@@ -1,7 +1,7 @@
 //! Node of a workload cluster as the provider reads it.
 //!
-//! The cluster is a tenant's, and so is every word of it: only what tells whose a Node is enters memory, and nothing that
-//! is longer than an API server would store. Of all labels only a digest is kept, which tells when they must be read again.
+//! The cluster is a tenant's, and so is every word of it: only what shows whose a Node is enters memory, and nothing that
+//! is longer than an API server would store. Of all labels only a digest is kept, which shows when they must be read again.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
@@ -24,7 +24,7 @@ const LONGEST_ID: usize = 2048;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "ReadNode")]
 pub struct Node {
-    /// Name, uid, version, deletion, the first finalizer and the labels that tell whose the Node is.
+    /// Name, uid, version, deletion, the first finalizer and the labels that show whose the Node is.
     pub metadata: ObjectMeta,
     /// Provider ID.
     pub spec: NodeSpec,
@@ -150,7 +150,7 @@ fn digest_of(key: &str, value: &str) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The labels that tell whose a Node is, and the digest of all.
+/// The labels that show whose a Node is, and the digest of all.
 struct Labels {
     known: BTreeMap<String, String>,
     digest: u64,

@@ -53,7 +53,7 @@ pub struct Metal3DataStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// What is wished for.
+/// What is requested.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataClaimSpec {

@@ -184,7 +184,7 @@ pub struct Metal3MachineTemplateSpec {
     /// has its own VLANs, subnets and gateways.
     ///
     /// The failure domain is the host's label `infrastructure.cluster.x-k8s.io/failure-domain`; a host without it counts
-    /// as standing in the failure domain of the Machine. A domain that is not listed gets `template.spec.dataTemplate`.
+    /// as being in the failure domain of the Machine. A domain that is not listed gets `template.spec.dataTemplate`.
     /// What was chosen is written to `spec.dataTemplate` of the Metal3Machine and no longer changes once its
     /// Metal3DataClaim exists.
     ///

@@ -1,4 +1,4 @@
-//! Metal3DataClaim: a machine's wish for an index and rendered data of a template.
+//! Metal3DataClaim: a machine's request for an index and rendered data of a template.
 
 use kube::core::ObjectMeta;
 use schemars::JsonSchema;
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{conditions::Condition, reference::ObjectRef};
 
-/// A machine's wish for data of a template.
+/// A machine's request for data of a template.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataClaim {
     /// Object metadata.
     #[serde(default, deserialize_with = "crate::metadata::without_managed_fields")]
     pub metadata: ObjectMeta,
-    /// What is wished for.
+    /// What is requested.
     #[serde(default)]
     pub spec: Metal3DataClaimSpec,
     /// What was given.
@@ -23,7 +23,7 @@ pub struct Metal3DataClaim {
 
 crate::kind::kind!(Metal3DataClaim, super::GROUP, super::VERSION, "Metal3DataClaim", "metal3dataclaims");
 
-/// What is wished for.
+/// What is requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metal3DataClaimSpec {

@@ -54,7 +54,7 @@ impl fmt::Display for Fails {
             Self::Nothing(what) => write!(f, "nothing fails; {what}"),
             Self::Leadership => f.write_str("no replica leads, so nothing is written"),
             Self::Certificate => f.write_str("the webhooks have no certificate"),
-            Self::Diagnostics => f.write_str("nobody is shown diagnostics over HTTPS"),
+            Self::Diagnostics => f.write_str("diagnostics over HTTPS are refused to everybody"),
             Self::Trust => f.write_str("the API server does not trust a new certificate of the webhooks"),
         }
     }

@@ -1,4 +1,4 @@
-//! What a scrape tells of hosts, machines, pools and workload clusters.
+//! What a scrape shows of hosts, machines, pools and workload clusters.
 //!
 //! Nearly everything is read from the caches when somebody asks, so a reconciliation pays nothing for it; only what is an event
 //! is counted when it happens: the steps of a machine ([`progress`]) and claims of hosts that another one won
@@ -68,7 +68,7 @@ pub const SERIES: &[Series] = &[
     writes::REFUSED,
 ];
 
-/// What the caches tell, on every replica alike.
+/// What the caches show, on every replica alike.
 #[derive(Clone)]
 pub struct CacheSource(pub Arc<Caches>);
 

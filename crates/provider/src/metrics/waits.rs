@@ -21,7 +21,7 @@ pub(super) const LONGEST: Series = Series::gauge(
 pub(super) const RENDER_ERRORS: Series = Series::gauge(
     "capm3_render_errors",
     &["code"],
-    "Metal3Data that cannot be rendered before somebody corrects something, by the code of docs/troubleshooting.md",
+    "Metal3Data that cannot be rendered until an input is corrected, by the code of docs/troubleshooting.md",
 );
 
 pub(super) fn encode(encoder: &mut Encoder<'_>, waits: &Waits) -> fmt::Result {

@@ -10,7 +10,7 @@ use capm3_engine::{
 pub(super) const REFUSED: Series = Series::counter(
     "capm3_refused_writes",
     &["verb", "kind", "reason"],
-    "Writes that were not taken, by reason; conflict and already_exists are other writers, the rest needs somebody",
+    "Writes that failed, by reason; conflict and already_exists come from other writers, the others need a person",
 );
 
 pub(super) fn encode(encoder: &mut Encoder<'_>, writes: &WriteCounts) -> fmt::Result {
