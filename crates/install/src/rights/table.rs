@@ -193,7 +193,7 @@ pub const TABLE: &[Right] = &[
     )
     .without(Deletion("Metal3Data"), Log("delete Metal3Data")),
     may(PATCH, METAL3, "metal3datas", "provider/src/metal3data/decide.rs", "finalizers, names of Secrets")
-        .without(Field("Metal3Data", "spec.networkData"), Log("patch Metal3Data")),
+        .without(Deletion("Metal3Data"), Log("patch Metal3Data")),
     may(PATCH, METAL3, "metal3datas/status", "provider/src/metal3data/status.rs", "conditions, errors")
         .without(Field("Metal3Data", "status.ready"), Log("patch Metal3Data/status")),
     // Neighbours.
