@@ -74,7 +74,10 @@ async fn re122_without_the_taint_the_node_is_deleted_and_gets_its_labels_and_ann
     let lab = up().await;
     lab.server().report_version(Some(CLUSTER), "v1.27.9");
     let (node, _) = worker(&lab);
-    let before = text(&of_workload(&lab, "Node", &node).unwrap(), "/metadata/uid");
+    let (before, id) = {
+        let before = of_workload(&lab, "Node", &node).unwrap();
+        (text(&before, "/metadata/uid"), text(&before, "/spec/providerID"))
+    };
     let mine = json!({"metadata": {"labels": {"example.com/role": "db"}, "annotations": {"example.com/note": "kept"}}});
     patch_node(&lab, &node, mine).await;
     fail(&lab, &node, "hang").await;
@@ -83,6 +86,8 @@ async fn re122_without_the_taint_the_node_is_deleted_and_gets_its_labels_and_ann
     assert_ne!(text(&after, "/metadata/uid"), before, "it was deleted and registered again");
     assert_eq!(text(&after, "/metadata/labels/example.com~1role"), "db");
     assert_eq!(text(&after, "/metadata/annotations/example.com~1note"), "kept");
+    assert!(!id.is_empty());
+    assert_eq!(text(&after, "/spec/providerID"), id, "its kubelet does not know it");
     assert_eq!(ready(&lab, &node), "True");
     assert_eq!(leftovers(&lab), Vec::<String>::new());
 }

@@ -117,6 +117,7 @@ fn run(pass: &mut Pass<'_>) -> Step {
     associate::release_surplus(pass);
     if pass.is_provisioned() && machine.node_name().is_some() {
         associate::keep_host(pass, machine)?;
+        node::identify_again(pass)?;
     } else {
         provision(pass, machine)?;
     }

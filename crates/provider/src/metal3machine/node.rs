@@ -32,6 +32,14 @@ pub(super) fn find(pass: &mut Pass<'_>) -> Step {
     }
 }
 
+/// Gives the Node of a finished machine its provider ID if it has registered again without one.
+pub(super) fn identify_again(pass: &mut Pass<'_>) -> Step {
+    match &pass.snapshot.nodes {
+        Nodes::Known(candidates) if candidates.is_registered_again => find(pass),
+        _ => Ok(()),
+    }
+}
+
 fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -> Step {
     let snapshot = pass.snapshot;
     let (Some(host), Ok(expected)) = (&snapshot.host, expected_id(&pass.new)) else {
@@ -69,6 +77,8 @@ fn judge(pass: &mut Pass<'_>, cluster: ObjectKey, candidates: &NodeCandidates) -
             found(pass, provider_id);
             Ok(())
         }
+        // The machine is provisioned, whatever becomes of the new Node.
+        _ if candidates.is_registered_again => Ok(()),
         NodeDecision::ProvisionedWithoutNode { provider_id, wait } => {
             found(pass, provider_id);
             Err(pass.wait(Wait::Node(wait)))

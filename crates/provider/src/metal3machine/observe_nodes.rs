@@ -43,6 +43,8 @@ pub struct NodeCandidates {
     pub with_uuid: Vec<Arc<Node>>,
     /// By the label `kubernetes.io/hostname`.
     pub with_hostname: Vec<Arc<Node>>,
+    /// Whether the machine had its Node before: it is looked for only because the one of that name has no provider ID.
+    pub is_registered_again: bool,
 }
 
 /// The host names of a machine.
@@ -73,10 +75,19 @@ pub(super) fn observe_nodes(
     let is_finished = metal3_machine.spec.provider_id.is_some()
         && Initialization::is_provisioned(&metal3_machine.status.initialization)
         && machine.and_then(Machine::node_name).is_some();
-    if is_finished || metal3_machine.metadata.is_deleting() {
+    if metal3_machine.metadata.is_deleting() {
         return Nodes::NotNeeded;
     }
-    match workload(&cluster) {
+    let workload = workload(&cluster);
+    // A Node that was deleted and registers again, as during a remediation, has no provider ID unless its kubelet is given one.
+    let lacks_id = |node: &Arc<Node>| node.spec.provider_id.as_deref().is_none_or(str::is_empty);
+    let is_registered_again = is_finished
+        && matches!((&workload, machine.and_then(Machine::node_name)), (Workload::Synced(store, _), Some(name))
+            if store.get(&ObjectKey::new("", name)).is_some_and(|node| lacks_id(&node)));
+    if is_finished && !is_registered_again {
+        return Nodes::NotNeeded;
+    }
+    match workload {
         Workload::Unknown => Nodes::NotConnected,
         Workload::Connecting => Nodes::Connecting,
         Workload::Unreachable { cause, .. } => Nodes::Unreachable(cause),
@@ -96,6 +107,7 @@ pub(super) fn observe_nodes(
                 former_uid,
                 with_uuid: store.by_index(&NODES_BY_UUID, uid),
                 with_hostname: names.iter().flat_map(|n| store.by_index(&NODES_BY_HOSTNAME, n)).collect(),
+                is_registered_again,
             })
         }
     }

@@ -106,6 +106,25 @@ fn a_second_pass_over_a_finished_machine_writes_nothing() {
     assert!(decide(&snapshot, "much later").plan.is_quiet());
 }
 
+/// A remediation may delete the Node; the kubelet that registers it again need not know the provider ID.
+#[test]
+fn a_node_that_registers_again_gets_its_provider_id_back_and_the_machine_stays_as_it_is() {
+    let first = read(json!({"metadata": {"name": "n"}, "spec": {"providerID": "metal3://metal3/h/m"}}));
+    let of_first = NodeCandidates { with_id_of_host: vec![first], ..NodeCandidates::default() };
+    let mut snapshot = provisioned(Nodes::Known(of_first));
+    snapshot.metal3_cluster = Some(read(json!({})));
+    snapshot.metal3_machine = read::<Metal3Machine>(applied(&snapshot, &decide(&snapshot, "t")));
+    let again =
+        |with_uuid| NodeCandidates { with_uuid, is_registered_again: true, ..NodeCandidates::default() };
+    snapshot.nodes = Nodes::Known(again(vec![read(json!({"metadata": {"name": "n"}}))]));
+    let writes: Vec<String> =
+        decide(&snapshot, "later").plan.writes.iter().map(ToString::to_string).collect();
+    let patch = r#"patch Node n of workload cluster metal3/c {"spec":{"providerID":"metal3://metal3/h/m"}}"#;
+    assert_eq!(writes, [patch]);
+    snapshot.nodes = Nodes::Known(again(Vec::new()));
+    assert!(decide(&snapshot, "later").plan.is_quiet(), "{}", decide(&snapshot, "later").plan);
+}
+
 #[test]
 fn waits_that_follow_each_other_within_a_second_share_a_write_but_provisioned_is_written_at_once() {
     let updated = json!({"status": {"lastUpdated": "t"}});
