@@ -15,6 +15,7 @@ use capm3_api::{
 use capm3_domain::{
     host::{annotated_host, could_be_taken, deployment_label, domain_of, known_host, known_host_uid},
     index::{space_of_data, space_of_template},
+    remediation::Progress,
     render::inline_limit,
 };
 use capm3_engine::Index;
@@ -201,6 +202,14 @@ pub const REMEDIATIONS_BY_MACHINE: Index<Metal3Remediation> = Index {
     values: |remediation| {
         let owner = remediation.metadata.owner(CAPI_GROUP, "Machine");
         owner.map(|owner| in_namespace(&remediation.metadata, &owner.name)).into_iter().collect()
+    },
+};
+
+/// Metal3Remediations by the annotation with which they ask for the power of a host to be off.
+pub const REMEDIATIONS_BY_POWER_OFF: Index<Metal3Remediation> = Index {
+    name: "by-power-off",
+    values: |remediation| {
+        vec![in_namespace(&remediation.metadata, &Progress::of(remediation).power_off_annotation)]
     },
 };
 

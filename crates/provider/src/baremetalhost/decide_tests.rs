@@ -10,6 +10,7 @@ fn snapshot(host: Value) -> HostSnapshot {
         absent: None,
         reservation_is_over: false,
         rests: false,
+        left_off: Vec::new(),
         is_nobodys: true,
     }
 }

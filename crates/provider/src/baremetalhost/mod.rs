@@ -1,12 +1,13 @@
 //! BareMetalHost: hosts that nobody looks after.
 //!
 //! A host whose Metal3Machine cannot be found is left as it is and reported; it is released only on request and with proof
-//! that the machine is gone. A reservation whose owner is gone ends; a free host does not hold up a move. Everything else about
-//! hosts is the business of their machines. Woken by hosts, and by machines, Clusters, MachineDeployments and
-//! KubeadmControlPlanes that go. Control planes of other kinds are not watched: the server is asked for them whenever a host
+//! that the machine is gone. A reservation whose owner is gone ends; a free host does not hold up a move; a host that is kept off
+//! for a Metal3Remediation that is gone has power again. Everything else about hosts is the business of their machines. Woken by
+//! hosts, and by machines, Metal3Remediations, Clusters, MachineDeployments and KubeadmControlPlanes that go. Control planes of other kinds are not watched: the server is asked for them whenever a host
 //! that is reserved for one is looked at.
 
 mod decide;
+mod left_off;
 mod observe;
 mod orphan_release;
 mod orphans;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use capm3_api::{
     neighbours::{BareMetalHost, Cluster, KubeadmControlPlane, MachineDeployment},
-    v1beta2::Metal3Machine,
+    v1beta2::{Metal3Machine, Metal3Remediation},
 };
 use capm3_domain::host::{control_plane_label, deployment_label};
 use capm3_engine::{Controller, Object, ObjectKey, Queue};
@@ -27,12 +28,13 @@ use capm3_engine::{Controller, Object, ObjectKey, Queue};
 pub use decide::{Request, decide, judge_release};
 pub use observe::{Absent, ControlPlane, HostSnapshot, Orphan, consumer_machine, known_to_another, observe};
 pub(crate) use orphans::Orphans;
-use reconcile::{Missing, reconcile};
+use reconcile::{State, reconcile};
 
 use crate::{
     context::{Context, boxed},
     indexes::{
-        HOSTS_BY_CONSUMER, PAUSED_HOSTS_BY_CLUSTER, RESERVED_HOSTS_BY_CLUSTER, RESERVED_HOSTS_BY_LABEL,
+        HOSTS_BY_CONSUMER, HOSTS_BY_POWER_OFF, PAUSED_HOSTS_BY_CLUSTER, REMEDIATIONS_BY_POWER_OFF,
+        RESERVED_HOSTS_BY_CLUSTER, RESERVED_HOSTS_BY_LABEL,
     },
     rightful_owner::hosts_left,
     watching::{Waker, came_or_went},
@@ -44,10 +46,10 @@ pub(crate) fn controller(context: &Context) -> (Controller, impl Future<Output =
     watch(context, &queue);
     let orphans = orphans::watch(context.clone(), Arc::clone(&queue));
     let context = context.clone();
-    let missing = Arc::new(Missing::default());
+    let state = Arc::new(State::default());
     let reconcile = move |key: ObjectKey| {
-        let (context, missing) = (context.clone(), Arc::clone(&missing));
-        boxed(async move { reconcile(&context, &missing, &key).await })
+        let (context, state) = (context.clone(), Arc::clone(&state));
+        boxed(async move { reconcile(&context, &state, &key).await })
     };
     (Controller::new("baremetalhost", queue, Arc::new(reconcile)), orphans)
 }
@@ -69,6 +71,16 @@ fn watch(context: &Context, queue: &Arc<Queue<ObjectKey>>) {
             left.into_iter().flatten().for_each(|host| w.queue.add(host));
             if let Some(machine) = came_or_went(change) {
                 w.by_index(&HOSTS_BY_CONSUMER, &machine.key().to_string());
+            }
+        });
+    }
+    if let Some(store) = context.caches.store::<Metal3Remediation>() {
+        let w = waker.clone();
+        store.subscribe(move |change| {
+            if let Some(remediation) = came_or_went(change) {
+                for value in (REMEDIATIONS_BY_POWER_OFF.values)(remediation) {
+                    w.by_index(&HOSTS_BY_POWER_OFF, &value);
+                }
             }
         });
     }

@@ -11,6 +11,7 @@ use capm3_api::{
 use capm3_domain::host::{control_plane_label, deployment_of_label, is_in_use_unrecorded};
 use capm3_engine::{ObjectKey, Reader};
 
+use super::left_off;
 use crate::{
     indexes::DEPLOYMENTS_BY_RESERVATION,
     rightful_owner::{of_another, of_another_than},
@@ -29,6 +30,8 @@ pub struct HostSnapshot {
     pub reservation_is_over: bool,
     /// Whether the host is paused and must be left alone.
     pub rests: bool,
+    /// Annotations that keep the host off for a Metal3Remediation that is not there.
+    pub left_off: Vec<String>,
     /// Whether nobody can have the host: it names nobody, or it names a machine of another namespace, which reaches no
     /// host here, and no living machine knows it.
     pub is_nobodys: bool,
@@ -150,6 +153,7 @@ pub fn observe(reader: &impl Reader, key: &ObjectKey) -> Option<HostSnapshot> {
         absent: None,
         reservation_is_over: false,
         rests,
+        left_off: left_off::annotations(reader, &host),
         is_nobodys: false,
     };
     let Some(consumer) = &host.spec.consumer_ref else {

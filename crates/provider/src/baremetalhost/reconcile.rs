@@ -1,4 +1,5 @@
-//! Reconciles one BareMetalHost: reports an orphan, ends a reservation whose owner is gone, lets a free host be moved.
+//! Reconciles one BareMetalHost: reports an orphan, ends a reservation whose owner is gone, lets a free host be moved, and lets
+//! one have power that is kept off for a remediation that is gone.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,7 +10,9 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::{
-    Absent, decide, observe,
+    Absent, decide,
+    left_off::{self, LeftOff},
+    observe,
     observe::cluster_that_paused,
     orphan_release,
     owner::{self, Owner},
@@ -22,9 +25,18 @@ const GRACE: Duration = Duration::from_secs(600);
 /// Since when hosts are reserved for an owner that is not there.
 pub(super) type Missing = Mutex<BTreeMap<ObjectKey, (Absent, Instant)>>;
 
-pub(super) async fn reconcile(context: &Context, missing: &Missing, key: &ObjectKey) -> Outcome {
+/// What the controller keeps beside objects.
+#[derive(Default)]
+pub(super) struct State {
+    missing: Missing,
+    left_off: LeftOff,
+}
+
+pub(super) async fn reconcile(context: &Context, state: &State, key: &ObjectKey) -> Outcome {
+    let State { missing, left_off } = state;
     let Some(snapshot) = observe(&*context.caches, key) else {
         context.orphans.forget(key);
+        left_off.lock().remove(key);
         missing.lock().remove(key);
         return Outcome::Settled;
     };
@@ -32,12 +44,18 @@ pub(super) async fn reconcile(context: &Context, missing: &Missing, key: &Object
         return orphan_release::reconcile(context, &snapshot, orphan).await;
     }
     context.orphans.forget(key);
-    match &snapshot.absent {
+    let powered = left_off::reconcile(context, left_off, &snapshot).await;
+    let reserved = match &snapshot.absent {
         Some(absent) => end_reservation(context, missing, key, absent).await,
         None => {
             missing.lock().remove(key);
             act(context, key, false).await
         }
+    };
+    match (powered, reserved) {
+        (Outcome::After(one), Outcome::After(other)) => Outcome::After(one.min(other)),
+        (Outcome::Settled, other) | (other, Outcome::Settled) => other,
+        (_, other) => other,
     }
 }
 
