@@ -70,6 +70,9 @@ pub struct Progress {
     /// Uid of the Node that got the taint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tainted_node: Option<String>,
+    /// Name of the Node that was changed: a move drops the status of the Machine, which names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -95,6 +98,7 @@ impl Progress {
             last_remediated: status.last_remediated.as_deref().and_then(|time| time.parse().ok()),
             power_off_annotation,
             tainted_node: recorded.tainted_node,
+            node: recorded.node,
         }
     }
 
@@ -175,6 +179,7 @@ mod tests {
                 last_remediated: Some(at(0)),
                 power_off_annotation: "reboot.metal3.io/metal3-remediation-before-the-move".into(),
                 tainted_node: Some("uid-of-node".into()),
+                node: Some("node-0".into()),
             };
             let mut object = read(json!({"metadata": {"uid": "another"}}));
             progress.write_to(&mut object);
@@ -212,6 +217,10 @@ mod tests {
             let after = before.begun(at(7));
             assert_eq!((after.phase, after.retry_count), (Phase::Running, count), "{phase:?}");
             assert_eq!(after.last_remediated, Some(at(7)));
+        }
+        for (count, after) in [(json!(null), 1), (json!(0), 1), (json!(2), 3)] {
+            let object = read(json!({"status": {"phase": "Waiting", "retryCount": count}}));
+            assert_eq!(Progress::of(&object).begun(at(7)).retry_count, after, "{count}");
         }
     }
 

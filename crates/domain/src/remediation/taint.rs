@@ -97,4 +97,13 @@ mod tests {
         assert_eq!(with_taint(&tainted, "later"), tainted, "the time of the first one stays");
         assert_eq!(without_taint(&tainted), others);
     }
+
+    /// In the reference all Nodes share one taint, whose time each of them overwrites.
+    #[test]
+    fn the_taint_of_each_node_has_its_own_time() {
+        let (first, second) =
+            (with_taint(&[], "2026-01-01T00:00:00Z"), with_taint(&[], "2026-01-01T00:00:09Z"));
+        assert_eq!(first[0]["timeAdded"], "2026-01-01T00:00:00Z");
+        assert_eq!(second[0]["timeAdded"], "2026-01-01T00:00:09Z");
+    }
 }

@@ -9,8 +9,9 @@ use std::{
 };
 
 use capm3_lab::{
-    Options,
+    Lab, Options,
     faults::{Call, Fault, Faults, Refusal},
+    moving::move_cluster,
 };
 use serde_json::json;
 
@@ -156,4 +157,59 @@ async fn a_restarted_provider_goes_on_where_it_was() {
     assert_eq!(power_cycles(&lab, &host), 1);
     assert_eq!(ready(&lab, &node), "True");
     assert_eq!(leftovers(&lab), Vec::<String>::new());
+}
+
+/// Its own annotation keeps the host off, and only the remediation that is gone would have removed it.
+#[tokio::test(start_paused = true)]
+async fn a_host_is_not_kept_off_for_a_remediation_whose_finalizer_was_removed_by_hand() {
+    let mut lab = up().await;
+    let (node, host) = worker(&lab);
+    run_for_ever(&lab, &node).await;
+    fail(&lab, &node, "hang").await;
+    until_drained(&lab, &node).await;
+    lab.stop_providers();
+    let (kind, key) = (metal3("Metal3Remediation"), key(&node));
+    let before = text(&get(&lab, "Metal3Remediation", &node), "/metadata/uid");
+    lab.patch(&kind, &key, &json!({"metadata": {"finalizers": null}})).await.unwrap();
+    lab.client().delete(&kind, &key, None).await.unwrap();
+    lab.start_provider();
+    until(&lab, "the health check has made another one", |lab| {
+        lab.object("Metal3Remediation", &node).is_some_and(|it| text(&it, "/metadata/uid") != before)
+    })
+    .await;
+    assert_eq!(leftovers(&lab)[0], format!("{host}: {POWER_OFF}{before}"));
+    rest(&lab).await;
+    assert_eq!(leftovers(&lab), Vec::<String>::new());
+    assert_eq!(ready(&lab, &node), "True");
+    assert!(lab.object("Machine", &node).is_some(), "it was never given up");
+    let messages = events(&lab, "PowerOnRequested");
+    assert!(
+        messages.iter().any(|it| it.contains("the Metal3Remediation that kept it off is gone")),
+        "{messages:?}"
+    );
+}
+
+/// A move drops every status and gives every object another uid; the Machine names its Node only after a while. The reference
+/// begins again with another annotation, and leaves the first one on the host.
+#[tokio::test(start_paused = true)]
+async fn a_remediation_that_is_moved_while_the_host_is_off_goes_on_in_the_other_cluster() {
+    let lab = up().await;
+    let (node, host) = worker(&lab);
+    run_for_ever(&lab, &node).await;
+    fail(&lab, &node, "hang").await;
+    until_drained(&lab, &node).await;
+    pause_cluster(&lab, true).await;
+    rest(&lab).await;
+    let next = Lab::start(&Options { seed: 2, ..Options::default() }).await.unwrap();
+    move_cluster(&lab, &next, &key("my-cluster")).await.unwrap();
+    let kept = leftovers(&next);
+    assert!(kept.contains(&format!("{node} is tainted")) && kept.len() == 3, "{kept:?}");
+    drop(lab);
+    pause_cluster(&next, false).await;
+    rest(&next).await;
+    assert_eq!(ready(&next, &node), "True");
+    assert_eq!(past(&next, "/status/retryCount"), Vec::<String>::new(), "the attempt of before goes on");
+    assert_eq!(text(&get(&next, "Machine", &node), "/status/nodeRef/name"), node);
+    assert_eq!(get(&next, "BareMetalHost", &host)["status"]["poweredOn"], true);
+    assert_eq!(leftovers(&next), Vec::<String>::new());
 }

@@ -3,7 +3,10 @@
 //! The power does not wait for the workload cluster: where that cannot be reached, which may be why the machine is unhealthy,
 //! the host is powered on again at once.
 
-use capm3_api::{metadata::MetadataExt, vocabulary::event};
+use capm3_api::{
+    metadata::MetadataExt,
+    vocabulary::{event, finalizer},
+};
 use capm3_domain::{
     remediation::{Drain, Phase, PowerOff, RemediationWait, is_supported},
     wait::{Text, Wait},
@@ -16,7 +19,7 @@ use super::{
     node::{self, NodePart},
     pass::Pass,
 };
-use crate::{plan::End, workload::Remains};
+use crate::{finalizers::add_finalizer, plan::End, workload::Remains};
 
 /// Begins the first attempt, or the one that was interrupted.
 pub(super) fn begin(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
@@ -53,6 +56,8 @@ pub(super) fn proceed(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
         let message = format!("host {host} may be powered on again: the attempt has lasted too long");
         return power_on(pass, target, true, message);
     };
+    // Without it, what is done to the Node from here on would not be taken back.
+    add_finalizer(&mut pass.new.metadata, finalizer::REMEDIATION);
     power_off(&mut pass, target);
     if target.host.status.powered_on != Some(false) {
         return wait_for_power_off(pass, target);
@@ -89,7 +94,7 @@ fn wait_for_power_off(pass: Pass<'_>, target: &Target<'_>) -> Decision {
 fn take_node_out_of_service(pass: Pass<'_>, target: &Target<'_>, rest: SignedDuration) -> Decision {
     let host = target.host.metadata.name_str();
     let on = |why: &str| format!("host {host} may be powered on again: {why}");
-    let found = match node::part(pass.snapshot, target) {
+    let found = match node::part(pass.snapshot) {
         NodePart::None => return power_on(pass, target, false, on("its Machine has no Node")),
         NodePart::Forbidden => {
             let message = on("Nodes may not be read or changed, so that its Node is left as it is");

@@ -1,7 +1,7 @@
 //! Takes back what a remediation has done: the host has power again, the Node its labels and no taint, and nothing holds the
 //! object any more.
 
-use capm3_api::{metadata::MetadataExt, vocabulary::finalizer};
+use capm3_api::metadata::MetadataExt;
 use capm3_domain::{
     remediation::{NodeBackup, RemediationWait},
     wait::{Text, Wait},
@@ -30,7 +30,7 @@ pub(super) fn of(mut pass: Pass<'_>, left: Left) -> Result<Decision, Box<Pass<'_
         }
         return Ok(pass.finish(End::Again));
     }
-    if !snapshot.remediation.metadata.has_finalizer(finalizer::REMEDIATION) {
+    if !pass.may_owe() {
         return Err(Box::new(pass));
     }
     match node_step(&pass, left) {
@@ -78,13 +78,16 @@ fn node_step(pass: &Pass<'_>, left: Left) -> Step {
             let cluster = machine.spec.cluster_name.clone();
             Step::Wait(Wait::WorkloadCluster { cluster, cause: Text::new(cause) }, None)
         }
-        // A taint goes with its Node; labels wait for the next one of that name.
-        Nodes::Known(None) if !has_backup => Step::Done,
-        Nodes::Known(None) => Step::Wait(RemediationWait::NodeReturn(place.node.name).into(), None),
-        Nodes::Known(Some(_)) if !node::is_answered(snapshot, &place) => Step::Ask(Question::Node(place)),
-        Nodes::Known(Some(_)) if node::answer(snapshot, &place).is_none() && has_backup => {
+        // Labels wait for the next Node of that name.
+        Nodes::Known(None) if has_backup => {
             Step::Wait(RemediationWait::NodeReturn(place.node.name).into(), None)
         }
-        Nodes::Known(Some(_)) => Step::Restore,
+        // A watch may lack what is there: the record of a taint is given up only if the workload cluster itself has no such Node.
+        Nodes::Known(_) if !node::is_answered(snapshot, &place) => Step::Ask(Question::Node(place)),
+        Nodes::Known(_) if node::answer(snapshot, &place).is_none() && has_backup => {
+            Step::Wait(RemediationWait::NodeReturn(place.node.name).into(), None)
+        }
+        // A taint goes with its Node.
+        Nodes::Known(_) => Step::Restore,
     }
 }

@@ -12,7 +12,7 @@ use capm3_engine::{ObjectKey, ResourceKind, Write};
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use super::{Decision, Nodes, ReadNode, RemediationSnapshot, decide::Target, pass::Pass};
+use super::{Decision, Nodes, ReadNode, RemediationSnapshot, pass::Pass};
 use crate::{node_of_host::is_on_another_host, plan::End};
 
 /// What is known of the Node of a host.
@@ -32,8 +32,8 @@ pub(super) enum NodePart {
 }
 
 /// Looks for the Node. One of that name on another host is not touched.
-pub(super) fn part(snapshot: &RemediationSnapshot, target: &Target<'_>) -> NodePart {
-    let name = || target.machine.node_name().unwrap_or_default().to_owned();
+pub(super) fn part(snapshot: &RemediationSnapshot) -> NodePart {
+    let name = || snapshot.node_name.clone().unwrap_or_default();
     match (&snapshot.nodes, snapshot.cluster_key()) {
         (Nodes::NotNamed, _) | (_, None) => NodePart::None,
         (Nodes::Forbidden, _) => NodePart::Forbidden,
@@ -81,6 +81,7 @@ pub(super) fn answer<'s>(snapshot: &'s RemediationSnapshot, question: &ReadNode)
 /// Puts the taint on the Node, after it is recorded: a crash in between leaves a record that is taken back without harm.
 pub(super) fn taint(mut pass: Pass<'_>, place: ReadNode, node: &WholeNode) -> Decision {
     pass.progress.tainted_node = Some(node.metadata.uid_str().to_owned());
+    pass.progress.node = Some(node.metadata.name_str().to_owned());
     let taints = node.spec.taints.as_deref().unwrap_or_default();
     if !has_taint(taints) {
         let taints = with_taint(taints, &pass.now_text());
@@ -106,6 +107,7 @@ pub(super) fn delete(
 ) -> Decision {
     NodeBackup::of_node(node).write_to(&mut pass.new);
     let (name, uid) = (node.metadata.name_str().to_owned(), node.metadata.uid_str().to_owned());
+    pass.progress.node = Some(name.clone());
     let ReadNode { cluster, node: key } = place;
     pass.then.writes.push(Write::WorkloadDelete { cluster, kind: ResourceKind::of::<Node>(), key, uid });
     pass.event(false, event::NODE_DELETED, format!("Node {name} is deleted, so that its Pods run elsewhere"));
@@ -144,10 +146,19 @@ pub(super) fn restore(mut pass: Pass<'_>) -> Result<Decision, Box<Pass<'_>>> {
 
 impl Pass<'_> {
     fn restored(mut self) -> Decision {
-        let node = self.snapshot.node_to_read().map(|place| place.node.name).unwrap_or_default();
-        self.event(false, event::NODE_RESTORED, format!("Node {node} is back in service"));
+        self.event_node_restored();
         self.release();
         self.finish(End::Again)
+    }
+
+    /// An event that says what the Node has again. Whether its kubelet is back is another question.
+    pub(super) fn event_node_restored(&mut self) {
+        let node = self.snapshot.node_name.clone().unwrap_or_default();
+        let message = match NodeBackup::of_remediation(&self.snapshot.remediation) {
+            Some(_) => format!("Node {node} has its labels and annotations again"),
+            None => format!("the out-of-service taint of Node {node} is removed"),
+        };
+        self.event(false, event::NODE_RESTORED, message);
     }
 }
 

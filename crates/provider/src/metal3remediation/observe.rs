@@ -33,6 +33,8 @@ pub struct RemediationSnapshot {
     pub host: Option<Arc<BareMetalHost>>,
     /// Hosts that have the annotation of this remediation.
     pub powered_off: Vec<Arc<BareMetalHost>>,
+    /// Name of the Node: what the Machine says, or what was recorded when the Node was changed.
+    pub node_name: Option<String>,
     /// What is known of the Node.
     pub nodes: Nodes,
     /// What is left of the Node, if that is watched.
@@ -44,7 +46,7 @@ pub struct RemediationSnapshot {
 /// What is known of the Node of the Machine.
 #[derive(Debug, Clone)]
 pub enum Nodes {
-    /// The Machine names none.
+    /// The Machine names none, and none was changed.
     NotNamed,
     /// Nobody asked for a connection to the workload cluster yet.
     NotConnected,
@@ -118,8 +120,11 @@ pub(super) fn observe_with(
     let metal3_machine = name.and_then(|name| reader.get::<Metal3Machine>(&here(name)));
     let recorded = metal3_machine.as_ref().and_then(|machine| annotated_host(machine).ok().flatten());
     let host = recorded.and_then(|name| reader.get::<BareMetalHost>(&here(name)));
-    let power_off = format!("{}/{}", key.namespace, Progress::of(&remediation).power_off_annotation);
-    let (nodes, remains) = match (&cluster, machine.as_ref().and_then(|machine| machine.node_name())) {
+    let Progress { power_off_annotation, node, .. } = Progress::of(&remediation);
+    let power_off = format!("{}/{power_off_annotation}", key.namespace);
+    let named = machine.as_ref().and_then(|machine| machine.node_name()).map(str::to_owned);
+    let node_name = named.or(node);
+    let (nodes, remains) = match (&cluster, node_name.as_deref()) {
         (Some(cluster), Some(node)) => (of_node(inputs, cluster, node), (inputs.remains)(cluster, node)),
         _ => (Nodes::NotNamed, Remains::NotListed),
     };
@@ -130,6 +135,7 @@ pub(super) fn observe_with(
         metal3_machine,
         host,
         powered_off: reader.by_index(&HOSTS_BY_POWER_OFF, &power_off),
+        node_name,
         nodes,
         remains,
         answers: inputs.answers.clone(),
@@ -159,7 +165,7 @@ impl RemediationSnapshot {
 
     /// The Node to ask for.
     pub(super) fn node_to_read(&self) -> Option<ReadNode> {
-        let node = ObjectKey::new("", self.machine.as_ref()?.node_name()?);
+        let node = ObjectKey::new("", self.node_name.as_ref()?);
         Some(ReadNode { cluster: self.cluster_key()?, node })
     }
 

@@ -6,7 +6,7 @@ use capm3_api::{
     metadata::MetadataExt,
     neighbours::BareMetalHost,
     v1beta2::Metal3Remediation,
-    vocabulary::{condition, finalizer, reason},
+    vocabulary::{annotation, condition, finalizer, reason},
 };
 use capm3_domain::{
     remediation::{NodeBackup, Phase, Progress, RemediationWait, Strategy},
@@ -117,10 +117,19 @@ impl<'s> Pass<'s> {
         host.metadata.annotation(&self.progress.power_off_annotation)
     }
 
+    /// Whether something may be left to take back. A person may have removed the finalizer: the record tells it too.
+    pub(super) fn may_owe(&self) -> bool {
+        let remediation = &self.snapshot.remediation;
+        remediation.metadata.has_finalizer(finalizer::REMEDIATION)
+            || self.progress.tainted_node.is_some()
+            || NodeBackup::of_remediation(remediation).is_some()
+    }
+
     /// Nothing is left to take back.
     pub(super) fn release(&mut self) {
         NodeBackup::remove_from(&mut self.new);
         self.progress.tainted_node = None;
+        self.progress.node = None;
         remove_finalizer(&mut self.new.metadata, finalizer::REMEDIATION);
     }
 
@@ -186,7 +195,9 @@ impl<'s> Pass<'s> {
         if !matches!(&end, End::WaitFor(Wait::Paused(_))) {
             self.new.status.conditions.retain(|shown| shown.type_ != condition::PAUSED);
         }
-        if self.progress.phase != Phase::New {
+        // A record without a phase is none of ours, and goes.
+        let is_recorded = self.new.metadata.annotation(annotation::REMEDIATION_PROGRESS).is_some();
+        if self.progress.phase != Phase::New || is_recorded {
             self.progress.write_to(&mut self.new);
         }
         let mut plan = self.first;

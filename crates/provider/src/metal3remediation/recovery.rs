@@ -1,9 +1,6 @@
 //! An attempt after the host may be powered on: power, then the Node back in service, then the Machine healthy.
 
-use capm3_api::{
-    metadata::MetadataExt,
-    vocabulary::{event, finalizer},
-};
+use capm3_api::metadata::MetadataExt;
 use capm3_domain::{
     remediation::{NodeBackup, RemediationWait},
     wait::{Text, Wait},
@@ -23,8 +20,8 @@ use crate::plan::End;
 pub(super) fn proceed(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
     pass.set_power_off(target.host, None);
     let is_on = target.host.status.powered_on == Some(true) && pass.power_off_of(target.host).is_none();
-    let has_finalizer = pass.snapshot.remediation.metadata.has_finalizer(finalizer::REMEDIATION);
-    let state = match (is_on, has_finalizer) {
+    let may_owe = pass.may_owe();
+    let state = match (is_on, may_owe) {
         (false, _) => {
             let host = target.host.metadata.name_str().to_owned();
             State::Waits(RemediationWait::PowerOn(host).into(), None)
@@ -36,7 +33,7 @@ pub(super) fn proceed(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
         (State::Ask(question), _) => Decision::ask(question),
         (State::Restore, _) => node::restore(pass).unwrap_or_else(|pass| recovered(*pass, target)),
         (State::Recovered, Some(rest)) => {
-            if has_finalizer {
+            if may_owe {
                 return recovered(pass, target);
             }
             let wait = health(&pass, target, rest);
@@ -60,7 +57,7 @@ enum State {
 }
 
 fn node_state(pass: &Pass<'_>, target: &Target<'_>) -> State {
-    match node::part(pass.snapshot, target) {
+    match node::part(pass.snapshot) {
         NodePart::None | NodePart::Forbidden => State::Recovered,
         NodePart::Unreachable(cause) => {
             let cluster = target.machine.spec.cluster_name.clone();
@@ -85,8 +82,7 @@ fn node_state(pass: &Pass<'_>, target: &Target<'_>) -> State {
 fn recovered(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
     let had_backup = NodeBackup::of_remediation(&pass.snapshot.remediation).is_some();
     if had_backup || pass.progress.tainted_node.is_some() {
-        let node = target.machine.node_name().unwrap_or_default();
-        pass.event(false, event::NODE_RESTORED, format!("Node {node} is back in service"));
+        pass.event_node_restored();
     }
     pass.release();
     let rest = pass.rest(&target.strategy);
