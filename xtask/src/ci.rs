@@ -33,7 +33,7 @@ fn all(stages: &mut Stages) -> Result<()> {
         command("cargo xtask sweep --scenario pause-move-unpause")
     })?;
     stages.run("crash sweep, a sample", || command("cargo xtask sweep --every 61"))?;
-    let absence = "cargo xtask sweep --fault absence --every 31";
+    let absence = "cargo xtask sweep --fault absence --every 47";
     stages.run("absence sweep, a sample", || command(absence))?;
     stages.run("bench admission, a sample", || bench::run(&bench::Bench::sample_of_admission()))?;
     match pyyaml::obstacle() {

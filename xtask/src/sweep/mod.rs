@@ -16,7 +16,8 @@ pub struct Options {
     /// What goes wrong: the provider dies, or the server seems to lack what is there
     #[arg(long, value_enum, default_value_t = FaultKind::Crash)]
     fault: FaultKind,
-    /// One scenario: three-racks-up, rolling-upgrade, delete-cluster or pause-move-unpause (default: all)
+    /// One scenario (default: all): three-racks-up, rolling-upgrade, delete-cluster, pause-move-unpause,
+    /// remediation-with-taint, remediation-without-taint or remediation-exhausted
     #[arg(long)]
     scenario: Option<String>,
     /// One point, to replay it

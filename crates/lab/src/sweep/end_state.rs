@@ -76,10 +76,11 @@ impl Mask {
         masked
     }
 
-    /// An object as one line; `None` for what only shows what happened.
+    /// An object as one line; `None` for what only shows what happened, and for what runs on Nodes, which scenarios
+    /// judge themselves.
     fn line(&self, object: &Value) -> Option<String> {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-        if matches!(kind, "Event" | "CustomResourceDefinition") {
+        if matches!(kind, "Event" | "CustomResourceDefinition" | "Pod" | "VolumeAttachment") {
             return None;
         }
         let mut object = object.clone();
@@ -88,6 +89,9 @@ impl Mask {
         }
         if kind == "Metal3DataClaim" {
             forget_good_news(&mut object);
+        }
+        if kind == "Node" {
+            forget_empty_taints(&mut object);
         }
         Some(self.value(&object).to_string())
     }
@@ -101,6 +105,14 @@ fn forget_good_news(claim: &mut Value) {
     conditions.retain(|condition| condition.get("status").and_then(Value::as_str) != Some("True"));
     if conditions.is_empty() {
         status.remove("conditions");
+    }
+}
+
+/// A Node whose only taint was removed has an empty list; one that never had a taint has none.
+fn forget_empty_taints(node: &mut Value) {
+    let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if spec.get("taints").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        spec.remove("taints");
     }
 }
 
@@ -175,6 +187,13 @@ mod tests {
         let differences = good.differences(&worse);
         assert!(differences.iter().any(|line| line.starts_with("1 times instead of 2")), "{differences:?}");
         assert!(differences.iter().any(|line| line.starts_with("1 times instead of 0")), "{differences:?}");
+    }
+
+    #[test]
+    fn a_node_that_has_a_taint_no_more_ends_as_one_that_never_had_one() {
+        let node = |spec: Value| state(&[json!({"kind": "Node", "metadata": {"name": "n"}, "spec": spec})]);
+        assert_eq!(node(json!({})), node(json!({"taints": []})));
+        assert_ne!(node(json!({})), node(json!({"taints": [{"key": "k"}]})));
     }
 
     #[test]

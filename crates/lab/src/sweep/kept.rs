@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Where everything is.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kept {
     machines: BTreeMap<String, MachineRow>,
     /// When each host was last provisioned.
@@ -35,6 +35,7 @@ impl Kept {
             Keeps::Nothing => Vec::new(),
             Keeps::Hosts => self.other_hosts(now),
             Keeps::Everything => self.moved(now),
+            Keeps::AllButOne => self.moved_beside_one(now),
         }
     }
 
@@ -48,6 +49,30 @@ impl Kept {
         given_up
             .chain(after.difference(&before).map(|host| format!("{host} was to spare and is taken")))
             .collect()
+    }
+
+    /// What was moved beside the one machine that is replaced, which must be on another host.
+    fn moved_beside_one(&self, now: &Self) -> Vec<String> {
+        let only_in = |one: &Self, other: &Self| -> Vec<MachineRow> {
+            let rows = one.machines.values().filter(|row| !other.machines.contains_key(&row.name));
+            rows.cloned().collect()
+        };
+        let (gone, new) = (only_in(self, now), only_in(now, self));
+        let ([gone], [new]) = (gone.as_slice(), new.as_slice()) else {
+            return vec![format!("{} machines were replaced by {} new ones", gone.len(), new.len())];
+        };
+        if gone.host == new.host {
+            return vec![format!("{} has the host of {}", new.name, gone.name)];
+        }
+        let without_both = |kept: &Self| {
+            let mut kept = kept.clone();
+            for row in [gone, new] {
+                kept.machines.remove(&row.name);
+                kept.provisioned.retain(|host, _| Some(host) != row.host.as_ref());
+            }
+            kept
+        };
+        without_both(self).moved(&without_both(now))
     }
 
     fn moved(&self, now: &Self) -> Vec<String> {
@@ -106,6 +131,24 @@ mod tests {
         let lost = ["h was in use and is not kept", "spare was to spare and is taken"];
         assert_eq!(before.lost(&elsewhere, Keeps::Hosts), lost);
         assert_eq!(before.lost(&elsewhere, Keeps::Nothing), Vec::<String>::new());
+    }
+
+    #[test]
+    fn one_machine_may_be_replaced_on_another_host_and_nothing_else_may_change() {
+        let two = |one: &str, host: &str, other: &str| {
+            let mut both = kept("stays", other, "then");
+            let mut row = kept(one, "10.0.0.9", "then").machines.remove(one).unwrap();
+            row.host = Some(host.to_owned());
+            both.machines.insert(one.to_owned(), row);
+            both.provisioned.insert(host.to_owned(), one.to_owned());
+            both
+        };
+        let before = two("m", "a", "10.0.0.1");
+        let lost = |now: &Kept| before.lost(now, Keeps::AllButOne);
+        assert_eq!(lost(&two("n", "b", "10.0.0.1")), Vec::<String>::new());
+        assert_eq!(lost(&two("n", "a", "10.0.0.1")), ["n has the host of m"]);
+        assert_eq!(lost(&before), ["0 machines were replaced by 0 new ones"]);
+        assert_eq!(lost(&two("n", "b", "10.0.0.2")).len(), 1, "the other machine has another address");
     }
 
     #[test]

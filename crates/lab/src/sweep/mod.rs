@@ -11,6 +11,7 @@ mod absence;
 mod end_state;
 mod kept;
 mod racks;
+mod remediation;
 mod scenario;
 mod scenario_run;
 

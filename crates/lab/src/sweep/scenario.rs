@@ -3,7 +3,10 @@
 use capm3_engine::{ApiError, ObjectKey, ResourceKind};
 use serde_json::{Value, json};
 
-use super::racks::{self, CLUSTER, NAMESPACE, Size, racks};
+use super::{
+    racks::{self, CLUSTER, NAMESPACE, Size, racks},
+    remediation::{self, Remediation},
+};
 use crate::{
     Lab, LabError, Options,
     invariants::{losses, mix_ups},
@@ -23,6 +26,12 @@ pub enum Scenario {
     DeleteCluster,
     /// The cluster is paused, moved to another management cluster, and goes on there.
     PauseMoveUnpause,
+    /// A node hangs and is power-cycled; its workload cluster supports the out-of-service taint.
+    RemediationWithTaint,
+    /// A node hangs and is power-cycled; its workload cluster does not support the taint, so the Node is deleted.
+    RemediationWithoutTaint,
+    /// A node is dead: its host is marked as unhealthy, and its Machine is replaced.
+    RemediationExhausted,
 }
 
 /// What could not be tried.
@@ -40,12 +49,22 @@ pub enum ScenarioError {
     /// The server refused a step.
     #[error("a step of the scenario was refused")]
     Step(#[from] ApiError),
+    /// The worker that is to fail has no Node.
+    #[error("no worker of {0} has a Node")]
+    NoNode(&'static str),
 }
 
 impl Scenario {
     /// Every scenario.
-    pub const ALL: [Self; 4] =
-        [Self::ThreeRacksUp, Self::RollingUpgrade, Self::DeleteCluster, Self::PauseMoveUnpause];
+    pub const ALL: [Self; 7] = [
+        Self::ThreeRacksUp,
+        Self::RollingUpgrade,
+        Self::DeleteCluster,
+        Self::PauseMoveUnpause,
+        Self::RemediationWithTaint,
+        Self::RemediationWithoutTaint,
+        Self::RemediationExhausted,
+    ];
 
     /// Name on the command line.
     pub fn name(self) -> &'static str {
@@ -54,6 +73,9 @@ impl Scenario {
             Self::RollingUpgrade => "rolling-upgrade",
             Self::DeleteCluster => "delete-cluster",
             Self::PauseMoveUnpause => "pause-move-unpause",
+            Self::RemediationWithTaint => "remediation-with-taint",
+            Self::RemediationWithoutTaint => "remediation-without-taint",
+            Self::RemediationExhausted => "remediation-exhausted",
         }
     }
 
@@ -66,14 +88,28 @@ impl Scenario {
         let workers = match self {
             Self::ThreeRacksUp | Self::DeleteCluster => 4,
             Self::RollingUpgrade => 2,
-            Self::PauseMoveUnpause => 1,
+            _ => 1,
         };
         Size { workers }
     }
 
+    /// Which remediation the scenario is about.
+    pub(super) fn remediation(self) -> Option<Remediation> {
+        match self {
+            Self::RemediationWithTaint => Some(Remediation::WithTaint),
+            Self::RemediationWithoutTaint => Some(Remediation::WithoutTaint),
+            Self::RemediationExhausted => Some(Remediation::Exhausted),
+            _ => None,
+        }
+    }
+
     /// What is there at the start.
     pub(super) fn manifests(self) -> Result<Vec<Manifest>, ManifestError> {
-        racks(self.size())
+        let mut manifests = racks(self.size())?;
+        if let Some(remediation) = self.remediation() {
+            manifests.extend(remediation.health_check()?);
+        }
+        Ok(manifests)
     }
 
     /// What is missing of the end that people want.
@@ -95,6 +131,9 @@ impl Scenario {
             Self::RollingUpgrade => &[Step::Upgrade],
             Self::DeleteCluster => &[Step::Delete],
             Self::PauseMoveUnpause => &[Step::Pause(true), Step::Move, Step::Pause(false)],
+            Self::RemediationWithTaint => &[Step::Fail(Remediation::WithTaint)],
+            Self::RemediationWithoutTaint => &[Step::Fail(Remediation::WithoutTaint)],
+            Self::RemediationExhausted => &[Step::Fail(Remediation::Exhausted)],
         }
     }
 
@@ -103,7 +142,10 @@ impl Scenario {
         match self {
             Self::ThreeRacksUp | Self::DeleteCluster => Keeps::Nothing,
             Self::RollingUpgrade => Keeps::Hosts,
-            Self::PauseMoveUnpause => Keeps::Everything,
+            Self::PauseMoveUnpause | Self::RemediationWithTaint | Self::RemediationWithoutTaint => {
+                Keeps::Everything
+            }
+            Self::RemediationExhausted => Keeps::AllButOne,
         }
     }
 
@@ -125,6 +167,7 @@ impl Scenario {
             Step::Pause(paused) => {
                 patch(lab, &cluster, CLUSTER, json!({"spec": {"paused": paused}})).await?;
             }
+            Step::Fail(remediation) => remediation::fail(lab, remediation).await?,
             Step::Move => {
                 // Another seed, so that no uid there is one of here.
                 let next = Lab::start(&Options { seed: options.seed + 1, ..options.clone() }).await?;
@@ -146,6 +189,8 @@ pub(super) enum Keeps {
     Hosts,
     /// Everything is where it was, and nothing is provisioned again.
     Everything,
+    /// The same, but that one machine is replaced by another one on another host.
+    AllButOne,
 }
 
 /// Something that people do.
@@ -161,6 +206,8 @@ pub(super) enum Step {
     Pause(bool),
     /// Moves it to another management cluster.
     Move,
+    /// Makes the kubelet of a worker fail.
+    Fail(Remediation),
 }
 
 impl std::fmt::Display for Scenario {

@@ -40,6 +40,11 @@ pub(super) trait Disturbance {
         false
     }
 
+    /// Whether it may last longer than an attempt of a remediation, so that the next one begins.
+    fn outlasts_attempts(&self) -> bool {
+        false
+    }
+
     /// The lab is idle: a fault that waits for this happens now. Says whether it does.
     fn at_rest(&self) -> bool {
         false
@@ -71,6 +76,9 @@ impl Sweep {
             violations.extend(rest(&mut lab, disturbance).await);
         }
         violations.extend(self.scenario.missing(&lab));
+        if let Some(remediation) = self.scenario.remediation() {
+            violations.extend(remediation.violations(&lab, disturbance.outlasts_attempts()));
+        }
         let second =
             if disturbance.hides_claims() { SecondHost::WithoutImage } else { SecondHost::Forbidden };
         if second == SecondHost::Forbidden || self.scenario.keeps() != Keeps::Hosts {

@@ -79,6 +79,10 @@ impl Disturbance for Absent<'_> {
         hides_claims(self.point)
     }
 
+    fn outlasts_attempts(&self) -> bool {
+        true
+    }
+
     fn at_rest(&self) -> bool {
         let waits = self.point.moment == Moment::AtRest;
         if waits {
