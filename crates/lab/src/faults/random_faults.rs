@@ -35,12 +35,14 @@ pub struct RandomFaults {
     rng: Rng,
     over: AtomicBool,
     hits: AtomicU64,
+    replies_lost: AtomicU64,
 }
 
 impl RandomFaults {
     /// One call of `every` goes wrong.
     pub fn new(seed: u64, every: u64) -> Self {
-        Self { every, rng: Rng::seeded(seed), over: AtomicBool::new(false), hits: AtomicU64::new(0) }
+        let (hits, replies_lost) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { every, rng: Rng::seeded(seed), over: AtomicBool::new(false), hits, replies_lost }
     }
 
     /// From now on nothing goes wrong.
@@ -57,6 +59,11 @@ impl RandomFaults {
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::SeqCst)
     }
+
+    /// Of how many of them the server did what was asked, and the answer was lost.
+    pub fn replies_lost(&self) -> u64 {
+        self.replies_lost.load(Ordering::SeqCst)
+    }
 }
 
 impl Faults for RandomFaults {
@@ -69,12 +76,14 @@ impl Faults for RandomFaults {
             let at = usize::try_from(self.rng.below(from.len() as u64)).unwrap_or(0);
             from.get(at).copied().unwrap_or(Fault::None)
         };
-        match (call.is_watch(), call.is_write()) {
+        let fault = match (call.is_watch(), call.is_write()) {
             (true, _) => pick(&WATCH_FAULTS),
             (false, true) => pick(&CALL_FAULTS),
             // A read without an answer is the same whether it was asked or not, and never conflicts.
             (false, false) => pick(CALL_FAULTS.split_at(4).0),
-        }
+        };
+        self.replies_lost.fetch_add((fault == Fault::ReplyLost).into(), Ordering::SeqCst);
+        fault
     }
 }
 
@@ -97,6 +106,9 @@ mod tests {
         assert_eq!(run(1).1, faults);
         assert_ne!(run(2).1, faults);
         assert!(faults.contains(&Fault::ReplyLost) && faults.contains(&Fault::RequestLost));
+        let random = RandomFaults::new(1, 10);
+        let lost = (0..1000).filter(|_| random.apply_fault(&call) == Fault::ReplyLost).count();
+        assert_eq!(random.replies_lost(), lost as u64);
     }
 
     #[test]

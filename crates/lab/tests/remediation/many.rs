@@ -44,8 +44,9 @@ async fn fifty_remediations_at_once_beside_failing_calls_cycle_each_host_and_lea
     }
     tokio::time::sleep(std::time::Duration::from_secs(300)).await;
     faults.over();
-    let hits = faults.hits();
-    assert!(hits > 50, "{hits} faults");
+    let (hits, lost) = (faults.hits(), faults.replies_lost());
+    println!("{MACHINES} remediations, {hits} calls went wrong, of {lost} of them the reply was lost");
+    assert!(hits - lost > 30 && lost > 10, "{hits} faults, {lost} lost replies");
     // They are healthy, so what made the remediations deletes them.
     for machine in &machines {
         let namespace = text(machine, "/metadata/namespace");
