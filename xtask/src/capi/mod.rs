@@ -4,16 +4,17 @@
 //! their own Roles, whose webhooks the API server asks. Hosts and kubelets are played by the world, as clients with rights of
 //! their own. Control planes have an external etcd: the checks of a stacked one need pods that run.
 //!
-//! `--sample` runs a short scenario that CI has time for: up, one move, deletion.
+//! `--sample` runs a short scenario that CI has time for: up, a node that hangs and comes back, one move, deletion.
 //!
-//! [`management`] is a management cluster with all of that, [`workload`] what a workload cluster needs, [`racks`], [`moving`] and
-//! [`templates`] are the scenarios.
+//! [`management`] is a management cluster with all of that, [`workload`] what a workload cluster needs, [`racks`], [`remediation`],
+//! [`moving`] and [`templates`] are the scenarios.
 
 mod clusterctl;
 mod management;
 mod managers;
 mod moving;
 mod racks;
+mod remediation;
 mod repository;
 mod rights;
 mod templates;
@@ -64,7 +65,7 @@ pub fn run(is_sample: bool) -> Result<()> {
     Ok(())
 }
 
-/// Up over three racks, scaled, moved once and deleted where it came to.
+/// Up over three racks, scaled, a node healed, moved once and deleted where it came to.
 async fn sample(repository: &Repository, here: &mut Management, there: &mut Management) -> Result<()> {
     let workloads = workload::Workloads::none()?;
     here.begin(&workloads).await?;
@@ -72,6 +73,10 @@ async fn sample(repository: &Repository, here: &mut Management, there: &mut Mana
     let watch = Stopwatch::start();
     let racks = Box::pin(racks::come_up(here, &workloads)).await?;
     report("three racks", watch);
+    let watch = Stopwatch::start();
+    remediation::begin(here).await?;
+    Box::pin(remediation::power_cycle(here, &racks)).await?;
+    report("healed", watch);
     let watch = Stopwatch::start();
     Box::pin(moving::one_way(repository, here, there)).await?;
     report("moved", watch);
@@ -89,6 +94,11 @@ async fn play(repository: &Repository, here: &mut Management, there: &mut Manage
     let watch = Stopwatch::start();
     let racks = Box::pin(racks::up(here, &workloads)).await?;
     report("three racks", watch);
+    let watch = Stopwatch::start();
+    remediation::begin(here).await?;
+    Box::pin(remediation::power_cycle(here, &racks)).await?;
+    Box::pin(remediation::replace(here, &racks)).await?;
+    report("healed and replaced", watch);
     let watch = Stopwatch::start();
     there.begin(&workloads).await?;
     Box::pin(moving::there_and_back(repository, here, there)).await?;

@@ -78,11 +78,12 @@ async fn kept(stage: &Stage) -> Result<Kept> {
 }
 
 /// Kinds of which nothing may stay behind.
-const MOVED: [&str; 18] = [
+const MOVED: [&str; 19] = [
     "Cluster",
     "KubeadmControlPlane",
     "MachineDeployment",
     "MachineSet",
+    "MachineHealthCheck",
     "Machine",
     "KubeadmConfig",
     "KubeadmConfigTemplate",

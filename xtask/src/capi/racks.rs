@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
+use capm3_engine::ApiClient;
 use capm3_lab::manifests::Manifest;
 use serde_json::json;
 
@@ -21,6 +22,11 @@ pub struct Racks {
 }
 
 impl Racks {
+    /// A client of the workload cluster, as its administrator.
+    pub async fn nodes(&self) -> Result<ApiClient> {
+        workload::admin(&self.workload).await
+    }
+
     /// Ends the API server of the Cluster, on the management cluster where it was started.
     pub fn end(self, management: &mut Management, workloads: &workload::Workloads) -> Result<()> {
         workload::end(management, workloads, &self.workload)

@@ -53,6 +53,39 @@ impl Watched {
         Ok(counts)
     }
 
+    /// How often each host lost power while it ran an image, by name; hosts that never did are left out.
+    pub fn power_cycles(&self) -> Result<BTreeMap<String, usize>> {
+        let (mut counts, mut powered) = (BTreeMap::new(), BTreeMap::new());
+        for revision in self.0.revisions()? {
+            let object = &revision.object;
+            if text(object, "/kind") != "BareMetalHost"
+                || text(object, "/status/provisioning/state") != "provisioned"
+            {
+                continue;
+            }
+            let host = text(object, "/metadata/name").to_owned();
+            let is_on = object.pointer("/status/poweredOn").is_some_and(|it| it == true);
+            let was_on = powered.insert(host.clone(), is_on).unwrap_or(true);
+            if was_on && !is_on {
+                *counts.entry(host).or_default() += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Whether an object of a kind ever was so.
+    pub fn any(&self, kind: &str, was_so: impl Fn(&Value) -> bool) -> Result<bool> {
+        let revisions = self.0.revisions()?;
+        Ok(revisions.iter().any(|it| text(&it.object, "/kind") == kind && was_so(&it.object)))
+    }
+
+    /// Names of all objects of a kind that ever were there.
+    pub fn names_of(&self, kind: &str) -> Result<BTreeSet<String>> {
+        let revisions = self.0.revisions()?;
+        let of_kind = revisions.iter().map(|it| &it.object).filter(|it| text(it, "/kind") == kind);
+        Ok(of_kind.map(|it| text(it, "/metadata/name").to_owned()).collect())
+    }
+
     /// Nothing was mixed up, nothing taken from a live machine, and nothing is left over in a namespace.
     pub fn judge(&self, namespace: &str) -> Result<()> {
         let revisions = self.0.revisions()?;

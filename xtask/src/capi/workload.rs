@@ -49,13 +49,18 @@ impl WorkloadApis for Workloads {
 /// Starts the API server of a Cluster that does not exist yet, and gives the kubelets their rights there.
 pub async fn start(management: &mut Management, workloads: &Workloads, name: &str) -> Result<Workload> {
     let workload = management.cluster_mut().start_workload(name)?;
-    let admin = over_network(&workload.kubeconfig("admin", MASTERS)?, None, "capm3-e2e").await?;
+    let admin = admin(&workload).await?;
     let manifest = |object| Manifest { file: "rights of kubelets".to_owned(), object };
     capm3_lab::apply(&admin, &rights().map(manifest)).await?;
     let kubelets = workload.kubeconfig(KUBELETS, "capm3-world")?;
     let client = over_network(&kubelets, None, "capm3-world").await?;
     workloads.known.lock().insert(name.to_owned(), client);
     Ok(workload)
+}
+
+/// A client with the rights of its administrator.
+pub async fn admin(workload: &Workload) -> Result<ApiClient> {
+    Ok(over_network(&workload.kubeconfig("admin", MASTERS)?, None, "capm3-e2e").await?)
 }
 
 /// Ends the API server of a Cluster that is gone.
@@ -65,7 +70,8 @@ pub fn end(management: &mut Management, workloads: &Workloads, workload: &Worklo
 }
 
 fn rights() -> [Value; 2] {
-    let rule = |resources: &[&str], verbs: &[&str]| json!({"apiGroups": [""], "resources": resources, "verbs": verbs});
+    let rule_of = |group: &str, resources: &[&str], verbs: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
+    let rule = |resources: &[&str], verbs: &[&str]| rule_of("", resources, verbs);
     let group = "rbac.authorization.k8s.io";
     [
         json!({
@@ -73,7 +79,9 @@ fn rights() -> [Value; 2] {
             "rules": [
                 rule(&["nodes"], &["get", "list", "watch", "create", "patch"]),
                 rule(&["nodes/status", "pods/status"], &["patch"]),
-                rule(&["pods"], &["get", "create", "delete"]),
+                rule(&["pods"], &["get", "list", "create", "patch", "delete"]),
+                // What a node that is out of service leaves: nobody else ends it, because no controllers run here.
+                rule_of("storage.k8s.io", &["volumeattachments"], &["list", "patch", "delete"]),
                 // By kubeadm, which runs with the rights of an administrator.
                 rule(&["configmaps"], &["get", "create"]),
             ],
