@@ -136,7 +136,7 @@ fn ls129_a_label_reaches_the_node_and_whatever_is_missing_is_waited_for() {
     type Change = fn(&mut World);
     let patch = json!({"resourceVersion": "7", "labels": {"foo/a": "1"}, "annotations": {"capm3.metal3.io/synced-labels": "foo/a"}});
     let nothing = || (Value::Null, "");
-    let table: [(&str, Change, (Value, &str)); 22] = [
+    let table: [(&str, Change, (Value, &str)); 23] = [
         ("all is there", |_| {}, (patch.clone(), "")),
         (
             "host paused",
@@ -158,7 +158,7 @@ fn ls129_a_label_reaches_the_node_and_whatever_is_missing_is_waited_for() {
             |w| {
                 w.host["spec"]["consumerRef"]["apiVersion"] = json!("infrastructure.cluster.x-k8s.io/v1beta1")
             },
-            (patch, ""),
+            (patch.clone(), ""),
         ),
         ("another kind", |w| w.host["spec"]["consumerRef"]["kind"] = json!("Foo"), nothing()),
         (
@@ -171,6 +171,11 @@ fn ls129_a_label_reaches_the_node_and_whatever_is_missing_is_waited_for() {
             "a Metal3Machine that has another host",
             |w| w.metal3_machine["metadata"]["annotations"]["metal3.io/BareMetalHost"] = json!("ns/k"),
             nothing(),
+        ),
+        (
+            "a Metal3Machine whose record names another namespace: its host is in its own",
+            |w| w.metal3_machine["metadata"]["annotations"]["metal3.io/BareMetalHost"] = json!("elsewhere/h"),
+            (patch, ""),
         ),
         ("no Machine", |w| w.machine = Value::Null, nothing()),
         (
@@ -220,6 +225,8 @@ fn ls129_a_label_reaches_the_node_and_whatever_is_missing_is_waited_for() {
             nothing(),
         ),
     ];
+    let inputs = Inputs { workload: &|_| Workload::Unknown, answer: None, in_sync: None };
+    assert!(observe(&kinds::memory(), inputs, &ObjectKey::new("ns", "h")).is_none(), "no host");
     for (what, change, (patch, wait)) in table {
         let mut world = world();
         change(&mut world);
