@@ -139,8 +139,8 @@ fn s145_a_range_that_contains_its_own_gateway_is_warned_of() {
             "kind": "Metal3DataTemplate", "metadata": {"name": "t", "namespace": "default"}, "spec": spec});
         let path = format!("spec.networkData.networks.{list}[0]");
         let expected = format!(
-            "Warning: {path}.ipAddress: the range contains gateway {gateway} ({path}.routes[0].gateway.string): a machine \
-             will get its address\n"
+            "Warning: {path}.ipAddress: the range contains gateway {gateway} ({path}.routes[0].gateway.string): a \
+             machine may get the address of the gateway\n"
         );
         assert_eq!(report_on(&[template]), if warned { expected } else { String::new() });
     }

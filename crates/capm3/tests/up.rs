@@ -193,7 +193,7 @@ fn a_device_is_refused_and_a_pipe_is_read_as_far_as_the_limit() {
         let output = capm3(&[command, &["-f", "/dev/zero"]].concat());
         assert_eq!(output.status.code(), Some(2), "{command:?}");
         let expected =
-            "error: /dev/zero: is a device: name a file, a folder or a pipe, or - for standard input\n";
+            "error: /dev/zero: is a device: specify a file, a folder or a pipe, or - for standard input\n";
         assert_eq!(stderr(&output), expected, "{command:?}");
     }
     for name in ["-", "/dev/stdin"] {
@@ -251,7 +251,8 @@ fn a_manifest_that_the_schema_refuses_is_named_with_file_object_and_field() {
     let message = stderr(&output);
     for part in [
         "30-data-templates.yaml:",
-        ": Metal3DataTemplate metal3/m3dt-rack2: spec.networkData.links.vlans[0].vlanID: expected at most 4096, got 20000",
+        ": Metal3DataTemplate metal3/m3dt-rack2: spec.networkData.links.vlans[0].vlanID: expected at most 4096, got \
+         20000",
     ] {
         assert!(message.contains(part), "{part} is not in:\n{message}");
     }

@@ -128,7 +128,7 @@ impl Worker {
                 self.queue.add_after(key.clone(), delay);
             }
             Ok(Outcome::Restless) => {
-                warn!("reconcile passes do not settle; retries with back-off");
+                warn!("the reconcile does not converge; retrying with back-off");
                 self.queue.add_failed(key.clone());
             }
             Ok(Outcome::Failed(failure)) if matches!(failure.source, ApiError::GateClosed) => {

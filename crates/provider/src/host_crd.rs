@@ -69,7 +69,8 @@ async fn read(client: &ApiClient) -> Result<Vec<&'static str>, ApiError> {
     for field in &lacks {
         warn!(
             crd = NAME,
-            "the installed BareMetalHost CRD has no field spec.{field}: machines that need it cannot be provisioned; install a newer host operator"
+            "the installed BareMetalHost CRD has no field spec.{field}: machines that need it cannot be provisioned; \
+             install a newer Baremetal Operator"
         );
     }
     Ok(lacks)

@@ -53,7 +53,7 @@ pub enum ConversionError {
     },
     /// The annotation does not hold what a conversion wrote.
     #[error(
-        "annotation cluster.x-k8s.io/conversion-data is not the JSON of an object: {source}; remove the annotation"
+        "annotation cluster.x-k8s.io/conversion-data is not a JSON object: {source}; remove the annotation"
     )]
     StoredData {
         /// What the parser says.

@@ -28,7 +28,7 @@ pub struct ElectionArgs {
     #[arg(long, default_value = "15s", value_parser = flags::duration, value_name = "DURATION")]
     leader_elect_lease_duration: Duration,
 
-    /// How long the leader tries to renew before it stops writing and ends; shorter than the lease duration
+    /// How long the leader tries to renew before it stops writing and exits; shorter than the lease duration
     #[arg(long, default_value = "10s", value_parser = flags::duration, value_name = "DURATION")]
     leader_elect_renew_deadline: Duration,
 

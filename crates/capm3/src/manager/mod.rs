@@ -56,9 +56,9 @@ const WEBHOOK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 #[command(
     args_override_self = true,
     after_help = "The cluster needs the CRDs of capm3, of Cluster API and of the host operator. \
-    SIGTERM and Ctrl-C stop the manager: writes in flight end, the Lease is released, the exit code is 0. \
-    A manager that loses its Lease ends with code 1. It can be started again at any time. Webhooks need a certificate; \
-    --webhook-port=0 serves none."
+    SIGTERM and Ctrl-C stop the manager: it finishes writes in flight, releases the Lease and exits with code 0. \
+    A manager that loses its Lease exits with code 1. It is safe to restart it at any time. Webhooks need a certificate; \
+    --webhook-port=0 disables them."
 )]
 pub struct ManagerArgs {
     /// Kubeconfig of the management cluster; without it, that of KUBECONFIG, or the service account of the pod
@@ -79,7 +79,7 @@ pub struct ManagerArgs {
         default_value = "false", default_missing_value = "true", value_parser = flags::boolean, value_name = "BOOL")]
     enable_bmh_name_based_preallocation: bool,
 
-    /// Release an orphaned host automatically after this time, such as 24h: its disk is deprovisioned. If not set, only `capm3 release` releases such hosts
+    /// Release an orphaned host automatically after this time, such as 24h. The host is deprovisioned, and the data on its disk is lost. If not set, only `capm3 release` releases such hosts
     ///
     /// The machine must be proven to be gone: its kind is served, the API server says NotFound for the machine, a fresh list
     /// lacks it, and the watch was healthy for a minute.

@@ -71,8 +71,8 @@ Metal3Data, IPAddress) are kept; the rest is allocated as the controllers do it,
 their names. Machines are the Metal3Machines of the files, and the machines that are still missing for control \
 planes and MachineDeployments. A host without status counts as available; its NICs are those of the annotation \
 inspect.metal3.io/hardwaredetails.\n\n\
-Manifests are validated as an API server with the provider's rules does. If one is refused, nothing is rendered, \
-because it might hold a host, an index or an address that another machine would get. A machine that cannot be \
+Manifests are validated by the same rules as on an API server with this provider. If one is refused, nothing is rendered, \
+because its object might own a host, an index or an address that would otherwise go to another machine. A machine that cannot be \
 rendered does not affect other machines. Errors go to stderr with file, line and field, and the exit code is 1.\n\n\
 With --as, the output is the network configuration that cloud-init writes on the node. cloud-init accepts any document, \
 but writes only what its renderer supports: a bond may come up without its mode, or not at all. Ubuntu and Debian images use \

@@ -87,7 +87,7 @@ pub struct Drain {
 
 impl fmt::Display for Drain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "waiting for what runs on Node {} to end", self.node)?;
+        write!(f, "waiting for Node {} to be drained", self.node)?;
         let mut parts: Vec<String> = [("Pods", &self.pods), ("VolumeAttachments", &self.volumes)]
             .into_iter()
             .filter(|(_, names)| !names.is_empty())
@@ -112,13 +112,13 @@ impl fmt::Display for RemediationWait {
                 "the remediation has no owner reference to a Machine; a MachineHealthCheck sets one",
             ),
             Self::Machine(Some(name)) => {
-                write!(f, "Machine {name}, which the owner reference names, is not found")
+                write!(f, "Machine {name} of the owner reference is not found")
             }
             Self::Metal3Machine { machine, name: Some(name) } => {
                 write!(f, "Metal3Machine {name} of Machine {machine} is not found")
             }
             Self::Metal3Machine { machine, name: None } => {
-                write!(f, "Machine {machine} names no Metal3Machine in spec.infrastructureRef")
+                write!(f, "spec.infrastructureRef of Machine {machine} does not name a Metal3Machine")
             }
             Self::Host { metal3_machine, problem } => match problem {
                 HostProblem::NotRecorded => {
@@ -129,15 +129,15 @@ impl fmt::Display for RemediationWait {
                 }
                 HostProblem::OfAnother(host) => write!(
                     f,
-                    "BareMetalHost {host}, which Metal3Machine {metal3_machine} has recorded, is not its own: \
-                     spec.consumerRef is another one; the host is not powered off"
+                    "Metal3Machine {metal3_machine} records BareMetalHost {host}, but spec.consumerRef of the host is \
+                     another consumer; the host is not powered off"
                 ),
             },
             Self::Strategy(problem) => problem.fmt(f),
             Self::HostOffline(host) => write!(
                 f,
-                "spec.online of BareMetalHost {host} is false: it is switched off on purpose and not remediated; set it to \
-                 true to go on"
+                "spec.online of BareMetalHost {host} is false: the host is powered off on purpose and not remediated; \
+                 set spec.online to true to continue"
             ),
             Self::PowerOff { host, is_soft: false } => {
                 write!(f, "waiting for host {host} to be powered off")
@@ -172,10 +172,10 @@ mod tests {
     fn a_drain_names_a_few_of_what_is_left() {
         let names = |kind: &str, count: usize| (1..=count).map(|n| format!("{kind}-{n}")).collect();
         for (drain, expected) in [
-            (Drain::default(), "waiting for what runs on Node  to end"),
+            (Drain::default(), "waiting for Node  to be drained"),
             (
                 Drain { node: "n".into(), pods: names("ns/p", 1), ..Drain::default() },
-                "waiting for what runs on Node n to end: Pods ns/p-1",
+                "waiting for Node n to be drained: Pods ns/p-1",
             ),
             (
                 Drain {
@@ -184,7 +184,7 @@ mod tests {
                     volumes: names("v", 1),
                     unknown: Some(Text::new("no answer")),
                 },
-                "waiting for what runs on Node n to end: Pods ns/p-1, ns/p-2, ns/p-3 and others; VolumeAttachments v-1; \
+                "waiting for Node n to be drained: Pods ns/p-1, ns/p-2, ns/p-3 and others; VolumeAttachments v-1; \
                  what is left is not known: no answer",
             ),
         ] {

@@ -60,7 +60,7 @@ pub(super) fn check_key(old: &Node<'_>, new: &Node<'_>, findings: &mut Findings)
     let (was, is) = (old.at("templateReference"), new.at("templateReference"));
     if was.text().is_some() && was.text() != is.text() {
         let detail = format!(
-            "cannot be modified: indexes were given out under {:?}; create another template instead",
+            "cannot be modified: indexes are allocated with templateReference {:?}; create another template instead",
             was.text_or_empty()
         );
         findings.errors.push(FieldError::invalid(

@@ -61,7 +61,7 @@ fn check_checksum(checksum: &Node<'_>, base: &str, errors: &mut Vec<FieldError>)
     match checksum.text() {
         None => {
             let detail = format!(
-                "cannot be empty: set {} to the checksum or to a URL of it; only live-iso and OCI images need none",
+                "cannot be empty: set {} to the checksum or its URL; only live-iso and OCI images need none",
                 checksum.path()
             );
             errors.push(FieldError::required(Rule::ImageChecksum, path, detail));

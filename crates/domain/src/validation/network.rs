@@ -95,7 +95,7 @@ fn check_inline(network: &Node<'_>, family: Family, findings: &mut Findings) {
         let address = gateway.text().and_then(|text| text.parse::<Address>().ok());
         if let Some(address) = address.filter(|address| read.may_yield(*address)) {
             findings.warnings.push(format!(
-                "{}: the range contains gateway {address} ({}): a machine will get its address",
+                "{}: the range contains gateway {address} ({}): a machine may get the address of the gateway",
                 range.path(),
                 gateway.path()
             ));

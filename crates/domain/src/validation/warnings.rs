@@ -56,8 +56,9 @@ fn repeated_keys(meta_data: &Node<'_>) -> Vec<String> {
     });
     let mut warnings: Vec<String> = repeated.collect();
     if lists_of.contains_key("providerid") {
-        warnings
-            .push(format!("{path}: key \"providerid\" is always set by the provider, yours has no effect"));
+        warnings.push(format!(
+            "{path}: key \"providerid\" is always set by the provider; the value given here has no effect"
+        ));
     }
     warnings
 }
@@ -68,7 +69,7 @@ fn odd_macs(links: &Node<'_>) -> Vec<String> {
     macs.filter_map(|node| {
         let text = node.text().filter(|text| !is_mac(text))?;
         let path = node.path();
-        Some(format!("{path}: {text:?} is not a MAC address, so rendering will fail: put in the real one"))
+        Some(format!("{path}: {text:?} is not a MAC address, so rendering will fail: replace it by the MAC address of the interface"))
     })
     .collect()
 }

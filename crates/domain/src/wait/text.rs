@@ -91,7 +91,7 @@ impl Wait {
                 "waiting for the Machine controller to set an owner reference to the Machine",
             ),
             Self::Machine(name) => {
-                write!(f, "waiting for Machine {name}, which the owner reference names")
+                write!(f, "waiting for Machine {name} of the owner reference, which is not found")
             }
             Self::Cluster(name) | Self::ClusterOfPool(name) => write!(f, "waiting for Cluster {name}"),
             Self::Infrastructure(cluster) => {
@@ -111,27 +111,29 @@ impl Wait {
             Self::HostRecord(error) => error.fmt(f),
             Self::UnrecordedHost { namespace, host } => write!(
                 f,
-                "spec.consumerRef of host {host} is this machine and the host is in use, but this machine has no record of it; \
-                 the host is not changed. To keep what runs on it, set annotation metal3.io/BareMetalHost of this Metal3Machine \
-                 to {namespace}/{host}; to release it, delete the Machine"
+                "spec.consumerRef of host {host} is this machine and the host is in use, but this machine does not \
+                 record the host; the host is left unchanged. To keep the workload on the host, set annotation \
+                 metal3.io/BareMetalHost of this Metal3Machine to {namespace}/{host}; to release the host, delete the \
+                 Machine"
             ),
             Self::LostHost { claim } => write!(
                 f,
-                "this machine had a host, as Metal3DataClaim {claim} shows, but no host has a spec.consumerRef to it. Restore the \
-                 host with its spec.consumerRef; or delete the Machine, so that its replacement takes another host"
+                "this machine had a host (Metal3DataClaim {claim} exists), but no BareMetalHost has a \
+                 spec.consumerRef to this machine. Restore the BareMetalHost with its spec.consumerRef, or delete the \
+                 Machine, so that its replacement takes another host"
             ),
             Self::HostConsumed { host, consumer } => {
                 write!(f, "host {host} is consumed by {consumer}; this machine does not take it over")
             }
             Self::RecordedHost { host, rejection } => {
-                write!(f, "host {host}, which this machine has recorded, cannot be claimed: {rejection}")
+                write!(f, "recorded host {host} cannot be claimed: {rejection}")
             }
             Self::HostMissing(Some(host)) => {
                 write!(f, "BareMetalHost {host} of this machine is not found")
             }
             Self::HostMissing(None) => f.write_str(
-                "the BareMetalHost of this machine is not known: no host names the machine, and neither annotation \
-                 metal3.io/BareMetalHost nor spec.providerID names a host",
+                "the BareMetalHost of this machine is not known: spec.consumerRef of no host is this machine, and \
+                 neither annotation metal3.io/BareMetalHost nor spec.providerID names a host",
             ),
             Self::HostLeaving { host, is_deleted, problem } => {
                 let what = if *is_deleted { "deleted" } else { "deprovisioned" };
@@ -151,12 +153,13 @@ impl Wait {
             ),
             Self::FormerClaim(claim) => write!(
                 f,
-                "waiting for Metal3DataClaim {claim} of an earlier machine with the same name to be deleted"
+                "waiting for the deletion of Metal3DataClaim {claim}, which belongs to an earlier machine with the \
+                 name of this one"
             ),
             Self::ClaimOfOtherUid { claim, uid } => write!(
                 f,
-                "waiting for Metal3DataClaim {claim}, whose owner has another uid than this machine. If it is the claim \
-                 of this machine, set uid of its owner reference to {uid}; if not, delete it"
+                "waiting for Metal3DataClaim {claim}: the uid in its owner reference is not the uid of this machine. \
+                 If the claim belongs to this machine, set that uid to {uid}; otherwise delete the claim"
             ),
             Self::DeletedClaim(claim) => {
                 write!(f, "waiting for Metal3DataClaim {claim}, which is being deleted")
@@ -190,7 +193,7 @@ impl Wait {
             Self::HostField(field) => write!(
                 f,
                 "the installed CRD of BareMetalHost has no field spec.{field}, which this machine needs; install a \
-                 newer host operator"
+                 newer Baremetal Operator"
             ),
             Self::HostSpec(error) => error.fmt(f),
             Self::Nodes(cluster) => {
@@ -203,9 +206,9 @@ impl Wait {
             Self::NodeConflict(conflict) => conflict.fmt(f),
             Self::Deprovisioning(wait) => wait.fmt(f),
             Self::DefinitionDeleting => f.write_str(
-                "the CustomResourceDefinition of Metal3Machine is being deleted, and this machine with it; its host is \
-                 not changed. Back up the Metal3Machines, remove their finalizers, install the definition again and \
-                 restore them",
+                "the CustomResourceDefinition of Metal3Machine is being deleted, and this machine with it; its host \
+                 is left unchanged. Back up the Metal3Machines, remove their finalizers, install the \
+                 CustomResourceDefinition again and restore the Metal3Machines",
             ),
             Self::DataCluster => f.write_str("waiting for the Cluster that the label names"),
             Self::TemplateOfData(template) => write!(f, "waiting for Metal3DataTemplate {template}"),
@@ -216,7 +219,8 @@ impl Wait {
             Self::Addresses(waits) => write!(f, "waiting for {waits:#}"),
             Self::ClaimKindNotServed { claim, kind, pool } => write!(
                 f,
-                "the API server does not serve {claim}, which is needed for an address of {kind} {pool}; install the address \
+                "the API server does not serve {claim}, which is needed for an address of {kind} {pool}; install the \
+                 address \
                  manager of {kind}"
             ),
             Self::OldSecret(name) => write!(f, "waiting for the old Secret {name} to be deleted"),
@@ -256,7 +260,11 @@ impl Wait {
 
 fn reserved(f: &mut fmt::Formatter<'_>, hosts: impl Iterator<Item = String>) -> fmt::Result {
     let hosts: Vec<String> = hosts.collect();
-    write!(f, "waiting for a host that is reserved for the owner of this machine: {}", hosts.join(", "))
+    write!(
+        f,
+        "waiting for a host that is reserved for the control plane or MachineDeployment of this machine: {}",
+        hosts.join(", ")
+    )
 }
 
 fn or_new(state: &str) -> &str {

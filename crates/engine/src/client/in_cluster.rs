@@ -29,7 +29,9 @@ const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 #[derive(Debug, Error)]
 pub enum InClusterError {
     /// The process does not run in a pod.
-    #[error("{HOST} and {PORT} are not set, so this process does not run in a pod: set a kubeconfig")]
+    #[error(
+        "{HOST} and {PORT} are not set, so this process does not run in a pod: set --kubeconfig or KUBECONFIG"
+    )]
     NoPod,
     /// The variables name no server.
     #[error(
@@ -43,7 +45,8 @@ pub enum InClusterError {
     },
     /// A file of the service account cannot be read.
     #[error(
-        "{}: {source}; let the pod mount its service account (automountServiceAccountToken: true), or set a kubeconfig",
+        "{}: {source}; let the pod mount its service account (automountServiceAccountToken: true), or set \
+         --kubeconfig or KUBECONFIG",
         path.display()
     )]
     Unreadable {
@@ -53,7 +56,7 @@ pub enum InClusterError {
         source: io::Error,
     },
     /// A file of the service account is there, but of no use.
-    #[error("{}: {problem}; mount token, CA and namespace of the pod's service account, or set a kubeconfig", path.display())]
+    #[error("{}: {problem}; mount token, CA and namespace of the pod's service account, or set --kubeconfig or KUBECONFIG", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
@@ -168,7 +171,9 @@ mod tests {
         for (host, port) in [("", "443"), ("10.96.0.1", "")] {
             let message = server(host, port).unwrap_err().to_string();
             assert!(
-                message.contains(HOST) && message.contains(PORT) && message.contains("set a kubeconfig"),
+                message.contains(HOST)
+                    && message.contains(PORT)
+                    && message.contains("set --kubeconfig or KUBECONFIG"),
                 "{message}"
             );
         }
@@ -180,7 +185,10 @@ mod tests {
         let account = ServiceAccount::at(folder.path());
         let check = |error: InClusterError, expected: &str| {
             let message = format!("{error} {error:?}");
-            assert!(message.contains(expected) && message.contains("set a kubeconfig"), "{message}");
+            assert!(
+                message.contains(expected) && message.contains("set --kubeconfig or KUBECONFIG"),
+                "{message}"
+            );
             assert!(!message.contains("print-me"), "{message}");
         };
         let connect = || account.connect("https://10.96.0.1:443".parse().unwrap(), "test").map(drop);

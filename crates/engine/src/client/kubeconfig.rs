@@ -26,7 +26,8 @@ pub enum KubeconfigProblem {
     Unusable(KubeconfigError),
     /// It does not hold everything itself.
     #[error(
-        "it refers to a command or a file ({0}), which a kubeconfig in a Secret may not do: put the certificates and credentials into the kubeconfig"
+        "it refers to a command or a file ({0}), which is not allowed in a kubeconfig of a Secret: embed the \
+         certificates and credentials in the kubeconfig"
     )]
     Reaches(&'static str),
     /// It asks for something that there is not.
@@ -34,7 +35,8 @@ pub enum KubeconfigProblem {
     Unsupported(&'static str),
     /// Everybody on the way could read its credentials.
     #[error(
-        "its server is reached by plain http, and {0} is not sent unencrypted to another machine: the server must be https"
+        "its server is reached by plain http, and {0} is not sent unencrypted to another machine: the server must be \
+         https"
     )]
     Unencrypted(&'static str),
 }
@@ -129,7 +131,8 @@ mod tests {
     /// A kubeconfig as the bootstrap provider makes it, with one more line for the cluster and one for the user.
     fn kubeconfig(cluster: &str, user: &str) -> String {
         format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {{cluster: c, user: u}}\n\
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {{cluster: c, user: \
+             u}}\n\
              clusters:\n- name: c\n  cluster:\n    server: https://192.0.2.1:6443\n    {cluster}\n\
              users:\n- name: u\n  user:\n    token: never-print-me\n    {user}\n"
         )

@@ -218,7 +218,7 @@ impl<K: Object> Informer<K> {
         };
         let at = version.parse().unwrap_or(0);
         if went_back(at, known.version) {
-            warn!(kind = %kind, known = known.version, now = at, "the API server is at an older resourceVersion than before, as after a restore; the cache is rebuilt from a new list");
+            warn!(kind = %kind, known = known.version, now = at, "the resourceVersion of the API server is lower than before, for example after a restore; the cache is rebuilt from a new list");
         }
         self.store.replace(objects, &unreadable, at, known);
         self.recount();
@@ -238,7 +238,7 @@ impl<K: Object> Informer<K> {
                     Ok(object) => objects.push(object),
                     Err(error) => {
                         let key = key_of(item.get());
-                        warn!(kind = %kind, %key, %error, "an object cannot be parsed; its last readable state is kept");
+                        warn!(kind = %kind, %key, %error, "an object cannot be parsed; the cache keeps its last readable version");
                         unreadable.insert(key);
                     }
                 }
@@ -270,7 +270,7 @@ impl<K: Object> Informer<K> {
             }
             // It is there, so it is not taken out.
             WatchEvent::Unreadable { key, source, .. } => {
-                warn!(kind = %K::kind(&()), %key, error = %source, "an object cannot be parsed; its last readable state is kept");
+                warn!(kind = %K::kind(&()), %key, error = %source, "an object cannot be parsed; the cache keeps its last readable version");
             }
         }
     }

@@ -207,7 +207,7 @@ mod tests {
         assert!(error.is_usage());
         assert_eq!(
             error.to_string(),
-            "/dev/zero: is a device: name a file, a folder or a pipe, or - for standard input"
+            "/dev/zero: is a device: specify a file, a folder or a pipe, or - for standard input"
         );
     }
 

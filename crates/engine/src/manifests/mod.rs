@@ -75,7 +75,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// A device, which may never end.
-    #[error("{path}: is a device: name a file, a folder or a pipe, or - for standard input")]
+    #[error("{path}: is a device: specify a file, a folder or a pipe, or - for standard input")]
     Device {
         /// The path.
         path: PathBuf,

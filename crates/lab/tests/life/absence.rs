@@ -242,7 +242,9 @@ async fn machines_from_a_backup_older_than_their_claim_wait_until_somebody_tells
         assert_eq!(text(machine, HOST), "");
         let printed = machine.pointer("/status/conditions").unwrap().to_string();
         assert!(
-            printed.contains("is this machine and the host is in use, but this machine has no record of it"),
+            printed.contains(
+                "is this machine and the host is in use, but this machine does not record the host"
+            ),
             "{printed}"
         );
         let record = get(&origin, "Metal3Machine", &name(machine))["metadata"]["annotations"]
@@ -296,6 +298,9 @@ async fn machines_without_a_record_whose_data_is_there_take_no_free_host() {
     }
     for machine in lab.objects("Metal3Machine") {
         let printed = machine.pointer("/status/conditions").unwrap().to_string();
-        assert!(printed.contains("shows, but no host has a spec.consumerRef to it"), "{printed}");
+        assert!(
+            printed.contains("exists), but no BareMetalHost has a spec.consumerRef to this machine"),
+            "{printed}"
+        );
     }
 }

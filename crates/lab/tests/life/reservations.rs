@@ -223,7 +223,8 @@ async fn one_machine_waits_for_a_reserved_host_and_takes_another_when_that_is_lo
         let printed = printed.pointer("/status/conditions").unwrap().to_string();
         assert!(
             printed.contains(&format!(
-                "waiting for a host that is reserved for the owner of this machine: {kept}\""
+                "waiting for a host that is reserved for the control plane or MachineDeployment of this machine: \
+                 {kept}\""
             )),
             "{printed}"
         );

@@ -85,7 +85,10 @@ async fn re128_where_nodes_may_not_be_changed_the_host_is_power_cycled_all_the_s
     assert_eq!(power_cycles(&lab, &host), 1);
     assert_eq!(ready(&lab, &node), "True");
     let messages = events(&lab, "PowerOnRequested");
-    assert!(messages.iter().any(|it| it.contains("Nodes may not be read or changed")), "{messages:?}");
+    assert!(
+        messages.iter().any(|it| it.contains("has no permission to read or change Nodes")),
+        "{messages:?}"
+    );
     assert_eq!(leftovers(&lab), Vec::<String>::new());
 }
 

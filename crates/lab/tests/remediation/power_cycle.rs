@@ -124,7 +124,7 @@ async fn re124_what_is_left_is_looked_for_in_the_workload_cluster_and_named() {
     fail(&lab, &node, "hang").await;
     rest(&lab).await;
     let messages = past(&lab, "/status/conditions/0/message");
-    let drain = format!("waiting for what runs on Node {node} to end: Pods default/app");
+    let drain = format!("waiting for Node {node} to be drained: Pods default/app");
     assert!(messages.contains(&drain), "{messages:?}");
     assert!(messages.iter().all(|it| !it.contains("other")), "{messages:?}");
     // The Pod never goes. The host is not kept off for it without end.

@@ -193,7 +193,7 @@ fn relabel(verdicts: &[&HostVerdict], hosts: &str, labels: &str, namespace: &str
         1 => hosts.to_owned(),
         _ => format!("one of {hosts}"),
     };
-    let text = format!("label {which} as spec.hostSelector asks ({labels}); nothing else is missing");
+    let text = format!("label {which} to match spec.hostSelector ({labels}); nothing else is missing");
     let host = verdicts.first().map(|verdict| verdict.host.as_str()).unwrap_or_default();
     Advice::run(text, format!("kubectl label baremetalhost {host} -n {namespace} {labels} --overwrite"))
 }
@@ -251,14 +251,15 @@ mod tests {
                 Actor::PlatformEngineer,
                 vec![
                     "unpause c kubectl annotate baremetalhost c -n n baremetalhost.metal3.io/paused-",
-                    "if b is healthy again, remove the annotation kubectl annotate baremetalhost b -n n capm3.metal3.io/unhealthy-",
+                    "if b is healthy again, remove the annotation kubectl annotate baremetalhost b -n n \
+                     capm3.metal3.io/unhealthy-",
                 ],
             ),
             (
                 vec![verdict("d", mismatch()), verdict("e", mismatch())],
                 Actor::PlatformEngineer,
                 vec![
-                    "label one of d and e as spec.hostSelector asks (size=l); nothing else is missing \
+                    "label one of d and e to match spec.hostSelector (size=l); nothing else is missing \
                      kubectl label baremetalhost d -n n size=l --overwrite",
                 ],
             ),
@@ -315,7 +316,8 @@ mod tests {
         assert_eq!(
             text,
             [
-                "add hosts, or ask for fewer machines: 9 hosts are in use (a, b, c and 6 more); x, y and z do not match \
+                "add hosts, or ask for fewer machines: 9 hosts are in use (a, b, c and 6 more); x, y and z do not \
+                 match \
               spec.hostSelector and are in use too"
             ]
         );

@@ -32,14 +32,15 @@ pub(super) fn way_out(known: &Known<'_>, host: &BareMetalHost) -> (Actor, Advice
     let text = match host.metadata.annotation(key).unwrap_or_default() {
         annotation::HOST_PAUSED_BY_US if ends_by_itself(known, host) => {
             let text = format!(
-                "nothing: this provider paused host {name} together with its Cluster, and removes annotation {key} now; if it \
+                "nothing: this provider paused host {name} together with its Cluster, and removes annotation {key} \
+                 now; if it \
                  lasts, check whether the provider runs"
             );
             return (Actor::Nobody, Advice::text(text));
         }
         annotation::HOST_PAUSED_BY_US => format!(
-            "unpause host {name}: this provider paused it together with a Cluster, but label {} does not name the Cluster of this \
-             machine, so it leaves it alone",
+            "unpause host {name}: this provider paused it together with a Cluster, but label {} does not name the \
+             Cluster of this machine, so the provider does not unpause the host",
             label::CLUSTER_NAME
         ),
         "" => format!(
@@ -47,7 +48,8 @@ pub(super) fn way_out(known: &Known<'_>, host: &BareMetalHost) -> (Actor, Advice
              value, so who paused it is unknown; it was not this provider"
         ),
         value => format!(
-            "unpause host {name}, so that the Baremetal Operator works on it, if whoever paused it agrees: annotation {key} has \
+            "unpause host {name}, so that the Baremetal Operator works on it, if whoever paused it agrees: annotation \
+             {key} has \
              the value {value:?}"
         ),
     };

@@ -97,8 +97,8 @@ mod tests {
                 "Running",
                 Some(1),
                 "WaitingForDrain",
-                "waiting for what runs on Node n to end",
-                "Metal3Remediation m, attempt 2 of 2: waiting for what runs on Node n to end; it is given up at \
+                "waiting for Node n to be drained",
+                "Metal3Remediation m, attempt 2 of 2: waiting for Node n to be drained; it is given up at \
                  2026-01-01T00:10:00Z (who acts: nobody)",
             ),
             (
@@ -106,7 +106,8 @@ mod tests {
                 None,
                 "PowerCycled",
                 "waiting for Machine m to be healthy; the next one begins soon",
-                "Metal3Remediation m, attempt 1 of 2: waiting for Machine m to be healthy; the next one begins soon (who acts: \
+                "Metal3Remediation m, attempt 1 of 2: waiting for Machine m to be healthy; the next one begins soon \
+                 (who acts: \
                  the controllers of Cluster API, by themselves)",
             ),
             (

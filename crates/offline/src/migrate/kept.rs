@@ -78,7 +78,7 @@ fn annotation() -> Path {
 /// The stored object, or why it is unknown.
 fn stored(draft: &Draft<'_>, text: &Value) -> Result<Value, String> {
     let parsed = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let stored = parsed.filter(Value::is_object).ok_or("is not the JSON of an object")?;
+    let stored = parsed.filter(Value::is_object).ok_or("is not a JSON object")?;
     let version = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
     let of = version(stored.get("apiVersion").and_then(Value::as_str).unwrap_or(v1beta2::API_VERSION));
     let read_as = version(draft.written("apiVersion"));

@@ -114,7 +114,7 @@ pub(super) fn refuse_release(host: &BareMetalHost, why: &str) -> Plan {
 pub(super) fn request_release(host: &BareMetalHost, machine: &ObjectKey) -> Plan {
     let mut plan = annotated(host, annotation::RELEASE_HOST, machine.to_string().into());
     let message = format!(
-        "Metal3Machine {machine} is gone; the release of the host starts, because --release-orphaned-hosts-after is set"
+        "Metal3Machine {machine} is gone; the host is released, because --release-orphaned-hosts-after is set"
     );
     plan.event(EventNote::warning(host, event::RELEASE_REQUESTED, message));
     plan
@@ -161,7 +161,8 @@ pub(super) fn report(host: &BareMetalHost, orphan: &Orphan) -> Plan {
     let advice = match orphan {
         Orphan::NotFound(_) => format!("`capm3 release host/{name} -n {namespace}` releases it"),
         Orphan::NotRecorded(_) => format!(
-            "to keep it, set annotation metal3.io/BareMetalHost of the Metal3Machine to {}; to release it, delete its Machine",
+            "to keep it, set annotation metal3.io/BareMetalHost of the Metal3Machine to {}; to release it, delete its \
+             Machine",
             host.key()
         ),
         Orphan::Unreadable { .. } => "it is checked again once the kind is served".to_owned(),

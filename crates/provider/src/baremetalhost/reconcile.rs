@@ -78,7 +78,7 @@ async fn end_reservation(context: &Context, missing: &Missing, key: &ObjectKey, 
         },
         Ok(Owner::Deleting) => act(context, key, true).await,
         Ok(Owner::Unknown(doubt)) => {
-            info!(host = %key, "keeps the reservation: cannot confirm that {absent} is gone: {doubt}");
+            info!(host = %key, "keeping the reservation: cannot confirm that {absent} is gone: {doubt}");
             match doubt {
                 Doubt::NotSynced(_) => Outcome::After(doubt.retry_after()),
                 _ if is_watched => Outcome::After(GRACE),

@@ -27,7 +27,7 @@ pub(super) fn begin(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
     power_off(&mut pass, target);
     let (attempt, attempts) = (pass.progress.retry_count + 1, target.strategy.attempts());
     let host = target.host.metadata.name_str();
-    let message = format!("attempt {attempt} of {attempts}: host {host} is powered off and on");
+    let message = format!("attempt {attempt} of {attempts}: power-cycling host {host}");
     pass.event(false, event::REMEDIATION_STARTED, message);
     wait_for_power_off(pass, target)
 }
@@ -53,7 +53,7 @@ pub(super) fn proceed(mut pass: Pass<'_>, target: &Target<'_>) -> Decision {
     }
     let Some(rest) = pass.rest(&target.strategy) else {
         let host = target.host.metadata.name_str();
-        let message = format!("host {host} may be powered on again: the attempt has lasted too long");
+        let message = format!("powering host {host} on again: the attempt has lasted too long");
         return power_on(pass, target, true, message);
     };
     // Without it, what is done to the Node from here on would not be taken back.
@@ -93,11 +93,12 @@ fn wait_for_power_off(pass: Pass<'_>, target: &Target<'_>) -> Decision {
 
 fn take_node_out_of_service(pass: Pass<'_>, target: &Target<'_>, rest: SignedDuration) -> Decision {
     let host = target.host.metadata.name_str();
-    let on = |why: &str| format!("host {host} may be powered on again: {why}");
+    let on = |why: &str| format!("powering host {host} on again: {why}");
     let found = match node::part(pass.snapshot) {
         NodePart::None => return power_on(pass, target, false, on("its Machine has no Node")),
         NodePart::Forbidden => {
-            let message = on("Nodes may not be read or changed, so that its Node is left as it is");
+            let message =
+                on("the provider has no permission to read or change Nodes, so the Node is left unchanged");
             return power_on(pass, target, true, message);
         }
         NodePart::Unreachable(cause) => {
@@ -151,7 +152,7 @@ fn drain(pass: Pass<'_>, target: &Target<'_>, node: String, rest: SignedDuration
     let drain = match &pass.snapshot.remains {
         Remains::Listed { pods, volumes } if pods.is_empty() && volumes.is_empty() => {
             let host = target.host.metadata.name_str();
-            let message = format!("host {host} may be powered on again: nothing is left of Node {node}");
+            let message = format!("powering host {host} on again: nothing is left of Node {node}");
             return power_on(pass, target, false, message);
         }
         Remains::Listed { pods, volumes } => {

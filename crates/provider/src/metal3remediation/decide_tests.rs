@@ -104,7 +104,7 @@ fn an_attempt_goes_from_power_off_to_a_healthy_machine() {
     let drained = |remains: Remains| {
         World::off().recorded(tainted.clone()).read(Some(with_taint())).with(|w| w.remains = remains)
     };
-    let gone = "waits, and retries after 240s: CAPM3-W126 waiting for what runs on Node node-0 to end";
+    let gone = "waits, and retries after 240s: CAPM3-W126 waiting for Node node-0 to be drained";
     assert_steps(vec![
         (
             "new",

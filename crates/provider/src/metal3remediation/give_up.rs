@@ -46,7 +46,9 @@ fn message(target: &Target<'_>, attempts: u32) -> String {
     };
     match target.strategy.on_exhausted {
         OnExhausted::MarkUnhealthyAndReplace => {
-            format!("{failed}: host {host} is marked as unhealthy, and the owner of the Machine replaces it")
+            format!(
+                "{failed}: host {host} is marked as unhealthy, and the owner of the Machine replaces the Machine"
+            )
         }
         OnExhausted::MarkUnhealthyOnly => {
             format!("{failed}: host {host} is marked as unhealthy; the Machine stays")

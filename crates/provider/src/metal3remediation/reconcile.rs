@@ -69,7 +69,7 @@ pub(super) async fn reconcile(context: &Context, state: &State, key: &ObjectKey)
     let outcome = capm3_engine::reconcile(&context.executor, &mut reconciler()).await;
     match outcome {
         Outcome::Failed(error) if error.is_of_workload && is_forbidden(&error.source) => {
-            tracing::warn!(error = %error, cause = %error.source, "may not change Nodes; only the host is powered off and on");
+            tracing::warn!(error = %error, cause = %error.source, "no permission to change Nodes; the host is power-cycled, and the Node is left unchanged");
             state.forbidden.lock().insert(key.clone());
             capm3_engine::reconcile(&context.executor, &mut reconciler()).await
         }

@@ -64,8 +64,7 @@ fn a_host_that_is_offline_fails_gets_its_power_back_and_is_remediated_once_it_is
             vec![
                 "Metal3Remediation: record",
                 "Metal3Remediation: phase Failed",
-                "waits: CAPM3-W124 spec.online of BareMetalHost h is false: it is switched off on purpose and not remediated; \
-                 set it to true to go on",
+                "waits: CAPM3-W124 spec.online of BareMetalHost h is false: the host is powered off on purpose and not remediated; set spec.online to true to continue",
             ],
         ),
         (
@@ -93,7 +92,7 @@ fn a_host_that_is_offline_fails_gets_its_power_back_and_is_remediated_once_it_is
 fn forbidden_nodes_mean_a_power_cycle_only_and_an_event_says_so() {
     let forbidden = |world: World| world.with(|w| w.nodes = Nodes::Forbidden);
     let plan = forbidden(World::off()).plan();
-    assert!(plan.to_string().contains("Nodes may not be read or changed"), "{plan}");
+    assert!(plan.to_string().contains("has no permission to read or change Nodes"), "{plan}");
     assert_eq!(forbidden(World::off()).steps()[1], "Metal3Remediation: phase Waiting");
     assert_eq!(forbidden(World::in_phase("Waiting", 60)).steps()[0], "Metal3Remediation: no finalizer");
 }
