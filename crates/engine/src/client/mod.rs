@@ -27,7 +27,7 @@ use http::{Method, Request, header};
 use kube::client::Body;
 use percent_encoding::utf8_percent_encode;
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub use activity::Activity;
 pub use bounded::shortened;
@@ -388,10 +388,34 @@ impl ApiClient {
         key: &ObjectKey,
         uid: Option<&str>,
     ) -> Result<Deletion, ApiError> {
-        let options = match uid {
-            Some(uid) => json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}),
-            None => json!({"apiVersion": "v1", "kind": "DeleteOptions"}),
-        };
+        self.delete_if(kind, key, uid, None).await
+    }
+
+    /// The same, only if the object still has that version: a server that has another one says conflict.
+    pub async fn delete_version(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        uid: Option<&str>,
+        version: &str,
+    ) -> Result<Deletion, ApiError> {
+        self.delete_if(kind, key, uid, Some(version)).await
+    }
+
+    async fn delete_if(
+        &self,
+        kind: &ResourceKind,
+        key: &ObjectKey,
+        uid: Option<&str>,
+        version: Option<&str>,
+    ) -> Result<Deletion, ApiError> {
+        let mut options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
+        let guards = [("uid", uid), ("resourceVersion", version)];
+        let guards: Map<String, Value> =
+            guards.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect();
+        if let Some(options) = options.as_object_mut().filter(|_| !guards.is_empty()) {
+            options.insert("preconditions".to_owned(), guards.into());
+        }
         let path = kind.object_path(key);
         let body = self.send(Ask::write(Method::DELETE, &path, "application/json", &options)).await;
         match body {
