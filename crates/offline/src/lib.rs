@@ -7,4 +7,4 @@ pub mod migrate;
 mod nearest;
 pub mod planner;
 pub mod render;
-mod stored;
+pub mod stored;

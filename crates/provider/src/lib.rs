@@ -4,6 +4,7 @@
 //! [`Provider::start`] wires them over one client; dropping the [`Provider`] stops everything at once.
 
 pub mod aggregates;
+pub mod audit;
 pub mod baremetalhost;
 mod batch;
 mod causes;

@@ -5,6 +5,7 @@
 
 mod claim_state;
 mod claims;
+mod compare;
 mod decide;
 mod observe;
 mod orphaned_dependents;
@@ -23,6 +24,7 @@ use capm3_engine::{Controller, ObjectKey, Queue};
 
 pub(crate) use claim_state::{ClaimState, claim_state};
 pub use claims::{AddressClaim, PoolClaim, claim_kind, claim_name, new_ip_claim, of_capi, of_metal3};
+pub(crate) use compare::{Differing, differing_secrets};
 pub use decide::decide;
 pub(crate) use observe::claim_is_gone;
 pub use observe::{DataSnapshot, Settings, observe};

@@ -16,7 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use super::{
     DataTemplateSnapshot, claim,
     observe::is_of,
-    status::{entry, sorted},
+    status::{entries, entry, sorted},
 };
 
 /// What happens to one claim.
@@ -211,10 +211,8 @@ impl Allocations<'_> {
     /// `status.indexes` after this pass, if these are all data of the template.
     pub(super) fn indexes(&self, template: &str, datas: &[Arc<Metal3Data>]) -> Vec<IndexEntry> {
         let kept = datas.iter().filter(|data| !self.released.contains(data.metadata.name_str()));
-        let kept = kept.filter_map(|data| {
-            entry(template, data.spec.claim.as_ref()?.name_str(), data.spec.index?, data.metadata.name_str())
-        });
-        sorted(kept.chain(self.created.iter().cloned()).collect())
+        let kept = entries(template, kept.map(AsRef::as_ref));
+        sorted(kept.into_iter().chain(self.created.iter().cloned()).collect())
     }
 }
 

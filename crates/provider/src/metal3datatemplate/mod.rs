@@ -26,6 +26,7 @@ use capm3_engine::{Controller, Object, ObjectKey, Outcome, Queue, Reader};
 pub(crate) use claim::sees_the_end_of;
 pub use decide::{allocated, decide, decide_in_parts};
 pub use observe::{DataTemplateSnapshot, observe};
+pub(crate) use status::entries as index_entries;
 
 use crate::{
     batch::serve,
