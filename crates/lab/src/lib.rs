@@ -9,6 +9,7 @@
 mod admission;
 pub mod expected;
 pub mod faults;
+pub mod finished;
 pub mod fleet;
 mod installed;
 pub mod invariants;

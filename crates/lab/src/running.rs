@@ -165,6 +165,13 @@ impl Lab {
         Ok(Self::run(options, server, clock))
     }
 
+    /// A server with such objects on which nobody works, in real time. The rules of admission are open.
+    pub async fn server_on(installed: &[Manifest], stored_as: StoredAs) -> Result<ApiServer, LabError> {
+        let (server, _) = server(&Options { real_time: true, ..Options::default() }).await?;
+        installed::put(&server, &client_of(&server, "capm3-lab"), installed, stored_as).await?;
+        Ok(server)
+    }
+
     fn run(options: &Options, server: ApiServer, clock: Clock) -> Self {
         let client = client_of(&server, "capm3-lab");
         let world_client = client_of(&server, "capm3-world");
@@ -254,6 +261,11 @@ impl Lab {
     /// What time it is in the lab.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The clock by which everything here goes.
+    pub fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// The server.

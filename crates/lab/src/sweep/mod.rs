@@ -8,6 +8,7 @@
 //! replayed by its number.
 
 mod absence;
+mod auditor;
 mod end_state;
 mod kept;
 mod racks;
@@ -20,6 +21,7 @@ use std::{sync::Arc, time::Duration};
 use capm3_engine::rng::Rng;
 
 pub use absence::{AbsencePoint, Moment, points, sample};
+pub use auditor::Audited;
 pub use end_state::{EndState, Mask};
 pub use scenario::{Scenario, ScenarioError};
 use scenario_run::Disturbance;
@@ -68,6 +70,8 @@ pub struct Outcome {
     pub state: EndState,
     /// What must not be.
     pub violations: Vec<String>,
+    /// What an audit beside the story found.
+    pub audited: Audited,
 }
 
 /// A scenario with a seed, and what its end should be.
@@ -171,6 +175,10 @@ impl Disturbance for Crash {
 
     async fn happened(&self) {
         self.cut.happened().await;
+    }
+
+    fn is_audited(&self) -> bool {
+        true
     }
 
     async fn pass(&self, lab: &mut Lab) {

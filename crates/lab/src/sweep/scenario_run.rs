@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use super::{EndState, Outcome, ScenarioError, Sweep, kept::Kept, racks, scenario::Keeps};
+use super::{EndState, Outcome, ScenarioError, Sweep, auditor::Auditor, kept::Kept, racks, scenario::Keeps};
 use crate::{
     Lab, Options, Settled,
     faults::Faults,
@@ -13,6 +13,9 @@ use crate::{
 const LIMIT: Duration = Duration::from_secs(3 * 3600);
 /// Virtual time in which nothing may be written at the end.
 const AT_REST: Duration = Duration::from_secs(60);
+
+/// So much of what an audit says at the wrong time is reported; it repeats itself.
+const MAX_FINDINGS: usize = 3;
 
 /// What disturbs one run.
 pub(super) trait Disturbance {
@@ -33,6 +36,11 @@ pub(super) trait Disturbance {
 
     /// Waits until it is over, and does what people do meanwhile.
     async fn pass(&self, lab: &mut Lab);
+
+    /// Whether an audit beside the story must report nothing. While the server itself hides objects, it may report them.
+    fn is_audited(&self) -> bool {
+        false
+    }
 
     /// Whether a restarted provider cannot see who holds a host, however it asks: a machine may take another host
     /// then, and gives back the one that has no image.
@@ -66,6 +74,7 @@ impl Sweep {
             violations.extend(rest(&mut lab, disturbance).await);
         }
         let before = Kept::of(&lab);
+        let auditor = disturbance.is_audited().then(|| Auditor::start(lab.server().clone(), lab.clock()));
         disturbance.arm();
         for step in self.scenario.steps() {
             violations.extend(self.scenario.take(*step, &mut lab, &options).await?);
@@ -90,9 +99,11 @@ impl Sweep {
         let given: BTreeSet<String> =
             manifests.iter().filter(|m| m.kind() == "Secret").map(|m| m.key().name).collect();
         violations.extend(leaks(&lab.server().objects(None), &given));
+        let audited = auditor.map(|auditor| auditor.audited()).unwrap_or_default();
+        violations.extend(audited.findings.iter().take(MAX_FINDINGS).cloned());
         let workload = format!("{}/{}", racks::NAMESPACE, racks::CLUSTER);
         let state = EndState::of(lab.server(), &workload, &self.mask);
-        Ok(Outcome { writes, victim: disturbance.victim(), state, violations })
+        Ok(Outcome { writes, victim: disturbance.victim(), state, violations, audited })
     }
 }
 
