@@ -1,21 +1,17 @@
-//! The question before a host is released.
+//! A question before something is written.
 
 use std::io::{BufRead, IsTerminal, Write};
 
-use capm3_engine::ObjectKey;
-
 use crate::exit::Failure;
 
-/// Whether the person at the terminal agrees.
-pub fn is_agreed(host: &ObjectKey) -> Result<bool, Failure> {
+/// Whether the person at the terminal agrees. `unattended` tells what to do where nobody can be asked.
+pub fn is_agreed(question: &str, unattended: &str) -> Result<bool, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        return Err(Failure::Usage(
-            "there is no terminal to ask on; add --yes to release the host".to_owned(),
-        ));
+        return Err(Failure::Usage(format!("there is no terminal to ask on; {unattended}")));
     }
     let mut stderr = std::io::stderr().lock();
-    let asked = write!(stderr, "Release host {host}? [y/N] ").and_then(|()| stderr.flush());
+    let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
     let mut answer = String::new();
     let read = asked.and_then(|()| stdin.lock().read_line(&mut answer));
     read.map_err(|error| Failure::CouldNotRun(format!("cannot ask: {error}")))?;

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 use tracing::info;
 
 use crate::{
-    crds,
+    audit, crds,
     exit::Failure,
     explain, logs,
     manager::{self, LogFormat},
@@ -42,6 +42,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Release a host whose machine is gone: its disk is deprovisioned, then any machine can use it
     Release(release::ReleaseArgs),
+    /// Find leaks and contradictions between hosts, machines, data, addresses and Secrets, and repair them
+    Audit(audit::AuditArgs),
     /// Print version, commit, target and API versions
     Version(version::VersionArgs),
 }
@@ -64,6 +66,7 @@ impl Cli {
             Command::Render(args) => render::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Release(args) => release::run(&args),
+            Command::Audit(args) => audit::run(&args),
             Command::Version(args) => version::run(&args),
         }
     }
@@ -80,6 +83,7 @@ impl Command {
             Self::Render(_) => "render",
             Self::Explain(_) => "explain",
             Self::Release(_) => "release",
+            Self::Audit(_) => "audit",
             Self::Version(_) => "version",
         }
     }

@@ -8,6 +8,8 @@
     )
 )]
 
+mod ask;
+mod audit;
 mod cli;
 mod columns;
 mod crds;

@@ -83,6 +83,17 @@ impl Remote {
         self.runtime.block_on(list(&self.client, kind, namespace, detail))
     }
 
+    /// Shows every object of a kind in a namespace, page by page; `false` when the kind is not served.
+    pub fn each(
+        &self,
+        kind: &ResourceKind,
+        namespace: &str,
+        detail: Detail,
+        visit: impl FnMut(Value),
+    ) -> Result<bool, ApiError> {
+        self.runtime.block_on(each(&self.client, kind, namespace, detail, visit))
+    }
+
     /// Runs what needs more than one answer, with the client.
     pub fn run<'r, F: Future>(&'r self, work: impl FnOnce(&'r ApiClient) -> F) -> F::Output {
         self.runtime.block_on(work(&self.client))
@@ -108,11 +119,24 @@ pub async fn list(
     detail: Detail,
 ) -> Result<Option<Vec<Document>>, ApiError> {
     let mut documents = Vec::new();
+    let visit = |value| documents.push(Document::made(PLACE, value));
+    let is_served = each(client, kind, namespace, detail, visit).await?;
+    Ok(is_served.then_some(documents))
+}
+
+/// Shows every object of a kind in a namespace, page by page; `false` when the kind is not served.
+async fn each(
+    client: &ApiClient,
+    kind: &ResourceKind,
+    namespace: &str,
+    detail: Detail,
+    mut visit: impl FnMut(Value),
+) -> Result<bool, ApiError> {
     let mut token: Option<String> = None;
     loop {
         let page = match client.list_page::<Value>(kind, namespace, detail, token.as_deref()).await {
             Ok(page) => page,
-            Err(ApiError::NotServed { .. }) => return Ok(None),
+            Err(ApiError::NotServed { .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
         for mut value in page.items {
@@ -121,11 +145,11 @@ pub async fn list(
                 members.insert("apiVersion".to_owned(), Value::String(kind.api_version()));
                 members.insert("kind".to_owned(), Value::String(kind.kind.clone()));
             }
-            documents.push(Document::made(PLACE, value));
+            visit(value);
         }
         match page.metadata.continue_ {
             Some(next) => token = Some(next),
-            None => return Ok(Some(documents)),
+            None => return Ok(true),
         }
     }
 }

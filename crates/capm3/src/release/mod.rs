@@ -3,7 +3,6 @@
 //! Whether it may be released is judged by the rule of the controller; the request is an annotation, and the manager, which
 //! proves once more that the machine is gone, carries it out. Nothing else of the host is written here.
 
-mod ask;
 mod follow;
 mod seen;
 mod text;
@@ -17,6 +16,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
+    ask,
     exit::{self, Failure},
     explain::{found, live},
     manager::duration,
@@ -122,7 +122,7 @@ fn request(
             }
             if release.is_requested {
                 exit::print("the release is requested already\n")?;
-            } else if !args.yes && !ask::is_agreed(&key)? {
+            } else if !args.yes && !is_agreed(&key)? {
                 return Err(Failure::Invalid(format!("host {key} is not released: nothing is written")));
             }
             shown = summary;
@@ -134,6 +134,11 @@ fn request(
     Err(Failure::CouldNotRun(format!(
         "the host changed {TRIES} times meanwhile; nothing is written; try again"
     )))
+}
+
+/// Whether the person at the terminal agrees.
+fn is_agreed(host: &ObjectKey) -> Result<bool, Failure> {
+    ask::is_agreed(&format!("Release host {host}?"), "add --yes to release the host")
 }
 
 /// Reads everything again and judges the host.
