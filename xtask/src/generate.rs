@@ -9,6 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use capm3_domain::render::yaml::to_yaml;
 use capm3_install::{Install, files, rights_page};
+use capm3_provider::audit;
 use serde_json::Value;
 
 use crate::{acceptance, metrics_page, parity, repo};
@@ -19,6 +20,7 @@ pub fn run(check: bool) -> Result<()> {
     parity::generate(check)?;
     acceptance::write("docs/rbac.md", &rights_page::page(), check)?;
     acceptance::write("docs/metrics.md", &metrics_page::page(), check)?;
+    acceptance::write("docs/audit.md", &audit::page::page(), check)?;
     let config = repo::root().join("config");
     folder(&config.join("crd"), &crds(), check)?;
     let install = Install::default();

@@ -2,6 +2,7 @@
 
 mod admission;
 mod allocate;
+mod audit;
 mod figures;
 mod fleet_objects;
 mod growth;
@@ -54,6 +55,8 @@ pub enum Bench {
         #[arg(long)]
         trickle: bool,
     },
+    /// The audit of a healthy fleet on one core (with `--release`)
+    Audit(Many),
     /// What the provider's caches take of a finished fleet (with `--release`)
     Memory(Many),
     /// Reviews at a fixed rate to the webhooks of a manager on loopback: latency, memory, lost answers (with `--release`)
@@ -103,6 +106,7 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Render(many) => return render::run(many.size, many.json),
         Bench::Allocate { many, trickle: true } => return trickle::run(many.size, many.json),
         Bench::Allocate { many, .. } => return allocate::run(many.size, many.json),
+        Bench::Audit(many) => return audit::run(many.size, many.json),
         Bench::Memory(many) => return memory::run(many.size, many.json),
         Bench::Admission(options) => return admission::run(options),
     };
