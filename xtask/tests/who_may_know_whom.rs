@@ -15,7 +15,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("capm3-admission", &["capm3-domain", "capm3-api"]),
     ("capm3-install", &["capm3-domain", "capm3-api"]),
     ("capm3-provider", &["capm3-engine", "capm3-domain", "capm3-api"]),
-    ("capm3-offline", &["capm3-provider", "capm3-admission", "capm3-engine", "capm3-domain", "capm3-api"]),
+    (
+        "capm3-offline",
+        &["capm3-provider", "capm3-world", "capm3-admission", "capm3-engine", "capm3-domain", "capm3-api"],
+    ),
     ("capm3-world", &["capm3-engine", "capm3-api"]),
     (
         "capm3-lab",

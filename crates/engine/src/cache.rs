@@ -17,6 +17,7 @@ use crate::{
     Aggregate, Index, Informer, Object, ObjectKey, Reader, ResourceKind, Store, Tasks, Visit,
     client::{ApiClient, Detail},
     informer::{Advice, KindHealth, KindState, watch_for_stalled_server},
+    memory::reads::{Matters, Reads},
     read_json::read_json,
 };
 
@@ -24,12 +25,15 @@ use crate::{
 #[derive(Default)]
 pub struct Caches {
     by_type: BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    by_resource: BTreeMap<(String, String), Arc<dyn Feed>>,
+    /// A kind may be read as several types.
+    by_resource: BTreeMap<(String, String), Vec<Arc<dyn Feed>>>,
     advice: Advice,
 }
 
 /// A store that takes in what a server answered.
 trait Feed: Send + Sync {
+    fn of(&self) -> TypeId;
+    fn track(&self, reads: &Arc<Reads>);
     fn feed(&self, object: &Value);
     fn value(&self, key: &ObjectKey) -> Option<Value>;
     fn values(&self) -> Vec<Value>;
@@ -51,6 +55,7 @@ struct Fed<K: Object> {
     detail: Detail,
     followed: Arc<AtomicBool>,
     health: Arc<KindHealth>,
+    matters: Option<Matters<K>>,
 }
 
 impl<K: Object> Fed<K> {
@@ -65,6 +70,15 @@ impl<K: Object> Fed<K> {
 }
 
 impl<K: Object> Feed for Fed<K> {
+    fn of(&self) -> TypeId {
+        TypeId::of::<K>()
+    }
+
+    fn track(&self, reads: &Arc<Reads>) {
+        let (reads, indexes, matters) = (Arc::clone(reads), self.store.indexes().to_vec(), self.matters);
+        self.store.subscribe(move |change| reads.changed(change, &indexes, matters));
+    }
+
     fn feed(&self, object: &Value) {
         self.take(K::deserialize(object));
     }
@@ -146,20 +160,55 @@ impl Caches {
     }
 
     /// Adds a kind with its indexes, as much of its objects as `detail` says. Unless it `is_required` it need not be
-    /// installed; once it was served it is needed like any other.
+    /// installed; once it was served it is needed like any other. A type that was added before gets these indexes besides,
+    /// in a store that is empty again.
     pub fn add_with<K: Object>(
         &mut self,
         indexes: &[Index<K>],
         detail: Detail,
         is_required: bool,
     ) -> Arc<Store<K>> {
-        let store = Arc::new(Store::new(indexes));
+        self.put::<K>(indexes, detail, is_required, None)
+    }
+
+    /// Adds a kind of which only some changes matter to those who get an object by its key; see
+    /// [`Memory::tracking`](crate::Memory::tracking).
+    pub fn add_seen<K: Object>(
+        &mut self,
+        indexes: &[Index<K>],
+        matters: fn(&K, &K) -> bool,
+    ) -> Arc<Store<K>> {
+        self.put::<K>(indexes, Detail::Whole, true, Some(matters))
+    }
+
+    fn put<K: Object>(
+        &mut self,
+        indexes: &[Index<K>],
+        detail: Detail,
+        is_required: bool,
+        matters: Option<Matters<K>>,
+    ) -> Arc<Store<K>> {
+        let known = self.store::<K>().map(|store| store.indexes().to_vec()).unwrap_or_default();
+        let more = indexes.iter().filter(|index| known.iter().all(|it| it.name != index.name));
+        let all: Vec<Index<K>> = known.iter().chain(more).copied().collect();
+        let store = Arc::new(Store::new(&all));
         self.by_type.insert(TypeId::of::<K>(), Arc::clone(&store) as Arc<dyn Any + Send + Sync>);
         let kind = ResourceKind::of::<K>();
         let health = Arc::new(KindHealth::new(kind.clone(), is_required).advising(self.advice));
-        let feed = Fed { store: Arc::clone(&store), detail, followed: Arc::default(), health };
-        self.by_resource.insert((kind.group, kind.plural), Arc::new(feed));
+        let feed = Fed { store: Arc::clone(&store), detail, followed: Arc::default(), health, matters };
+        let feeds = self.by_resource.entry((kind.group, kind.plural)).or_default();
+        feeds.retain(|feed| feed.of() != TypeId::of::<K>());
+        feeds.push(Arc::new(feed));
         store
+    }
+
+    /// Tells `reads` of every change from now on.
+    pub(crate) fn track(&self, reads: &Arc<Reads>) {
+        self.feeds().for_each(|feed| feed.track(reads));
+    }
+
+    fn feeds(&self) -> impl Iterator<Item = &Arc<dyn Feed>> {
+        self.by_resource.values().flatten()
     }
 
     /// The store of a kind, if it was added.
@@ -170,7 +219,7 @@ impl Caches {
 
     /// The kinds that were added, in the order of group and plural.
     pub fn kinds(&self) -> Vec<ResourceKind> {
-        self.by_resource.values().map(|feed| feed.health().kind().clone()).collect()
+        self.by_resource.values().filter_map(|feeds| Some(feeds.first()?.health().kind().clone())).collect()
     }
 
     /// Starts one informer per kind, in the order of group and plural, and the watchdog for a server that stops answering.
@@ -181,22 +230,22 @@ impl Caches {
     /// The same for the objects of one namespace; an empty one stands for all.
     pub fn start_informers_in(&self, namespace: &str, client: &ApiClient, tasks: &Tasks) {
         if let Some(activity) = client.activity() {
-            let kinds = self.by_resource.values().map(|feed| Arc::clone(feed.health())).collect();
+            let kinds = self.feeds().map(|feed| Arc::clone(feed.health())).collect();
             tasks.spawn(watch_for_stalled_server(client.clone(), activity.clone(), kinds));
         }
-        for feed in self.by_resource.values() {
+        for feed in self.feeds() {
             feed.start(client.clone(), namespace, tasks);
         }
     }
 
     /// Whether every first list has arrived.
     pub fn are_synced(&self) -> bool {
-        self.by_resource.values().all(|feed| feed.is_synced())
+        self.feeds().all(|feed| feed.is_synced())
     }
 
     /// How the server answers for each kind, in the order of group and plural.
     pub fn health(&self) -> impl Iterator<Item = &KindHealth> {
-        self.by_resource.values().map(|feed| feed.health().as_ref())
+        self.feeds().map(|feed| feed.health().as_ref())
     }
 
     /// How the server answers for a kind, if it was added.
@@ -206,7 +255,7 @@ impl Caches {
 
     /// Takes note that there is proof of the absence of an object.
     pub fn proved_absent(&self, kind: &ResourceKind, key: &ObjectKey) {
-        if let Some(feed) = self.feed_of(kind) {
+        for feed in self.feeds_of(kind) {
             feed.proved_absent(key);
         }
     }
@@ -218,7 +267,7 @@ impl Caches {
 
     /// Takes note that the server has removed the object with that uid for us.
     pub fn saw_end(&self, kind: &ResourceKind, uid: &str) {
-        if let Some(feed) = self.feed_of(kind) {
+        for feed in self.feeds_of(kind) {
             feed.saw_end(uid);
         }
     }
@@ -226,19 +275,19 @@ impl Caches {
     /// Whether every kind is followed at this moment: no watch is broken or waits to be opened again, so that what the
     /// server has sent is complete.
     pub fn are_followed(&self) -> bool {
-        self.by_resource.values().all(|feed| feed.is_followed())
+        self.feeds().all(|feed| feed.is_followed())
     }
 
     /// Waits until every first list has arrived.
     pub async fn synced(&self) {
-        for feed in self.by_resource.values() {
+        for feed in self.feeds() {
             feed.synced().await;
         }
     }
 
     /// Takes in what the server answered to a write.
     pub fn feed(&self, kind: &ResourceKind, object: &Value) {
-        if let Some(feed) = self.feed_of(kind) {
+        for feed in self.feeds_of(kind) {
             feed.feed(object);
         }
     }
@@ -255,25 +304,29 @@ impl Caches {
 
     /// Takes in the text that the server answered to a write.
     pub fn feed_text(&self, kind: &ResourceKind, object: &[u8]) {
-        if let Some(feed) = self.feed_of(kind) {
+        for feed in self.feeds_of(kind) {
             feed.feed_text(object);
         }
     }
 
     /// Version of an object as far as it is known, 0 if it is not.
     pub fn version(&self, kind: &ResourceKind, key: &ObjectKey) -> u64 {
-        self.feed_of(kind).map_or(0, |feed| feed.version(key))
+        self.feeds_of(kind).map(|feed| feed.version(key)).max().unwrap_or(0)
     }
 
     /// Removes what the server reports as gone, unless a newer one than that of `version` came meanwhile.
     pub fn forget(&self, kind: &ResourceKind, key: &ObjectKey, version: u64) {
-        if let Some(feed) = self.feed_of(kind) {
+        for feed in self.feeds_of(kind) {
             feed.remove(key, version);
         }
     }
 
     fn feed_of(&self, kind: &ResourceKind) -> Option<&Arc<dyn Feed>> {
-        self.by_resource.get(&(kind.group.clone(), kind.plural.clone()))
+        self.feeds_of(kind).next()
+    }
+
+    fn feeds_of(&self, kind: &ResourceKind) -> impl Iterator<Item = &Arc<dyn Feed>> {
+        self.by_resource.get(&(kind.group.clone(), kind.plural.clone())).into_iter().flatten()
     }
 }
 

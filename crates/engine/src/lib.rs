@@ -41,7 +41,7 @@ pub use clock::Clock;
 pub use controller::{Controller, Outcome};
 pub use gate::{Term, WriteGate};
 pub use informer::{Aggregate, Index, Informer, Store};
-pub use memory::{Memory, Outdated};
+pub use memory::{Memory, News, Outdated};
 pub use object::{Object, ObjectKey, ResourceKind};
 pub use patch::merge_diff;
 pub use plan::{End, EventNote, Note, Plan, Write};

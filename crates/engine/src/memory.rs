@@ -4,11 +4,20 @@
 //! Takes objects and plans; gives a [`Reader`] over the same indexes that controllers have. It is all there is: what it does
 //! not show is not there. It asks nobody and it does nothing by itself.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+#[path = "memory_reads.rs"]
+pub(crate) mod reads;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
+pub use self::reads::News;
+use self::reads::Reads;
 use crate::{Aggregate, Caches, End, Index, Object, ObjectKey, Plan, Reader, ResourceKind, Visit, Write};
 
 /// How many passes [`Memory::drive`] makes for one key before it gives up.
@@ -29,6 +38,14 @@ pub struct Memory {
     version: u64,
     now: Option<String>,
     log: Option<Vec<Write>>,
+    /// Who read what, if that is tracked.
+    reads: Option<Arc<Reads>>,
+    /// Indexes whose counts wake nobody.
+    uncounted: &'static [&'static str],
+    /// Kinds, by group and plural, whose objects get no uid: what is made by others later has one that is not known.
+    without_uids: BTreeSet<(String, String)>,
+    /// The workload clusters that are kept, by Cluster.
+    workloads: BTreeMap<ObjectKey, Memory>,
 }
 
 /// The view was outdated; the plan is to be made again.
@@ -41,7 +58,85 @@ impl Memory {
     pub fn new(register: fn(&mut Caches)) -> Self {
         let mut caches = Caches::default();
         register(&mut caches);
-        Self { register, caches, wholes: BTreeMap::new(), version: 0, now: None, log: None }
+        Self {
+            register,
+            caches,
+            wholes: BTreeMap::new(),
+            version: 0,
+            now: None,
+            log: None,
+            reads: None,
+            uncounted: &[],
+            without_uids: BTreeSet::new(),
+            workloads: BTreeMap::new(),
+        }
+    }
+
+    /// The same, which takes note of who reads what from now on, except of counts by the indexes `uncounted`.
+    #[must_use]
+    pub fn tracking(self, uncounted: &'static [&'static str]) -> Self {
+        let reads = Arc::new(Reads::default());
+        self.caches.track(&reads);
+        Self { reads: Some(reads), uncounted, ..self }
+    }
+
+    /// The same, in which the uid of a new object of the kind is not known.
+    #[must_use]
+    pub fn without_uids_of<K: Object>(mut self) -> Self {
+        let ResourceKind { group, plural, .. } = ResourceKind::of::<K>();
+        self.without_uids.insert((group, plural));
+        self
+    }
+
+    /// Runs `work`; what it reads counts as read by `reader`, instead of what that read before.
+    pub fn read_by<T>(&mut self, reader: usize, work: impl FnOnce(&mut Self) -> T) -> T {
+        if let Some(reads) = &self.reads {
+            reads.begin(reader);
+        }
+        let result = work(self);
+        if let Some(reads) = &self.reads {
+            reads.end();
+        }
+        result
+    }
+
+    /// The reader reads the Nodes of a host in their workload cluster.
+    pub fn reads_nodes_of(&self, host: &ObjectKey) {
+        if let Some(reads) = &self.reads {
+            reads.nodes_of(host);
+        }
+    }
+
+    /// The Nodes of a host have changed in their workload cluster.
+    pub fn nodes_changed(&self, host: &ObjectKey) {
+        if let Some(reads) = &self.reads {
+            reads.nodes_changed(host);
+        }
+    }
+
+    /// Every workload cluster that is kept, by Cluster.
+    pub fn workloads(&self) -> impl Iterator<Item = (&ObjectKey, &Self)> {
+        self.workloads.iter()
+    }
+
+    /// What has happened since this was asked last; nothing if reads are not tracked.
+    pub fn news(&self) -> News {
+        self.reads.as_ref().map(|reads| reads.news()).unwrap_or_default()
+    }
+
+    /// The objects of a workload cluster, if they are kept.
+    pub fn workload(&self, cluster: &ObjectKey) -> Option<&Self> {
+        self.workloads.get(cluster)
+    }
+
+    /// The same, to be changed.
+    pub fn workload_mut(&mut self, cluster: &ObjectKey) -> Option<&mut Self> {
+        self.workloads.get_mut(cluster)
+    }
+
+    /// Keeps the objects of a workload cluster from now on.
+    pub fn keep_workload(&mut self, cluster: ObjectKey, workload: Self) {
+        self.workloads.entry(cluster).or_insert(workload);
     }
 
     /// The same, with a record of every write that is carried out.
@@ -86,6 +181,27 @@ impl Memory {
         self.store(&ResourceKind::of::<K>(), &key_of(&object), object);
     }
 
+    /// Stores an object of a kind of which the Rust type is not at hand.
+    pub fn put_value(&mut self, kind: &ResourceKind, object: Value) {
+        self.store(kind, &key_of(&object), object);
+    }
+
+    /// Such an object with all its members.
+    pub fn value(&self, kind: &ResourceKind, key: &ObjectKey) -> Option<Value> {
+        self.find(kind, key)
+    }
+
+    /// Changes such an object whatever its version is, if it is there.
+    pub fn merge_value(&mut self, kind: &ResourceKind, key: &ObjectKey, patch: &Value) {
+        self.merge(kind, key, patch);
+    }
+
+    /// All objects of such a kind, by namespace and name.
+    pub fn values(&self, kind: &ResourceKind) -> Vec<Value> {
+        let all = self.caches.values(kind);
+        all.iter().filter_map(|object| self.find(kind, &key_of(object))).collect()
+    }
+
     /// Everything that is known of an object.
     pub fn whole<K: Object>(&self, key: &ObjectKey) -> Option<Value> {
         self.find(&ResourceKind::of::<K>(), key)
@@ -100,9 +216,13 @@ impl Memory {
     /// Changes an object whatever its version is, if it is there.
     pub fn change<K: Object>(&mut self, key: &ObjectKey, patch: &Value) {
         let kind = ResourceKind::of::<K>();
-        if let Some(mut object) = self.find(&kind, key) {
+        self.merge(&kind, key, patch);
+    }
+
+    fn merge(&mut self, kind: &ResourceKind, key: &ObjectKey, patch: &Value) {
+        if let Some(mut object) = self.find(kind, key) {
             json_patch::merge(&mut object, patch);
-            self.store(&kind, key, object);
+            self.store(kind, key, object);
         }
     }
 
@@ -174,8 +294,21 @@ impl Memory {
                 let _refused = self.write(*write, own);
                 return Ok(());
             }
-            // Workload clusters are not kept here.
-            Write::Workload { .. } | Write::WorkloadDelete { .. } => return Ok(()),
+            // A workload cluster that is not kept is passed over.
+            Write::Workload { cluster, kind, key, patch } => {
+                if let Some(workload) = self.workloads.get_mut(&cluster) {
+                    workload.merge(&kind, &key, &patch);
+                }
+                return Ok(());
+            }
+            Write::WorkloadDelete { cluster, kind, key, .. } => {
+                if let Some(workload) = self.workloads.get_mut(&cluster)
+                    && let Some(object) = workload.find(&kind, &key)
+                {
+                    workload.remove(&kind, &key, object);
+                }
+                return Ok(());
+            }
         }
         own.insert(place, self.version);
         if let (Some(log), Some(write)) = (&mut self.log, logged) {
@@ -188,8 +321,11 @@ impl Memory {
         if self.version_of(kind, key) > 0 {
             return Err(Outdated(format!("{kind} {key} already exists")));
         }
+        let has_uid = !self.without_uids.contains(&(kind.group.clone(), kind.plural.clone()));
         let metadata = metadata(&mut object);
-        metadata.insert("uid".to_owned(), format!("{}-{}", key.name, self.version).into());
+        if has_uid {
+            metadata.insert("uid".to_owned(), format!("{}-{}", key.name, self.version).into());
+        }
         if let Some(now) = &self.now {
             metadata.insert("creationTimestamp".to_owned(), now.clone().into());
         }
@@ -262,31 +398,49 @@ impl Memory {
 
 impl Reader for Memory {
     fn get<K: Object>(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        if let Some(reads) = &self.reads {
+            reads.object::<K>(key);
+        }
         self.caches.get(key)
     }
 
     fn by_index<K: Object>(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
+        if let Some(reads) = &self.reads {
+            reads.index(index, value);
+        }
         self.caches.by_index(index, value)
     }
 
     fn aggregate<K: Object, A: Aggregate<K>>(&self, group: &str) -> Arc<A> {
+        if let Some(reads) = &self.reads {
+            reads.summary::<K>();
+        }
         self.caches.aggregate(group)
     }
 
     fn count<K: Object>(&self, index: &Index<K>, value: &str) -> usize {
+        if let Some(reads) = self.reads.as_ref().filter(|_| !self.uncounted.contains(&index.name)) {
+            reads.count(index, value);
+        }
         self.caches.count(index, value)
     }
 
     fn each<K: Object>(&self, index: &Index<K>, value: &str, visit: &mut Visit<'_, K>) {
+        if let Some(reads) = &self.reads {
+            reads.index(index, value);
+        }
         self.caches.each(index, value, visit);
     }
 }
 
+/// A copy does not track who reads it.
 impl Clone for Memory {
     fn clone(&self) -> Self {
         let mut copy = Self { version: self.version, now: self.now.clone(), ..Self::new(self.register) };
         copy.log.clone_from(&self.log);
         copy.wholes.clone_from(&self.wholes);
+        copy.without_uids.clone_from(&self.without_uids);
+        copy.workloads.clone_from(&self.workloads);
         for kind in self.caches.kinds() {
             for object in self.caches.values(&kind) {
                 copy.caches.feed(&kind, &object);

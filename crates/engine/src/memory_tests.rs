@@ -96,3 +96,74 @@ fn a_copy_is_independent() {
     assert_eq!(copy.list::<Node>()[0]["spec"]["podCIDR"], "a");
     assert_eq!(memory.list::<Node>()[0]["spec"]["podCIDR"], "b");
 }
+
+#[test]
+fn a_change_concerns_those_who_read_what_changes_and_nobody_else() {
+    const PHASES: Index<Node> = Index {
+        name: "phase",
+        values: |node| node.status.iter().filter_map(|status| status.phase.clone()).collect(),
+    };
+    let mut memory = Memory::new(|caches| {
+        caches.add(&[PHASES]);
+        caches.add::<Secret>(&[]);
+    })
+    .tracking(&["uncounted"]);
+    let node = |phase: &str| json!({"metadata": {"name": "n", "uid": "u"}, "status": {"phase": phase}});
+    memory.put_whole::<Node>(node("x"));
+    assert_eq!(memory.news().touched.len(), 1, "a new object");
+    memory.read_by(1, |memory| memory.get::<Node>(&key()));
+    memory.read_by(2, |memory| memory.by_index(&PHASES, "y"));
+    memory.read_by(3, |memory| memory.count(&PHASES, "x"));
+    memory.read_by(4, |memory| memory.get::<Secret>(&ObjectKey::new("ns", "s")));
+    memory.read_by(5, |memory| memory.count(&Index::<Node> { name: "uncounted", ..PHASES }, "x"));
+    memory.put_whole::<Node>(node("x"));
+    assert_eq!(memory.news().woken, [1].into(), "the number of objects in phase x is the same");
+    memory.put_whole::<Node>(node("y"));
+    assert_eq!(memory.news().woken, [1, 2, 3].into());
+    memory.read_by(1, |_| ());
+    memory.put_whole::<Node>(node("z"));
+    assert_eq!(memory.news().woken, [2].into(), "what a reader read before is forgotten");
+}
+
+#[test]
+fn an_object_is_read_as_each_of_its_types_and_a_type_that_is_added_twice_has_all_indexes() {
+    use kube::core::ObjectMeta;
+    use serde::{Deserialize, Serialize};
+
+    /// A Node of which only the metadata matters.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    struct Narrow {
+        metadata: ObjectMeta,
+    }
+    impl kube::Resource for Narrow {
+        type DynamicType = ();
+        type Scope = kube::core::ClusterResourceScope;
+        fn kind(_: &()) -> std::borrow::Cow<'_, str> {
+            "Node".into()
+        }
+        fn group(_: &()) -> std::borrow::Cow<'_, str> {
+            "".into()
+        }
+        fn version(_: &()) -> std::borrow::Cow<'_, str> {
+            "v1".into()
+        }
+        fn plural(_: &()) -> std::borrow::Cow<'_, str> {
+            "nodes".into()
+        }
+        fn meta(&self) -> &ObjectMeta {
+            &self.metadata
+        }
+        fn meta_mut(&mut self) -> &mut ObjectMeta {
+            &mut self.metadata
+        }
+    }
+    let named = |name: &'static str| Index::<Node> { name, values: |_| vec!["all".to_owned()] };
+    let mut caches = Caches::default();
+    caches.add(&[named("one")]);
+    caches.add::<Narrow>(&[]);
+    let store = caches.add(&[named("two")]);
+    assert_eq!(store.indexes().len(), 2);
+    caches.feed(&ResourceKind::of::<Node>(), &json!({"metadata": {"name": "n", "resourceVersion": "7"}}));
+    assert!(caches.get::<Node>(&key()).is_some() && caches.get::<Narrow>(&key()).is_some());
+    assert_eq!(caches.kinds().len(), 1);
+}

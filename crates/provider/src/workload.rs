@@ -114,6 +114,8 @@ pub enum Workload {
     },
     /// Its Nodes are known.
     Synced(Arc<Store<Node>>, ApiClient),
+    /// Its Nodes are those of a memory.
+    InMemory(Arc<Store<Node>>),
 }
 
 type Wake = Box<dyn Fn(&ObjectKey) + Send + Sync>;
@@ -207,7 +209,7 @@ impl Workloads {
         for connection in self.known.lock().values() {
             match connection.workload {
                 Workload::Unknown | Workload::Connecting => connecting += 1,
-                Workload::Synced(..) => synced += 1,
+                Workload::Synced(..) | Workload::InMemory(_) => synced += 1,
                 Workload::Unreachable { .. } => unreachable += 1,
             }
         }
@@ -223,6 +225,7 @@ impl Workloads {
             Workload::Connecting => false,
             Workload::Unreachable { since, .. } => now.duration_since(*since).unsigned_abs() >= LASTING,
             Workload::Synced(..) => connection.followed.load(Ordering::Relaxed),
+            Workload::InMemory(_) => true,
         })
     }
 
@@ -387,6 +390,7 @@ impl Workload {
             Self::Connecting => "connecting",
             Self::Unreachable { .. } => "unreachable",
             Self::Synced(..) => "synced",
+            Self::InMemory(_) => "in memory",
         }
     }
 }

@@ -13,6 +13,7 @@ mod capi;
 mod config_drives;
 mod context;
 mod crds;
+pub mod dry_run;
 mod hosts;
 mod indexes;
 mod kinds;
@@ -25,6 +26,6 @@ mod world;
 
 pub use config_drives::NodeData;
 pub use crds::crds;
-pub use pace::Profile;
+pub use pace::{Profile, Steps};
 pub use workloads::WorkloadApis;
 pub use world::{Cast, Options, World};

@@ -18,6 +18,27 @@ pub enum Profile {
     Demo,
     /// Minutes: about what real machines take.
     Realistic,
+    /// As much as is given, at any speed; whatever is not named takes no time.
+    Steps(Steps),
+}
+
+/// How long the steps that matter take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Steps {
+    /// From the start of the deployment of an image to its end.
+    pub provision: Duration,
+    /// From the wish to have a host back to its being available, cleaning included.
+    pub clean: Duration,
+}
+
+impl Steps {
+    fn of(self, phase: Phase) -> Duration {
+        match phase {
+            Phase::Provision => self.provision,
+            Phase::Deprovision | Phase::DeprovisionWithCleaning => self.clean,
+            _ => Duration::ZERO,
+        }
+    }
 }
 
 /// What takes time.
@@ -60,6 +81,7 @@ impl Pace {
             Profile::Instant => return Duration::ZERO,
             Profile::Demo => demo(phase),
             Profile::Realistic => realistic(phase),
+            Profile::Steps(steps) => return steps.of(phase),
         };
         let chance = Rng::seeded(self.seed ^ digest(&format!("{key} {phase:?}")));
         let milliseconds = least + chance.below(most - least + 1);
@@ -111,25 +133,29 @@ pub(crate) fn digest(text: &str) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     clock: Clock,
-    started: Mutex<BTreeMap<ObjectKey, (Phase, Timestamp)>>,
+    started: Mutex<Started>,
 }
 
-impl Stopwatch {
-    pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, started: Mutex::new(BTreeMap::new()) }
-    }
+/// Since when each object is in its present phase, told the time.
+#[derive(Debug, Default)]
+pub(crate) struct Started(BTreeMap<ObjectKey, (Phase, Timestamp)>);
 
+impl Started {
     /// What is left of a phase; the first question starts it, another phase ends it.
-    pub(crate) fn left(&self, key: &ObjectKey, phase: Phase, total: Duration) -> Duration {
+    pub(crate) fn left(
+        &mut self,
+        key: &ObjectKey,
+        phase: Phase,
+        total: Duration,
+        now: Timestamp,
+    ) -> Duration {
         if total.is_zero() {
             return total;
         }
-        let now = self.clock.now();
-        let mut started = self.started.lock();
-        let since = match started.get(key) {
+        let since = match self.0.get(key) {
             Some((known, since)) if *known == phase => *since,
             _ => {
-                started.insert(key.clone(), (phase, now));
+                self.0.insert(key.clone(), (phase, now));
                 now
             }
         };
@@ -138,8 +164,24 @@ impl Stopwatch {
     }
 
     /// Ends whatever phase the object is in.
+    pub(crate) fn stop(&mut self, key: &ObjectKey) {
+        self.0.remove(key);
+    }
+}
+
+impl Stopwatch {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, started: Mutex::default() }
+    }
+
+    /// What is left of a phase; the first question starts it, another phase ends it.
+    pub(crate) fn left(&self, key: &ObjectKey, phase: Phase, total: Duration) -> Duration {
+        self.started.lock().left(key, phase, total, self.clock.now())
+    }
+
+    /// Ends whatever phase the object is in.
     pub(crate) fn stop(&self, key: &ObjectKey) {
-        self.started.lock().remove(key);
+        self.started.lock().stop(key);
     }
 }
 
@@ -167,6 +209,21 @@ mod tests {
         assert_eq!(fast, Duration::from_millis(200));
         let odd = Pace::new(Profile::Demo, 0.0, 7).duration(Phase::Inspect, &host());
         assert_eq!(odd, Duration::from_secs(2), "a speed that makes no sense is one");
+    }
+
+    #[test]
+    fn given_steps_take_what_is_given_and_everything_else_takes_no_time() {
+        let steps = Steps { provision: Duration::from_secs(60), clean: Duration::from_secs(90) };
+        let pace = Pace::new(Profile::Steps(steps), 10.0, 1);
+        for (phase, seconds) in [
+            (Phase::Provision, 60),
+            (Phase::Deprovision, 90),
+            (Phase::DeprovisionWithCleaning, 90),
+            (Phase::Inspect, 0),
+            (Phase::Join, 0),
+        ] {
+            assert_eq!(pace.duration(phase, &host()).as_secs(), seconds, "{phase:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

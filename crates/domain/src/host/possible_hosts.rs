@@ -45,6 +45,11 @@ struct Level<'h> {
 }
 
 impl Undecided {
+    /// A host was given back and can be taken again.
+    pub fn returned(&mut self, host: &str) {
+        self.taken.remove(host);
+    }
+
     /// The hosts that the next machine may take.
     pub fn next<'h>(
         &mut self,
@@ -217,5 +222,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_host_that_was_given_back_may_be_taken_again() {
+        let (capi, mut undecided) = (Machine::default(), Undecided::default());
+        let machine = machine("m", "", "a");
+        let request = HostRequest::new(&machine, &capi, None);
+        let one = free(&["h"]);
+        assert_eq!(undecided.next(&request, one.iter()).hosts, ["h".to_owned()].into());
+        assert!(undecided.next(&request, one.iter()).hosts.is_empty(), "it is taken");
+        undecided.returned("h");
+        assert_eq!(undecided.next(&request, one.iter()).hosts, ["h".to_owned()].into());
     }
 }

@@ -124,6 +124,11 @@ impl<K: Object> Store<K> {
         }
     }
 
+    /// Its indexes.
+    pub(crate) fn indexes(&self) -> &[Index<K>] {
+        &self.indexes
+    }
+
     /// Keeps an aggregate of the objects up to date from now on.
     pub fn maintain<A: Aggregate<K>>(&self) {
         let mut inner = self.inner.write();

@@ -10,6 +10,7 @@ mod site;
 #[cfg(test)]
 mod tests;
 mod undecided;
+pub(crate) mod work;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -23,6 +24,7 @@ use capm3_provider::plan::End;
 use jiff::Timestamp;
 use serde_json::Value;
 pub(crate) use site::Loader;
+use work::{Who, Work};
 
 /// After which time every wait is reported and every grace period is over.
 const LATER: Duration = Duration::from_secs(3600);
@@ -46,6 +48,7 @@ const LATE: [Controller; 4] = [Controller::Cluster, Controller::Machine, Control
 #[derive(Debug)]
 pub struct Planner {
     memory: Memory,
+    work: Work,
     settings: Settings,
     waits: BTreeMap<(Controller, ObjectKey), Wait>,
     undecided: BTreeMap<ObjectKey, PossibleHosts>,
@@ -56,7 +59,11 @@ impl Planner {
     /// host that no operator has seen counts as available, with the hardware of its annotation.
     pub fn read<'d>(documents: impl IntoIterator<Item = &'d Document>) -> (Self, Vec<Problem>) {
         let (memory, problems) = site::read(documents);
-        (Self { memory, settings: SETTINGS, waits: BTreeMap::new(), undecided: BTreeMap::new() }, problems)
+        let work = Work::of(Controller::ALL.map(Who::Provider));
+        (
+            Self { memory, work, settings: SETTINGS, waits: BTreeMap::new(), undecided: BTreeMap::new() },
+            problems,
+        )
     }
 
     /// The same for a provider that is set up otherwise.
@@ -99,35 +106,46 @@ impl Planner {
     fn run_to_fixpoint(&mut self, controllers: &[Controller], now: Timestamp) -> bool {
         let now = clock::text(now);
         self.memory.tell_time(&now);
+        self.hear();
+        // What is decided may depend on the time.
+        self.work.all_due();
         (0..ROUNDS).any(|_| {
-            let before = self.memory.version();
             let run_to_fixpoint = GATHERING.into_iter().all(|gathering| {
                 let rests = self.settle(controllers, &now);
                 self.work(gathering, &now);
                 rests
             });
-            run_to_fixpoint && self.memory.version() == before
+            let all: Vec<Who> = controllers.iter().chain(&GATHERING).copied().map(Who::Provider).collect();
+            run_to_fixpoint && !self.work.has_any(&all)
         })
     }
 
     /// Runs these controllers until they write nothing more.
     fn settle(&mut self, controllers: &[Controller], now: &str) -> bool {
+        let all: Vec<Who> = controllers.iter().copied().map(Who::Provider).collect();
         (0..ROUNDS).any(|_| {
-            let before = self.memory.version();
             controllers.iter().for_each(|controller| self.work(*controller, now));
-            self.memory.version() == before
+            !self.work.has_any(&all)
         })
     }
 
-    /// Runs a controller for each of its keys, one after the other.
+    /// Runs a controller for each of its keys that are due, one after the other.
     fn work(&mut self, controller: Controller, now: &str) {
-        for key in controller.keys(&self.memory) {
-            let end = controller.reconcile(&mut self.memory, &key, self.settings, now);
+        let mut from = 0;
+        while let Some((number, key)) = self.work.take(Who::Provider(controller), from) {
+            from = number + 1;
+            let settings = self.settings;
+            let end = self.memory.read_by(number, |memory| controller.reconcile(memory, &key, settings, now));
+            self.hear();
             if let End::WaitFor(wait) | End::Retry(wait, _) = end {
                 self.waits.insert((controller, key), wait);
             } else {
                 self.waits.remove(&(controller, key));
             }
         }
+    }
+
+    fn hear(&mut self) {
+        self.work.hear(&self.memory.news());
     }
 }

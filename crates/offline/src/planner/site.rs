@@ -7,7 +7,10 @@ use capm3_engine::{
     Detail, Index, Memory, Object, ObjectKey,
     manifests::{Document, Problem},
 };
-use capm3_provider::kinds::{self, Reading, Visitor};
+use capm3_provider::{
+    dry_run,
+    kinds::{self, Reading, Visitor},
+};
 use serde_json::Value;
 
 use super::operator::inspected;
@@ -43,7 +46,7 @@ impl Loader {
 
 /// Reads documents; what cannot be read is reported and left out.
 pub(super) fn read<'d>(documents: impl IntoIterator<Item = &'d Document>) -> (Memory, Vec<Problem>) {
-    let (mut loader, mut problems) = (Loader::default(), Vec::new());
+    let (mut loader, mut problems) = (Loader(kinds::memory().tracking(dry_run::UNCOUNTED)), Vec::new());
     let mut seen: BTreeMap<(String, String, ObjectKey), &Document> = BTreeMap::new();
     for document in documents {
         let Some(loaded) = loader.load(document) else { continue };

@@ -84,7 +84,9 @@ pub fn observe(reader: &impl Reader, inputs: Inputs<'_>, key: &ObjectKey) -> Opt
             Workload::Unknown => Nodes::NotConnected,
             Workload::Connecting => Nodes::Connecting,
             Workload::Unreachable { cause, .. } => Nodes::Unreachable(cause),
-            Workload::Synced(store, _) => Nodes::Known(store.get(&ObjectKey::new("", node))),
+            Workload::Synced(store, _) | Workload::InMemory(store) => {
+                Nodes::Known(store.get(&ObjectKey::new("", node)))
+            }
         },
         _ => Nodes::NotConnected,
     };

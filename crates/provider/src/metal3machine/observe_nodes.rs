@@ -91,7 +91,7 @@ pub(super) fn observe_nodes(
         Workload::Unknown => Nodes::NotConnected,
         Workload::Connecting => Nodes::Connecting,
         Workload::Unreachable { cause, .. } => Nodes::Unreachable(cause),
-        Workload::Synced(store, _) => {
+        Workload::Synced(store, _) | Workload::InMemory(store) => {
             let host_key = format!("{}/{}", host.metadata.namespace_str(), host.metadata.name_str());
             let uid = host.metadata.uid_str();
             let mut with_id_of_host = store.by_index(&NODES_BY_HOST, &host_key);

@@ -152,7 +152,9 @@ fn of_node(inputs: &Inputs<'_>, cluster: &ObjectKey, node: &str) -> Nodes {
         Workload::Connecting => Nodes::Connecting,
         Workload::Unreachable { is_forbidden: true, .. } => Nodes::Forbidden,
         Workload::Unreachable { cause, .. } => Nodes::Unreachable(cause),
-        Workload::Synced(store, _) => Nodes::Known(store.get(&ObjectKey::new("", node))),
+        Workload::Synced(store, _) | Workload::InMemory(store) => {
+            Nodes::Known(store.get(&ObjectKey::new("", node)))
+        }
     }
 }
 

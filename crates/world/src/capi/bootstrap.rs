@@ -43,7 +43,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         .await
 }
 
-struct Snapshot {
+pub(crate) struct Snapshot {
     config: Arc<KubeadmConfig>,
     machine: Option<Arc<Machine>>,
     cluster: Option<Arc<Cluster>>,
@@ -53,12 +53,13 @@ struct Snapshot {
     now: String,
 }
 
-fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
+pub(crate) fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
     let config = reader.get::<KubeadmConfig>(key)?;
     let value = path(&key.namespace, &key.name);
     let machine = reader.by_index(&MACHINES_BY_CONFIG, &value).into_iter().next();
     let cluster = machine.as_ref().and_then(|m| reader.get(&beside(&**m, &m.spec.cluster_name)));
-    let is_first = machine.as_ref().is_some_and(|machine| {
+    let leader = machine.as_ref().filter(|machine| machine.metadata.label(label::CONTROL_PLANE).is_some());
+    let is_first = leader.is_some_and(|machine| {
         let value = path(&key.namespace, &machine.spec.cluster_name);
         let leaders = reader.by_index(&LEADERS_BY_CLUSTER, &value);
         let born = |m: &Machine| m.metadata.creation_timestamp.as_ref().map_or(0, |t| t.0.as_second());
@@ -70,7 +71,7 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
 }
 
 /// `left` starts the time that the work takes; it is asked only when the work may begin.
-fn decide(s: &Snapshot, left: impl FnOnce() -> Duration) -> Plan {
+pub(crate) fn decide(s: &Snapshot, left: impl FnOnce() -> Duration) -> Plan {
     let old = &s.config;
     let (Some(machine), Some(cluster)) = (&s.machine, &s.cluster) else {
         return Plan::wait_for("its Machine and Cluster");

@@ -26,7 +26,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     context.reconcile(|caches, now| observe(caches, &key, now), decide).await
 }
 
-struct Snapshot {
+pub(crate) struct Snapshot {
     deployment: Arc<MachineDeployment>,
     cluster: Option<Arc<Cluster>>,
     /// Oldest first.
@@ -34,7 +34,7 @@ struct Snapshot {
     now: String,
 }
 
-fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
+pub(crate) fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
     let deployment = reader.get::<MachineDeployment>(key)?;
     let mut sets = reader.by_index(&SETS_BY_OWNER, deployment.metadata.uid_str());
     sets.sort_by_key(|set| revision(set));
@@ -46,7 +46,7 @@ fn revision(set: &MachineSet) -> u64 {
     set.metadata.annotation(REVISION).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-fn decide(s: &Snapshot, rng: &Rng) -> Plan {
+pub(crate) fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     let old = &s.deployment;
     if is_paused(&old.metadata, s.cluster.as_deref()) {
         return Plan::wait_for("the pause to end");

@@ -4,16 +4,16 @@
 //! One module per controller. Each reads a snapshot from the caches and decides purely; what belongs together is
 //! written by one controller only.
 
-mod bootstrap;
-mod cluster;
-mod control_plane;
-mod deployment;
+pub(crate) mod bootstrap;
+pub(crate) mod cluster;
+pub(crate) mod control_plane;
+pub(crate) mod deployment;
 mod freshness;
 mod health_check;
 mod kubeconfig;
-mod machine;
+pub(crate) mod machine;
 mod make;
-mod set;
+pub(crate) mod set;
 
 use std::sync::Arc;
 

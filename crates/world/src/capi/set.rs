@@ -29,7 +29,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     context.reconcile(|caches, now| observe(caches, &key, now), decide).await
 }
 
-struct Snapshot {
+pub(crate) struct Snapshot {
     set: Arc<MachineSet>,
     cluster: Option<Arc<Cluster>>,
     counts: Counts,
@@ -53,7 +53,7 @@ struct Counts {
     available: usize,
 }
 
-fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
+pub(crate) fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
     let set = reader.get::<MachineSet>(key)?;
     let spec = &set.spec.template.spec;
     let named = |reference: Option<&capm3_api::neighbours::ContractRef>| {
@@ -86,7 +86,7 @@ fn wanted(set: &MachineSet) -> usize {
     usize::try_from(set.wanted()).unwrap_or(0)
 }
 
-fn decide(s: &Snapshot, rng: &Rng) -> Plan {
+pub(crate) fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     let old = &s.set;
     if is_paused(&old.metadata, s.cluster.as_deref()) {
         return Plan::wait_for("the pause to end");

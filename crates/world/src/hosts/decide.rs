@@ -35,24 +35,24 @@ const STATUS: &str = "baremetalhost.metal3.io/status";
 const INSPECT: &str = "inspect.metal3.io";
 /// What a step is decided from.
 #[derive(Debug)]
-pub(super) struct Snapshot {
-    pub(super) host: Arc<BareMetalHost>,
-    pub(super) now: String,
+pub(crate) struct Snapshot {
+    pub(crate) host: Arc<BareMetalHost>,
+    pub(crate) now: String,
     /// Time left of the present phase.
-    pub(super) left: Duration,
-    pub(super) drive: Drive,
+    pub(crate) left: Duration,
+    pub(crate) drive: Drive,
 }
 
 /// The config drive of a host whose image is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Drive {
+pub(crate) enum Drive {
     NotNeeded,
     Made,
     Refused(String),
 }
 
 /// The next step.
-pub(super) fn decide(snapshot: &Snapshot) -> Plan {
+pub(crate) fn decide(snapshot: &Snapshot) -> Plan {
     let (host, now) = (&snapshot.host, snapshot.now.as_str());
     if host.metadata.annotation(HOST_PAUSED).is_some() {
         return Plan::wait_for("the pause to end");

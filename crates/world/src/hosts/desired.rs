@@ -25,7 +25,7 @@ pub(super) const DELETING: &str = "deleting";
 pub(super) const REBOOT: &str = "reboot.metal3.io";
 
 /// Which phase takes time now.
-pub(super) fn phase(host: &BareMetalHost) -> Option<Phase> {
+pub(crate) fn phase(host: &BareMetalHost) -> Option<Phase> {
     if host.metadata.annotation(HOST_PAUSED).is_some() {
         return None;
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use capm3_api::{metadata::MetadataExt, neighbours::Secret, reference::SecretRef};
-use capm3_engine::{ApiClient, Object};
+use capm3_engine::{ApiClient, Object, ObjectKey};
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -34,40 +34,70 @@ impl From<String> for Problem {
 
 /// Reads the Secrets of a host.
 pub(crate) async fn read(client: &ApiClient, host: &BareMetalHost) -> Result<NodeData, Problem> {
-    let by_name = |name: &String| SecretRef { name: Some(name.as_str().into()), namespace: None };
-    let network = host.spec.network_data.clone();
-    let network = network.or_else(|| host.spec.preprovisioning_network_data_name.as_ref().map(by_name));
-    let user_data = content(client, host, &host.spec.user_data, "userData", true).await?;
-    let meta_data = content(client, host, &host.spec.meta_data, "metaData", true).await?;
-    let network_data = content(client, host, &network, "networkData", false).await?;
+    let mut secrets = BTreeMap::new();
+    for (_, reference) in references(host) {
+        let Some(at) = place(host, reference.as_ref()) else { continue };
+        match client.get_object::<Secret>(&at).await {
+            Ok(secret) => drop(secret.map(|secret| secrets.insert(at, secret))),
+            Err(error) => {
+                warn!(secret = %at, %error, "could not be read");
+                return Err(Problem::NotRead);
+            }
+        }
+    }
+    Ok(assemble(host, |key| secrets.get(key).cloned())?)
+}
+
+/// What the node finds, made of the Secrets that `secret` gives; the error is a sentence for the host's status.
+pub(crate) fn assemble(
+    host: &BareMetalHost,
+    secret: impl Fn(&ObjectKey) -> Option<Secret>,
+) -> Result<NodeData, String> {
+    let [user_data, meta_data, network_data] = references(host)
+        .map(|(key, reference)| content(host, reference.as_ref(), key, key != "networkData", &secret));
+    let (user_data, meta_data, network_data) = (user_data?, meta_data?, network_data?);
     if let Some(text) = &network_data {
         parse(text, "networkData")?;
     }
     Ok(NodeData { meta_data: merge(host, meta_data.as_deref())?, network_data, user_data })
 }
 
-async fn content(
-    client: &ApiClient,
+/// The key of each Secret's content, and the reference to the Secret.
+fn references(host: &BareMetalHost) -> [(&'static str, Option<SecretRef>); 3] {
+    let by_name = |name: &String| SecretRef { name: Some(name.as_str().into()), namespace: None };
+    let network = host.spec.network_data.clone();
+    let network = network.or_else(|| host.spec.preprovisioning_network_data_name.as_ref().map(by_name));
+    let (user_data, meta_data) = (host.spec.user_data.clone(), host.spec.meta_data.clone());
+    [("userData", user_data), ("metaData", meta_data), ("networkData", network)]
+}
+
+/// Where the Secret of a reference is; none if nothing is named, or something in another namespace.
+fn place(host: &BareMetalHost, reference: Option<&SecretRef>) -> Option<ObjectKey> {
+    let reference = reference.filter(|r| !r.name_str().is_empty())?;
+    (!is_elsewhere(host, reference)).then(|| beside(host, reference.name_str()))
+}
+
+fn is_elsewhere(host: &BareMetalHost, reference: &SecretRef) -> bool {
+    let home = host.metadata.namespace_str();
+    reference.namespace.as_ref().is_some_and(|namespace| !namespace.is_empty() && **namespace != *home)
+}
+
+fn content(
     host: &BareMetalHost,
-    reference: &Option<SecretRef>,
+    reference: Option<&SecretRef>,
     key: &str,
     required: bool,
-) -> Result<Option<String>, Problem> {
-    let Some(reference) = reference.as_ref().filter(|r| !r.name_str().is_empty()) else {
+    secret: impl Fn(&ObjectKey) -> Option<Secret>,
+) -> Result<Option<String>, String> {
+    if reference.is_none_or(|reference| reference.name_str().is_empty()) {
         return Ok(None);
-    };
-    let of = host.key();
-    if reference.namespace.as_ref().is_some_and(|n| !n.is_empty() && **n != *of.namespace) {
-        return Err(Problem::Refused(format!("{key} secret must be in same namespace as host {of}")));
     }
-    let at = beside(host, reference.name_str());
-    match client.get_object::<Secret>(&at).await {
-        Ok(Some(secret)) => Ok(pick(&secret, key, required)?),
-        Ok(None) => Err(Problem::Refused(format!("the {key} Secret {at} does not exist"))),
-        Err(error) => {
-            warn!(secret = %at, %error, "could not be read");
-            Err(Problem::NotRead)
-        }
+    let Some(at) = place(host, reference) else {
+        return Err(format!("{key} secret must be in same namespace as host {}", host.key()));
+    };
+    match secret(&at) {
+        Some(secret) => pick(&secret, key, required),
+        None => Err(format!("the {key} Secret {at} does not exist")),
     }
 }
 

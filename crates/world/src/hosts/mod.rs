@@ -15,9 +15,10 @@ use std::{sync::Arc, time::Duration};
 use capm3_api::vocabulary::host_state::{PROVISIONED, PROVISIONING};
 use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Reader};
 
-use self::decide::{Drive, Snapshot, decide};
-use self::desired::{needs_drive, phase};
-pub(crate) use self::drive::{Problem, read};
+pub(crate) use self::decide::{Drive, Snapshot, decide};
+use self::desired::needs_drive;
+pub(crate) use self::desired::phase;
+pub(crate) use self::drive::{Problem, assemble, read};
 use crate::{
     context::{self, Context},
     kinds::BareMetalHost,

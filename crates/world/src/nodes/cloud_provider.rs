@@ -8,10 +8,10 @@ use capm3_api::{
     v1beta2::{Metal3Cluster, Metal3Machine},
     vocabulary::PROVIDER_ID_PREFIX,
 };
-use capm3_engine::{Controller, ObjectKey, Outcome, Plan, Reader, drive};
+use capm3_engine::{Controller, ObjectKey, Outcome, Plan, Reader, Store, drive};
 use k8s_openapi::api::core::v1::Node;
 
-use super::running;
+use super::{Running, running};
 use crate::{
     context::{self, Context},
     kinds::{BareMetalHost, Cluster},
@@ -32,16 +32,19 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         return Outcome::Settled;
     };
     drive(&workload.executor, || {
-        let Some(running) = running(&*context.caches, &key) else {
-            return Plan::done();
-        };
-        if !is_enabled(&*context.caches, &running.cluster) {
-            return Plan::done();
-        }
-        let nodes = workload.nodes.by_index(&NODES_BY_SYSTEM_UUID, running.host.metadata.uid_str());
-        nodes.first().map_or_else(Plan::done, |node| decide(node, &running.host, &running.consumer))
+        running(&*context.caches, &key)
+            .map_or_else(Plan::done, |running| plan(&*context.caches, &workload.nodes, &running))
     })
     .await
+}
+
+/// What it does for the node of a host.
+pub(crate) fn plan(reader: &impl Reader, nodes: &Store<Node>, running: &Running) -> Plan {
+    if !is_enabled(reader, &running.cluster) {
+        return Plan::done();
+    }
+    let nodes = nodes.by_index(&NODES_BY_SYSTEM_UUID, running.host.metadata.uid_str());
+    nodes.first().map_or_else(Plan::done, |node| decide(node, &running.host, &running.consumer))
 }
 
 fn is_enabled(reader: &impl Reader, cluster: &Cluster) -> bool {

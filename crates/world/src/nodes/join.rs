@@ -8,14 +8,14 @@ use capm3_api::{
     neighbours::CAPI_GROUP,
     vocabulary::label::{CONTROL_PLANE, NODE_HOSTNAME},
 };
-use capm3_engine::{Controller, End, ObjectKey, Outcome, Plan, Reader, drive};
+use capm3_engine::{Controller, End, Object, ObjectKey, Outcome, Plan, Reader, Store, drive};
 use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::core::ObjectMeta;
 use serde_json::json;
 
 use super::{
     Running,
-    kubelet::{Kubelet, annotate, is_powered},
+    kubelet::{Kubelet, Kubelets, annotate, is_powered},
     mirror,
     name::{Registration, registration},
     running,
@@ -63,15 +63,15 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         let Some(running) = running(&*context.caches, &key) else {
             return Plan::done();
         };
-        let machine = machine(&*context.caches, &running);
-        let registration = register(&*context.caches, &running, machine.as_deref());
-        let version = kubelet_version(context.cast, machine.as_deref());
-        let name = registration.node_name(&data, &key.name);
-        let node = workload.nodes.get(&ObjectKey::new("", name));
-        joined.clone_from(&node);
-        let kubelet = context.kubelets.state(&key, is_powered(&running.host), node.as_deref());
-        let (cast, now) = (context.cast, now.clone());
-        let s = Snapshot { cast, running, registration, version, data: &data, node, kubelet, now };
+        let view = View {
+            cast: context.cast,
+            nodes: &workload.nodes,
+            kubelets: &context.kubelets,
+            data: &data,
+            known: None,
+        };
+        let s = observe(&*context.caches, running, &view, &now);
+        joined.clone_from(&s.node);
         decide(&s, || match phase(&s) {
             Some(phase) => context.join_watch.left(&key, phase, context.pace.duration(phase, &key)),
             None => {
@@ -87,6 +87,39 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
             mirror::static_pods(&client, &node, &now).await.map_or(Outcome::After(AGAIN), |()| outcome)
         }
         _ => outcome,
+    }
+}
+
+/// What a kubelet is seen by, beside the objects of the management cluster.
+pub(crate) struct View<'a> {
+    pub(crate) cast: Cast,
+    pub(crate) nodes: &'a Store<Node>,
+    pub(crate) kubelets: &'a Kubelets,
+    pub(crate) data: &'a NodeData,
+    /// The Node that is known to run on the host, whatever it would be called.
+    pub(crate) known: Option<Arc<Node>>,
+}
+
+pub(crate) fn observe<'a>(
+    reader: &impl Reader,
+    running: Running,
+    view: &View<'a>,
+    now: &str,
+) -> Snapshot<'a> {
+    let key = running.host.key();
+    let machine = machine(reader, &running);
+    let registration = register(reader, &running, machine.as_deref());
+    let name = registration.node_name(view.data, &key.name);
+    let node = view.known.clone().or_else(|| view.nodes.get(&ObjectKey::new("", name)));
+    Snapshot {
+        cast: view.cast,
+        version: kubelet_version(view.cast, machine.as_deref()),
+        data: view.data,
+        kubelet: view.kubelets.state(&key, is_powered(&running.host), node.as_deref()),
+        node,
+        registration,
+        running,
+        now: now.to_owned(),
     }
 }
 
@@ -120,7 +153,7 @@ fn register(reader: &impl Reader, running: &Running, machine: Option<&Machine>) 
     config.map(|config| registration(&config.spec, first)).unwrap_or_default()
 }
 
-struct Snapshot<'a> {
+pub(crate) struct Snapshot<'a> {
     cast: Cast,
     running: Running,
     registration: Registration,
@@ -139,7 +172,7 @@ impl Snapshot<'_> {
 }
 
 /// Which phase takes time now: a node that boots, or the time until a kubelet that does not report counts as failed.
-fn phase(s: &Snapshot<'_>) -> Option<Phase> {
+pub(crate) fn phase(s: &Snapshot<'_>) -> Option<Phase> {
     match (s.node.as_deref().map(readiness), s.reports()) {
         (None, true) | (Some(Some("Unknown")), true) => Some(Phase::Join),
         (Some(Some("True")), false) => Some(Phase::NodeMonitorGrace),
@@ -154,7 +187,7 @@ pub(super) fn readiness(node: &Node) -> Option<&str> {
 }
 
 /// `left` starts the time that booting takes; it is asked only when the node may join.
-fn decide(s: &Snapshot<'_>, left: impl FnOnce() -> Duration) -> Plan {
+pub(crate) fn decide(s: &Snapshot<'_>, left: impl FnOnce() -> Duration) -> Plan {
     let leads = leads(&s.running);
     let mut plan = Plan::done();
     let Some(old) = s.node.as_deref() else {

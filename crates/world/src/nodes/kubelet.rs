@@ -14,9 +14,9 @@ use parking_lot::Mutex;
 use crate::kinds::BareMetalHost;
 
 /// Annotation of a Node with which a user has its kubelet fail.
-pub(super) const FAIL: &str = "capm3.example/fail";
+pub(crate) const FAIL: &str = "capm3.example/fail";
 const HANG: &str = "hang";
-const DEAD: &str = "dead";
+pub(crate) const DEAD: &str = "dead";
 /// What [`HANG`] becomes once the kubelet has stopped. It is no request: whoever restores the annotations of a Node after a power
 /// cycle does not make the kubelet stop again.
 const HANGING: &str = "hanging";
@@ -57,7 +57,7 @@ impl Kubelets {
     }
 
     /// A host that runs no image has no kubelet.
-    pub(super) fn forget(&self, host: &ObjectKey) {
+    pub(crate) fn forget(&self, host: &ObjectKey) {
         self.failed.lock().remove(host);
     }
 }

@@ -4,9 +4,9 @@
 //! `cloud_provider` the external one, `workloads` the way to the clusters of a real Cluster API and `mirror` what its kubeadm
 //! control plane looks at. Nodes never leave by themselves: Cluster API deletes them.
 
-mod cloud_provider;
-mod join;
-mod kubelet;
+pub(crate) mod cloud_provider;
+pub(crate) mod join;
+pub(crate) mod kubelet;
 mod mirror;
 mod name;
 mod outage;
@@ -32,13 +32,13 @@ pub(crate) use outage::{is_out_of_service, key as outage_key};
 pub(crate) use workloads::controller as workloads;
 
 /// A host that runs an image, who uses it, and for which cluster.
-struct Running {
-    host: Arc<BareMetalHost>,
-    consumer: Arc<Metal3Machine>,
-    cluster: Arc<Cluster>,
+pub(crate) struct Running {
+    pub(crate) host: Arc<BareMetalHost>,
+    pub(crate) consumer: Arc<Metal3Machine>,
+    pub(crate) cluster: Arc<Cluster>,
 }
 
-fn running(reader: &impl Reader, key: &ObjectKey) -> Option<Running> {
+pub(crate) fn running(reader: &impl Reader, key: &ObjectKey) -> Option<Running> {
     let host = reader.get::<BareMetalHost>(key)?;
     if host.state() != capm3_api::vocabulary::host_state::PROVISIONED {
         return None;

@@ -62,7 +62,7 @@ async fn bury(context: &Context, key: &ObjectKey) -> Outcome {
 }
 
 /// A Cluster and what belongs to it.
-struct Snapshot {
+pub(crate) struct Snapshot {
     cluster: Arc<Cluster>,
     infrastructure: Option<Arc<Metal3Cluster>>,
     control_plane: Option<Arc<KubeadmControlPlane>>,
@@ -73,7 +73,7 @@ struct Snapshot {
     now: String,
 }
 
-fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
+pub(crate) fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
     let cluster = reader.get::<Cluster>(key)?;
     let name = |reference: &Option<capm3_api::neighbours::ContractRef>| {
         reference.as_ref().and_then(|r| r.name.as_deref()).map(|name| beside(&*cluster, name))
@@ -93,7 +93,7 @@ fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot>
     })
 }
 
-fn decide(s: &Snapshot) -> Plan {
+pub(crate) fn decide(s: &Snapshot) -> Plan {
     let cluster = &s.cluster;
     if is_paused(&cluster.metadata, Some(cluster)) {
         return paused(s);

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// A control plane and what belongs to it.
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     pub(super) control_plane: Arc<KubeadmControlPlane>,
     pub(super) cluster: Option<Arc<Cluster>>,
     pub(super) machines: Vec<Arc<Machine>>,
@@ -31,7 +31,7 @@ pub(super) struct Snapshot {
     pub(super) template: Option<Arc<Metal3MachineTemplate>>,
     pub(super) begun: Vec<Begun>,
     pub(super) has_kubeconfig: bool,
-    pub(super) kubeconfig: String,
+    pub(crate) kubeconfig: String,
     pub(super) now: String,
 }
 
@@ -45,7 +45,7 @@ impl Snapshot {
     }
 }
 
-pub(super) fn decide(s: &Snapshot, rng: &Rng) -> Plan {
+pub(crate) fn decide(s: &Snapshot, rng: &Rng) -> Plan {
     let old = &s.control_plane;
     let Some(cluster) = &s.cluster else {
         return match old.metadata.is_deleting() {

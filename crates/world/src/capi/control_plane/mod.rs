@@ -16,7 +16,7 @@ use capm3_api::{
 };
 use capm3_engine::{Caches, Controller, ObjectKey, Outcome, Reader};
 
-use self::decide::{Snapshot, decide};
+pub(crate) use self::decide::{Snapshot, decide};
 use super::{KUBECONFIG_SUFFIX, make};
 use crate::{
     context::{self, Context},
@@ -43,7 +43,7 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
     context.reconcile(observe, decide).await
 }
 
-fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
+pub(crate) fn observe(reader: &impl Reader, key: &ObjectKey, now: &str) -> Option<Snapshot> {
     let control_plane = reader.get::<KubeadmControlPlane>(key)?;
     let beside = |name: &str| ObjectKey::new(key.namespace.clone(), name);
     let owner = control_plane.metadata.owner(CAPI_GROUP, "Cluster").map(|o| o.name.clone());

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-pub(super) fn decide(s: &Snapshot) -> Plan {
+pub(crate) fn decide(s: &Snapshot) -> Plan {
     let old = &s.machine;
     if is_paused(&old.metadata, s.cluster.as_deref()) {
         return Plan::wait_for("the pause to end");

@@ -15,17 +15,17 @@ use capm3_api::{
     v1beta2::Metal3Machine,
     vocabulary::{annotation, label},
 };
-use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Reader, drive};
+use capm3_engine::{Controller, Object, ObjectKey, Outcome, Plan, Reader, Store, drive};
 use k8s_openapi::api::core::v1::Node;
 
-use self::decide::decide;
+pub(crate) use self::{decide::decide, node::decide as decide_node};
 use super::freshness::{self, Freshness};
 use crate::{
     context::{self, Context},
     indexes::LEADERS_BY_CLUSTER,
     kinds::{Cluster, KubeadmConfig, KubeadmControlPlane, Machine, MachineSet},
     metadata::{beside, controller_of, path},
-    workloads::{NODES_BY_PROVIDER_ID, Workload},
+    workloads::NODES_BY_PROVIDER_ID,
 };
 
 const FINALIZER: &str = "machine.cluster.x-k8s.io";
@@ -43,18 +43,19 @@ async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Outcome {
         workload.caches.synced().await;
     }
     let now = context.clock.now_text();
-    let observed = || observe(&*context.caches, workload.as_deref(), &key, &now);
+    let nodes = workload.as_ref().map(|workload| &*workload.nodes);
+    let observed = || observe(&*context.caches, nodes, &key, &now);
     let outcome = context.drive(|| observed().map_or_else(Plan::done, |s| decide(&s))).await;
     match (&workload, outcome) {
         (Some(workload), Outcome::Settled) => {
-            drive(&workload.executor, || observed().map_or_else(Plan::done, |s| node::decide(&s))).await
+            drive(&workload.executor, || observed().map_or_else(Plan::done, |s| decide_node(&s))).await
         }
         (_, outcome) => outcome,
     }
 }
 
 /// A Machine and what belongs to it.
-struct Snapshot {
+pub(crate) struct Snapshot {
     machine: Arc<Machine>,
     cluster: Option<Arc<Cluster>>,
     infrastructure: Option<Arc<Metal3Machine>>,
@@ -67,9 +68,9 @@ struct Snapshot {
     now: String,
 }
 
-fn observe(
+pub(crate) fn observe(
     reader: &impl Reader,
-    workload: Option<&Workload>,
+    nodes: Option<&Store<Node>>,
     key: &ObjectKey,
     now: &str,
 ) -> Option<Snapshot> {
@@ -78,11 +79,11 @@ fn observe(
         machine.infrastructure_name().and_then(|name| reader.get(&beside(&*machine, name)));
     let provider_id = infrastructure.as_ref().and_then(|i| i.spec.provider_id.clone());
     let provider_id = provider_id.or_else(|| machine.spec.provider_id.clone());
-    let node = workload.and_then(|workload| {
-        let named = machine.node_name().and_then(|name| workload.nodes.get(&ObjectKey::new("", name)));
+    let node = nodes.and_then(|nodes| {
+        let named = machine.node_name().and_then(|name| nodes.get(&ObjectKey::new("", name)));
         let found = || {
             let id = provider_id.as_deref().filter(|id| !id.is_empty())?;
-            workload.nodes.by_index(&NODES_BY_PROVIDER_ID, id).into_iter().next()
+            nodes.by_index(&NODES_BY_PROVIDER_ID, id).into_iter().next()
         };
         named.or_else(found)
     });

@@ -11,7 +11,7 @@ use crate::{capi::is_paused, metadata::controller_of};
 const PASSED_ON: [&str; 3] =
     ["node-role.kubernetes.io", "node-restriction.kubernetes.io", "node.cluster.x-k8s.io"];
 
-pub(super) fn decide(s: &Snapshot) -> Plan {
+pub(crate) fn decide(s: &Snapshot) -> Plan {
     let mut plan = Plan::done();
     let Some(node) = s.node.as_deref() else {
         return plan;
