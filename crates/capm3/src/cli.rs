@@ -8,7 +8,7 @@ use crate::{
     exit::Failure,
     explain, logs,
     manager::{self, LogFormat},
-    manifests, migrate, release, render, up, version,
+    manifests, migrate, plan, release, render, up, version,
 };
 
 /// Cluster API Provider Metal3: turns Machines into bare-metal hosts, each with exactly its own metadata, addresses,
@@ -40,6 +40,8 @@ enum Command {
     Render(render::RenderArgs),
     /// Show the state of a machine or host, what it waits for, and why each host is used or not
     Explain(explain::ExplainArgs),
+    /// Show what the controllers would do: each step with its time, host, index and addresses, and where it stops
+    Plan(plan::PlanArgs),
     /// Release a host whose machine is gone: its disk is deprovisioned, then any machine can use it
     Release(release::ReleaseArgs),
     /// Find leaks and contradictions between hosts, machines, data, addresses and Secrets, and repair them
@@ -65,6 +67,7 @@ impl Cli {
             Command::Migrate(args) => migrate::run(&args),
             Command::Render(args) => render::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Plan(args) => plan::run(&args),
             Command::Release(args) => release::run(&args),
             Command::Audit(args) => audit::run(&args),
             Command::Version(args) => version::run(&args),
@@ -82,6 +85,7 @@ impl Command {
             Self::Migrate(_) => "migrate",
             Self::Render(_) => "render",
             Self::Explain(_) => "explain",
+            Self::Plan(_) => "plan",
             Self::Release(_) => "release",
             Self::Audit(_) => "audit",
             Self::Version(_) => "version",

@@ -21,6 +21,7 @@ mod manifests;
 mod migrate;
 mod numbers;
 mod paint;
+mod plan;
 mod problems;
 mod quote;
 mod release;

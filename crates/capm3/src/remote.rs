@@ -25,6 +25,11 @@ pub struct RemoteArgs {
 }
 
 impl RemoteArgs {
+    /// Whether a cluster was named.
+    pub fn is_named(&self) -> bool {
+        self.kubeconfig.is_some() || self.context.is_some()
+    }
+
     /// A client for that cluster; nothing is sent yet. `ways` shows what to do if no kubeconfig is there.
     pub fn connect(&self, user_agent: &str, ways: &str) -> Result<Remote, Failure> {
         let path = self.kubeconfig.clone().or_else(usual_kubeconfig);

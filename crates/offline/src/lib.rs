@@ -5,6 +5,7 @@
 pub mod explain;
 pub mod migrate;
 mod nearest;
+pub mod plan;
 pub mod planner;
 pub mod render;
 pub mod stored;
