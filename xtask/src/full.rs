@@ -24,10 +24,11 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 26] = [
+const PARTS: [(&str, &str); 28] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("forecast equals fact", "test --release --locked --package capm3 --test forecast -- --nocapture"),
+    ("plan equals fact", "test --release --locked --package capm3 --test plan_fact -- --nocapture"),
     ("each right taken away", "test --release --locked --package capm3 --test rights without -- --nocapture"),
     ("replicas and storms", "test --release --package capm3-lab --locked --test faults"),
     ("sweep, seed 1", "run --release --quiet --package xtask -- sweep --seed 1"),
@@ -40,6 +41,10 @@ const PARTS: [(&str, &str); 26] = [
     (
         "one more index and address beside 10,000",
         "run --release --quiet --package xtask -- bench allocate --trickle",
+    ),
+    (
+        "a plan among 10,000 machines",
+        "run --release --quiet --package xtask -- bench plan --size 10000 --json",
     ),
     ("1,000 reviews a second", "run --release --quiet --package xtask -- bench admission --json"),
     ("the real Cluster API", "run --release --quiet --package xtask -- real e2e --capi real"),

@@ -8,6 +8,7 @@ mod fleet_objects;
 mod growth;
 mod machines;
 mod memory;
+mod plan;
 mod real;
 mod render;
 mod trickle;
@@ -57,6 +58,8 @@ pub enum Bench {
     },
     /// The audit of a healthy fleet on one core (with `--release`)
     Audit(Many),
+    /// What `capm3 plan` takes for a roll-out in a fleet that runs (with `--release`)
+    Plan(Many),
     /// What the provider's caches take of a finished fleet (with `--release`)
     Memory(Many),
     /// Reviews at a fixed rate to the webhooks of a manager on loopback: latency, memory, lost answers (with `--release`)
@@ -107,6 +110,7 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Allocate { many, trickle: true } => return trickle::run(many.size, many.json),
         Bench::Allocate { many, .. } => return allocate::run(many.size, many.json),
         Bench::Audit(many) => return audit::run(many.size, many.json),
+        Bench::Plan(many) => return plan::run(many.size, many.json),
         Bench::Memory(many) => return memory::run(many.size, many.json),
         Bench::Admission(options) => return admission::run(options),
     };
