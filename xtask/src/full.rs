@@ -24,7 +24,7 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 28] = [
+const PARTS: [(&str, &str); 29] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("forecast equals fact", "test --release --locked --package capm3 --test forecast -- --nocapture"),
@@ -37,6 +37,7 @@ const PARTS: [(&str, &str); 28] = [
     ("absence sweep, seed 2", "run --release --quiet --package xtask -- sweep --fault absence --seed 2"),
     ("10,000 documents", "run --release --quiet --package xtask -- bench render --size 10000"),
     ("an audit of 10,000 machines", "run --release --quiet --package xtask -- bench audit"),
+    ("lint of 10,000 machines", "run --release --quiet --package xtask -- bench lint --size 10000"),
     ("10,000 indexes and addresses", "run --release --quiet --package xtask -- bench allocate"),
     (
         "one more index and address beside 10,000",

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use capm3_domain::render::yaml::to_yaml;
+use capm3_domain::{lint, render::yaml::to_yaml};
 use capm3_install::{Install, files, rights_page};
 use capm3_provider::audit;
 use serde_json::Value;
@@ -19,6 +19,7 @@ pub fn run(check: bool) -> Result<()> {
     acceptance::generate(check)?;
     parity::generate(check)?;
     acceptance::write("docs/rbac.md", &rights_page::page(), check)?;
+    acceptance::write("docs/lint.md", &lint::book(), check)?;
     acceptance::write("docs/metrics.md", &metrics_page::page(), check)?;
     acceptance::write("docs/audit.md", &audit::page::page(), check)?;
     let config = repo::root().join("config");

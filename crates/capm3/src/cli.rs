@@ -6,7 +6,7 @@ use tracing::info;
 use crate::{
     audit, crds,
     exit::Failure,
-    explain, logs,
+    explain, lint, logs,
     manager::{self, LogFormat},
     manifests, migrate, plan, release, render, up, version,
 };
@@ -38,6 +38,8 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     /// Print the metaData and networkData that each machine would get, without a cluster
     Render(render::RenderArgs),
+    /// Find mistakes in manifests and network data, before a host boots
+    Lint(lint::LintArgs),
     /// Show the state of a machine or host, what it waits for, and why each host is used or not
     Explain(explain::ExplainArgs),
     /// Show what the controllers would do: each step with its time, host, index and addresses, and where it stops
@@ -66,6 +68,7 @@ impl Cli {
             Command::Manifests(args) => manifests::run(&args),
             Command::Migrate(args) => migrate::run(&args),
             Command::Render(args) => render::run(&args),
+            Command::Lint(args) => lint::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Release(args) => release::run(&args),
@@ -84,6 +87,7 @@ impl Command {
             Self::Manifests(_) => "manifests",
             Self::Migrate(_) => "migrate",
             Self::Render(_) => "render",
+            Self::Lint(_) => "lint",
             Self::Explain(_) => "explain",
             Self::Plan(_) => "plan",
             Self::Release(_) => "release",

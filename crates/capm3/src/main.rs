@@ -15,6 +15,7 @@ mod columns;
 mod crds;
 mod exit;
 mod explain;
+mod lint;
 mod logs;
 mod manager;
 mod manifests;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capm3_engine::manifests::{self, Document, Problem};
+use capm3_lab::{LabError, manifests::Refusal};
 
 use crate::{exit::Failure, quote::quoted};
 
@@ -14,14 +15,25 @@ const MOST: usize = 60;
 
 /// What an API server with the provider's rules would refuse.
 pub fn refusals(documents: &[&Document]) -> Result<Vec<Problem>, Failure> {
+    ask(documents, capm3_lab::manifests::judge(documents))
+}
+
+/// The same with the fields apart.
+pub fn refused_fields(documents: &[&Document]) -> Result<Vec<Refusal>, Failure> {
+    ask(documents, capm3_lab::manifests::refusals(documents))
+}
+
+fn ask<T>(
+    documents: &[&Document],
+    answer: impl Future<Output = Result<Vec<T>, LabError>>,
+) -> Result<Vec<T>, Failure> {
     if documents.is_empty() {
         return Ok(Vec::new());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Failure::CouldNotRun(format!("cannot start the runtime: {error}")))?;
-    let problems = runtime.block_on(capm3_lab::manifests::judge(documents));
-    problems.map_err(|error| Failure::CouldNotRun(error.to_string()))
+    runtime.block_on(answer).map_err(|error| Failure::CouldNotRun(error.to_string()))
 }
 
 /// Problems, one per line. Of thousands that are alike a few are shown, so that the others are seen; the rest is counted.

@@ -11,6 +11,7 @@ pub mod data_template;
 pub mod host;
 pub mod index;
 pub mod label_sync;
+pub mod lint;
 pub mod numbers;
 pub mod pause;
 pub mod provider_id;

@@ -3,6 +3,7 @@
 //! Presentation is the binary's; rules that controllers and webhooks share are `domain`'s.
 
 pub mod explain;
+pub mod lint;
 pub mod migrate;
 mod nearest;
 pub mod plan;

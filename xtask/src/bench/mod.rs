@@ -6,6 +6,7 @@ mod audit;
 mod figures;
 mod fleet_objects;
 mod growth;
+mod lint;
 mod machines;
 mod memory;
 mod plan;
@@ -48,6 +49,8 @@ pub enum Bench {
     },
     /// Documents of many machines on one core (with `--release`)
     Render(Many),
+    /// Mistakes in the objects of many machines on one core (with `--release`)
+    Lint(Many),
     /// Indexes and addresses, and whether their price grows with their number (with `--release`)
     Allocate {
         #[command(flatten)]
@@ -107,6 +110,7 @@ pub fn run(what: &Bench) -> Result<()> {
         Bench::Real { fleet, clusters: Some(count), .. } => (real::clusters(*count)?, fleet),
         Bench::Real { fleet, rounds, .. } => (real::run(fleet.size, *rounds)?, fleet),
         Bench::Render(many) => return render::run(many.size, many.json),
+        Bench::Lint(many) => return lint::run(many.size, many.json),
         Bench::Allocate { many, trickle: true } => return trickle::run(many.size, many.json),
         Bench::Allocate { many, .. } => return allocate::run(many.size, many.json),
         Bench::Audit(many) => return audit::run(many.size, many.json),

@@ -15,6 +15,7 @@ use tracing::info;
 
 use crate::{
     exit::{self, Failure},
+    lint::brief as lint,
     numbers,
     problems::{self, refusals},
 };
@@ -73,7 +74,8 @@ planes and MachineDeployments. A host without status counts as available; its NI
 inspect.metal3.io/hardwaredetails.\n\n\
 Manifests are validated by the same rules as on an API server with this provider. If one is refused, nothing is rendered, \
 because its object might own a host, an index or an address that would otherwise go to another machine. A machine that cannot be \
-rendered does not affect other machines. Errors go to stderr with file, line and field, and the exit code is 1.\n\n\
+rendered does not affect other machines. What `capm3 lint` calls an error in objects and templates is a warning here. Errors \
+go to stderr with file, line and field, and the exit code is 1.\n\n\
 With --as, the output is the network configuration that cloud-init writes on the node. cloud-init accepts any document, \
 but writes only what its renderer supports: a bond may come up without its mode, or not at all. Ubuntu and Debian images use \
 netplan, Fedora and RHEL 9 network_manager, RHEL 7 and 8 sysconfig, SLES sysconfig_suse, Photon OS networkd, older \
@@ -113,8 +115,9 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     if let Some(live) = &live {
         documents = live.complete(documents, args.namespace.as_deref())?;
     }
-    let rendering = render::render(&documents, &options(args));
+    let mut rendering = render::render(&documents, &options(args));
     check(args, &rendering)?;
+    rendering.warnings.extend(lint::errors(&documents, args.target));
     if let Some(target) = args.target {
         return print_nodes(args, &rendering, target);
     }

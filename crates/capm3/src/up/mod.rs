@@ -29,6 +29,7 @@ use tracing::info;
 use self::{feed::Feed, naming::Naming};
 use crate::{
     exit::{self, Failure},
+    lint::brief as lint,
     numbers, problems,
 };
 
@@ -173,6 +174,9 @@ async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
             ));
         }
         info!(objects, "manifests are in the API server");
+        // The simulation has no NICs and switches that would show what these do to a node.
+        let errors = lint::errors(&manifests.documents, None);
+        problems::warnings(&errors).into_iter().for_each(exit::say);
         return Ok(());
     }
     problems.sort();

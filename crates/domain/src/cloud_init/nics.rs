@@ -36,12 +36,12 @@ impl Nics {
     }
 
     /// The name of the NIC with this MAC.
-    pub(super) fn name(&self, mac: &str) -> Option<&str> {
+    pub fn name(&self, mac: &str) -> Option<&str> {
         self.names.get(mac).map(String::as_str)
     }
 
     /// Whether a NIC has this MAC.
-    pub(super) fn have(&self, mac: &str) -> bool {
+    pub fn have(&self, mac: &str) -> bool {
         self.names.contains_key(mac)
     }
 

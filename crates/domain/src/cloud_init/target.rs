@@ -101,7 +101,7 @@ impl FromStr for Version {
 }
 
 /// A cloud-init of some version with some renderer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     /// What the image's cloud-init writes.
     pub renderer: Renderer,

@@ -49,6 +49,26 @@ pub fn render_meta_data(meta_data: &MetaData, inputs: &Inputs<'_>) -> Result<Str
     Ok(to_yaml(&Value::Object(document)))
 }
 
+/// The keys of the document, but for that of the provider ID.
+pub(crate) fn metadata_keys(meta_data: &MetaData) -> Vec<&str> {
+    let from_pools = [
+        &meta_data.ip_addresses_from_pool,
+        &meta_data.prefixes_from_pool,
+        &meta_data.gateways_from_pool,
+        &meta_data.dns_servers_from_pool,
+    ];
+    let mut keys: Vec<&str> = from_pools.into_iter().flatten().map(|item| item.key.as_str()).collect();
+    keys.extend(meta_data.from_host_interfaces.iter().map(|item| item.key.as_str()));
+    keys.extend(meta_data.ip_addresses.iter().map(|item| item.key.as_str()));
+    keys.extend(meta_data.indexes.iter().map(|item| item.key.as_str()));
+    keys.extend(meta_data.namespaces.iter().map(|item| item.key.as_str()));
+    keys.extend(meta_data.object_names.iter().map(|item| item.key.as_str()));
+    keys.extend(meta_data.from_labels.iter().map(|item| item.key.as_str()));
+    keys.extend(meta_data.from_annotations.iter().map(|item| item.key.as_str()));
+    keys.extend(meta_data.strings.iter().map(|item| item.key.as_str()));
+    keys
+}
+
 fn from_host(
     keys: &mut Keys,
     items: &[MetaDataHostInterface],

@@ -21,7 +21,7 @@ mod ip_address;
 mod ip_pool;
 mod machine;
 mod network;
-mod node;
+pub(crate) mod node;
 mod reference;
 mod remediation;
 mod rule;
@@ -40,6 +40,7 @@ pub use self::{
     rule::Rule,
 };
 use self::{findings::Findings, node::Node};
+pub(crate) use self::{reference::is_object_name, warnings::repeated_keys};
 
 /// Why an object is refused.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,25 +5,25 @@ use serde_json::Value;
 
 /// A place in an object, there or not.
 #[derive(Debug, Clone)]
-pub(super) struct Node<'a> {
+pub(crate) struct Node<'a> {
     value: Option<&'a Value>,
     path: String,
 }
 
 impl<'a> Node<'a> {
     /// The object itself.
-    pub(super) fn root(object: &'a Value) -> Self {
+    pub(crate) fn root(object: &'a Value) -> Self {
         Self { value: Some(object), path: String::new() }
     }
 
     /// A member.
-    pub(super) fn at(&self, member: &str) -> Self {
+    pub(crate) fn at(&self, member: &str) -> Self {
         let path = if self.path.is_empty() { member.to_owned() } else { format!("{}.{member}", self.path) };
         Self { value: self.value.and_then(|value| value.get(member)), path }
     }
 
     /// The items of a list, each with its place.
-    pub(super) fn items(&self) -> impl Iterator<Item = Self> + use<'a> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Self> + use<'a> {
         let path = self.path.clone();
         let items = self.value.and_then(Value::as_array).into_iter().flatten();
         items
@@ -32,7 +32,7 @@ impl<'a> Node<'a> {
     }
 
     /// The members of a map, each with its key and place.
-    pub(super) fn members(&self) -> impl Iterator<Item = (&'a str, Self)> + use<'a> {
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&'a str, Self)> + use<'a> {
         let path = self.path.clone();
         let members = self.value.and_then(Value::as_object).into_iter().flatten();
         members.map(move |(key, value)| {
@@ -41,37 +41,37 @@ impl<'a> Node<'a> {
     }
 
     /// Where this is.
-    pub(super) fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
     /// What is there; null counts as nothing.
-    pub(super) fn value(&self) -> Option<&'a Value> {
+    pub(crate) fn value(&self) -> Option<&'a Value> {
         self.value.filter(|value| !value.is_null())
     }
 
     /// The text there; an empty one is none.
-    pub(super) fn text(&self) -> Option<&'a str> {
+    pub(crate) fn text(&self) -> Option<&'a str> {
         self.value.and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
     /// The text there, or the empty one.
-    pub(super) fn text_or_empty(&self) -> &'a str {
+    pub(crate) fn text_or_empty(&self) -> &'a str {
         self.text().unwrap_or_default()
     }
 
     /// The whole number there.
-    pub(super) fn int(&self) -> Option<i64> {
+    pub(crate) fn int(&self) -> Option<i64> {
         self.value.and_then(Value::as_i64)
     }
 
     /// Whether `true` is there.
-    pub(super) fn is_true(&self) -> bool {
+    pub(crate) fn is_true(&self) -> bool {
         self.value.and_then(Value::as_bool).unwrap_or_default()
     }
 
     /// A copy of what is there, for an error to show.
-    pub(super) fn shown(&self) -> Value {
+    pub(crate) fn shown(&self) -> Value {
         self.value.cloned().unwrap_or_default()
     }
 }

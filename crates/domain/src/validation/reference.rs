@@ -40,7 +40,7 @@ pub(super) fn check_data_template(template: &Node<'_>, namespace: &str, findings
 }
 
 /// Whether an object can have this name.
-pub(super) fn is_object_name(text: &str) -> bool {
+pub(crate) fn is_object_name(text: &str) -> bool {
     let plain = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let is_label = |label: &str| {
         let bytes = label.as_bytes();

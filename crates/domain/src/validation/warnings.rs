@@ -24,43 +24,53 @@ const RENDER_ORDER: [&str; 12] = [
 
 /// Every likely mistake of a template's spec.
 pub(super) fn find(spec: &Node<'_>) -> Vec<String> {
-    let mut warnings = repeated_keys(&spec.at("metaData"));
+    let repeated = repeated_keys(&spec.at("metaData"));
+    let mut warnings: Vec<String> = repeated
+        .into_iter()
+        .map(|(_, message)| format!("{}: {message}", spec.at("metaData").path()))
+        .collect();
     let network_data = spec.at("networkData");
     warnings.extend(odd_macs(&network_data.at("links")));
     warnings.extend(dangling_links(&network_data));
     warnings
 }
 
-fn repeated_keys(meta_data: &Node<'_>) -> Vec<String> {
-    let mut lists_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+/// Keys of `spec.metaData` that are given more than once: the place of the value that has no effect, and why.
+pub(crate) fn repeated_keys(meta_data: &Node<'_>) -> Vec<(String, String)> {
+    let mut places_of: BTreeMap<&str, Vec<(&str, String)>> = BTreeMap::new();
     for list in RENDER_ORDER {
         for item in meta_data.at(list).items() {
-            lists_of.entry(item.at("key").text_or_empty()).or_default().push(list);
+            let key = item.at("key");
+            places_of.entry(key.text_or_empty()).or_default().push((list, key.path().to_owned()));
         }
     }
-    let path = meta_data.path();
-    let repeated = lists_of.iter().filter_map(|(key, lists)| {
-        let (times, mut distinct) = (lists.len(), lists.clone());
-        distinct.dedup();
-        match distinct.as_slice() {
-            _ if key.is_empty() || times < 2 => None,
-            [list] => Some(format!(
-                "{path}: key {key:?} is in {list} {times} times: the last one wins, the others have no effect"
-            )),
-            [.., last] => Some(format!(
-                "{path}: key {key:?} is in {}: {last} wins, the others have no effect",
-                distinct.join(", ")
-            )),
-            [] => None,
+    let mut repeated = Vec::new();
+    for (key, places) in &places_of {
+        let [(_, first), .., (last, _)] = places.as_slice() else { continue };
+        let mut lists: Vec<&str> = places.iter().map(|(list, _)| *list).collect();
+        let times = lists.len();
+        lists.dedup();
+        if key.is_empty() {
+            continue;
         }
-    });
-    let mut warnings: Vec<String> = repeated.collect();
-    if lists_of.contains_key("providerid") {
-        warnings.push(format!(
-            "{path}: key \"providerid\" is always set by the provider; the value given here has no effect"
-        ));
+        let message = match lists.as_slice() {
+            [list] => {
+                format!(
+                    "key {key:?} is in {list} {times} times: the last one wins, the others have no effect"
+                )
+            }
+            lists => {
+                format!("key {key:?} is in {}: {last} wins, the others have no effect", lists.join(", "))
+            }
+        };
+        repeated.push((first.clone(), message));
     }
-    warnings
+    if let Some((_, path)) = places_of.get("providerid").and_then(|places| places.first()) {
+        let message =
+            "key \"providerid\" is always set by the provider; the value given here has no effect".to_owned();
+        repeated.push((path.clone(), message));
+    }
+    repeated
 }
 
 fn odd_macs(links: &Node<'_>) -> Vec<String> {

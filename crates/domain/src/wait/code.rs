@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// A code such as `CAPM3-W012`: `W` for a wait, `D` for data that cannot be rendered, `A` for a rule of admission. Each
-/// has an entry in `docs/troubleshooting.md`.
+/// A code such as `CAPM3-W012`: `W` for a wait, `D` for data that cannot be rendered, `A` for a rule of admission,
+/// `L` for a rule of lint. Those of lint have an entry in `docs/lint.md`, the others in `docs/troubleshooting.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code(&'static str);
 

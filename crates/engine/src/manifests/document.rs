@@ -33,17 +33,23 @@ pub struct Document {
     /// The object.
     pub value: Value,
     place: FieldPlace,
+    item: Option<usize>,
 }
 
 impl Document {
     /// An object that no file holds; its lines are unknown, which is 0.
     pub fn made(file: impl Into<String>, value: Value) -> Self {
-        Self { file: file.into(), index: 1, value, place: FieldPlace::default() }
+        Self { file: file.into(), index: 1, value, place: FieldPlace::default(), item: None }
     }
 
     /// The line at which it begins, from 1.
     pub fn line(&self) -> usize {
         self.place.line
+    }
+
+    /// Its number in the list that the document is, from 0; none if the document is no list.
+    pub fn item(&self) -> Option<usize> {
+        self.item
     }
 
     /// The line of a field, written as API servers write it (`spec.pools[0].start`, `metadata.labels[a.b/c]`); of its
@@ -131,21 +137,29 @@ pub(super) fn of(file: &str, index: usize, node: Node) -> Result<Vec<Document>, 
 
 /// The same, whether or not they say which object they are.
 pub(super) fn parts(file: &str, index: usize, node: Node) -> Vec<Document> {
-    let made = |Node { value, place }| Document { file: file.to_owned(), index, value, place };
-    unpacked(node).into_iter().map(made).collect()
+    let (nodes, is_list) = unpacked(node);
+    let made = |(number, Node { value, place }): (usize, Node)| Document {
+        file: file.to_owned(),
+        index,
+        value,
+        place,
+        item: is_list.then_some(number),
+    };
+    nodes.into_iter().enumerate().map(made).collect()
 }
 
-fn unpacked(node: Node) -> Vec<Node> {
+/// The items if it is a list, else itself; and whether it is one.
+fn unpacked(node: Node) -> (Vec<Node>, bool) {
     let is_list = node.value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     let Node { mut value, place } = node;
     let items = value.get_mut("items").and_then(Value::as_array_mut).filter(|_| is_list).map(std::mem::take);
     match (items, place.inside.clone()) {
         (Some(items), Inside::Members(members)) => {
             let places = members.into_iter().find(|(key, _)| key == "items").map(|(_, place)| place.inside);
-            let Some(Inside::Items(places)) = places else { return Vec::new() };
-            items.into_iter().zip(places).map(|(value, place)| Node { value, place }).collect()
+            let Some(Inside::Items(places)) = places else { return (Vec::new(), true) };
+            (items.into_iter().zip(places).map(|(value, place)| Node { value, place }).collect(), true)
         }
-        _ => vec![Node { value, place }],
+        _ => (vec![Node { value, place }], false),
     }
 }
 

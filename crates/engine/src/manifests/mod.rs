@@ -7,6 +7,7 @@
 mod document;
 mod duplicates;
 mod input;
+mod marks;
 mod nearest;
 mod node;
 mod path;
@@ -22,6 +23,7 @@ use std::{
 pub use document::Document;
 pub use duplicates::contradictions;
 pub use input::Limits;
+pub use marks::{Mark, Marks};
 pub use nearest::nearest;
 pub use problem::{Problem, one_a_line};
 use thiserror::Error;

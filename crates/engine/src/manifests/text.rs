@@ -1,5 +1,6 @@
 //! The documents of a text. Each is parsed by itself, so that one with a mistake does not hide those of the others.
 
+use serde::de::DeserializeOwned;
 use serde_saphyr::{
     Error, MessageFormatter, Options, Spanned, UserMessageFormatter, options::DuplicateKeyPolicy,
 };
@@ -18,6 +19,11 @@ const MOST_VALUES: usize = 20_000_000;
 /// Bytes of text of one document.
 const MOST_BYTES: usize = 512 * 1024 * 1024;
 
+/// The values of the text of one document that is in order, as something else than nodes.
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Option<Vec<Spanned<T>>> {
+    serde_saphyr::from_multiple_with_options(text, options(DuplicateKeyPolicy::Error)).ok()
+}
+
 /// Every document that is not empty.
 pub(super) fn documents(file: &str, text: &str) -> impl Iterator<Item = Result<Node, Vec<Problem>>> {
     chunks(text).into_iter().flat_map(move |chunk| parsed(file, &chunk))
@@ -25,15 +31,15 @@ pub(super) fn documents(file: &str, text: &str) -> impl Iterator<Item = Result<N
 
 /// The text of one document.
 #[derive(Debug, PartialEq, Eq)]
-struct Chunk<'a> {
-    text: &'a str,
+pub(super) struct Chunk<'a> {
+    pub text: &'a str,
     /// Lines of the file before it.
-    before: usize,
+    pub before: usize,
 }
 
 /// Divides a text at the lines that begin a document. YAML gives `---` in the first column no other meaning, not even
 /// within quotes or block text.
-fn chunks(text: &str) -> Vec<Chunk<'_>> {
+pub(super) fn chunks(text: &str) -> Vec<Chunk<'_>> {
     let mut chunks = Vec::new();
     let (mut begin, mut begin_line, mut position) = (0, 0, 0);
     for (number, line) in text.split_inclusive('\n').enumerate() {

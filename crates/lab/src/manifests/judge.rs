@@ -19,22 +19,44 @@ use crate::running::{LabError, server};
 /// is; and foreign kinds that a server has given out, for it has judged them and may know more fields. An object of the
 /// provider that a server has given out may break a rule that is younger than itself, so it is judged by schema only.
 pub async fn judge(documents: &[&Document]) -> Result<Vec<Problem>, LabError> {
+    let problem = |refusal: Refusal| {
+        let document = documents.get(refusal.document)?;
+        Some(document.problem(&refusal.field, refusal.message).of_rule(refusal.code))
+    };
+    Ok(refusals(documents).await?.into_iter().filter_map(problem).collect())
+}
+
+/// A field that is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The number of the document among those that were given.
+    pub document: usize,
+    /// The field, as the document spells it.
+    pub field: String,
+    /// What is wrong.
+    pub message: String,
+    /// The code of the rule of admission; none if the schema says so.
+    pub code: Option<&'static str>,
+}
+
+/// The same as [`judge`] gives, with the fields apart.
+pub async fn refusals(documents: &[&Document]) -> Result<Vec<Refusal>, LabError> {
     let (server, _) = server(&crate::Options::default()).await?;
     let mut putting = Putting::on_trial(&server);
     let namespaces: BTreeSet<String> = documents.iter().map(|document| document.key().namespace).collect();
     for namespace in namespaces.iter().filter(|namespace| !namespace.is_empty()) {
         putting.make_namespace(namespace).await;
     }
-    let mut problems = Vec::new();
-    for document in documents {
+    let mut refusals = Vec::new();
+    for (number, document) in documents.iter().enumerate() {
         let complaints = one(&mut putting, document).await;
         let reported = complaints.into_iter().filter(|complaint| !is_left_open(document, complaint));
-        problems
-            .extend(reported.map(|c| {
-                document.problem(&as_written(&document.value, &c.field), c.message).of_rule(c.code)
-            }));
+        refusals.extend(reported.map(|c| {
+            let field = as_written(&document.value, &c.field);
+            Refusal { document: number, field, message: c.message, code: c.code }
+        }));
     }
-    Ok(problems)
+    Ok(refusals)
 }
 
 async fn one(putting: &mut Putting, document: &Document) -> Vec<Complaint> {

@@ -1,8 +1,8 @@
 //! What is put into a lab: objects that a user wrote or that we made.
 //!
 //! [`read`] and [`parse`] give them without their places, for tests and benchmarks; `capm3 up` keeps the
-//! [`Document`]s and puts them with `Lab::put_documents`, so that a refusal points into the file. [`judge`] asks for the
-//! refusals alone.
+//! [`Document`]s and puts them with `Lab::put_documents`, so that a refusal points into the file. [`judge`] and [`refusals`]
+//! ask for the refusals alone.
 
 mod judge;
 mod put;
@@ -16,7 +16,7 @@ use capm3_engine::{
     ObjectKey, ResourceKind,
     manifests::{self, Document, Problem, ReadError, Reading, one_a_line},
 };
-pub use judge::judge;
+pub use judge::{Refusal, judge, refusals};
 pub use put::Findings;
 use serde_json::Value;
 use thiserror::Error;

@@ -17,7 +17,7 @@ use super::site::Located;
 
 /// A machine and what was found for it so far.
 #[derive(Debug)]
-pub(super) struct Case<'d> {
+pub(crate) struct Case<'d> {
     /// The document that says that there is such a machine.
     pub origin: &'d Document,
     /// The machine itself, as the controllers see it when they render.

@@ -40,7 +40,7 @@ pub(super) fn render(case: Case<'_>) -> Result<Rendered, Problem> {
 }
 
 /// MAC and name of each NIC of an inspected host.
-fn inspected_nics(host: &BareMetalHost) -> Option<Vec<(String, String)>> {
+pub(crate) fn inspected_nics(host: &BareMetalHost) -> Option<Vec<(String, String)>> {
     let nics = &host.status.hardware.as_ref()?.nics;
     Some(
         nics.iter()

@@ -26,14 +26,15 @@ mod tests;
 use std::collections::BTreeSet;
 
 use capm3_engine::{
-    ObjectKey,
+    Memory, ObjectKey,
     manifests::{Document, Problem},
 };
 pub use diff::unified;
 pub use on_node::{Node, on_node};
 use serde::Serialize;
 
-use self::{case::Case, site::Site};
+pub(crate) use self::{case::Case, documents::inspected_nics, on_node::yaml_value, site::Site};
+pub(crate) use capm3_provider::metal3data::wanted_spec;
 
 /// What the user wants to see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -120,12 +121,9 @@ pub fn render(documents: &[Document], options: &Options) -> Rendering {
         return rendering;
     }
     rendering.warnings = overlaps::find(&site, &memory);
-    let mut cases = machines::cases(&site, &memory, options, &mut rendering.problems);
+    let cases = cases_of(&site, &mut memory, options, &mut rendering.problems);
     rendering.count = cases.len();
     let namespaces: BTreeSet<String> = cases.iter().map(|case| case.key().namespace).collect();
-    hosts::choose(&mut memory, &mut cases);
-    indexes::allocate(&site, &mut memory, &mut cases);
-    addresses::allocate(&site, &mut memory, &mut cases);
     for case in cases.into_iter().filter(|case| is_wanted(case, options)) {
         match documents::render(case) {
             Ok(rendered) if namespaces.len() > 1 => rendering.machines.push(rendered),
@@ -134,6 +132,25 @@ pub fn render(documents: &[Document], options: &Options) -> Rendering {
         }
     }
     rendering
+}
+
+/// Every machine with its host, template, index and addresses.
+fn cases_of<'d>(
+    site: &Site<'d>,
+    memory: &mut Memory,
+    options: &Options,
+    problems: &mut Vec<Problem>,
+) -> Vec<Case<'d>> {
+    let mut cases = machines::cases(site, memory, options, problems);
+    hosts::choose(memory, &mut cases);
+    indexes::allocate(site, memory, &mut cases);
+    addresses::allocate(site, memory, &mut cases);
+    cases
+}
+
+/// The same for who only looks at machines: what keeps one from being rendered is not reported.
+pub(crate) fn cases<'d>(site: &Site<'d>, mut memory: Memory, options: &Options) -> Vec<Case<'d>> {
+    cases_of(site, &mut memory, options, &mut Vec::new())
 }
 
 fn is_wanted(case: &Case<'_>, options: &Options) -> bool {

@@ -35,7 +35,7 @@ pub struct Node {
 /// document that no reader takes.
 pub fn on_node(machine: &Rendered, target: Target) -> Result<Node, String> {
     let network_data = match &machine.network_data {
-        Some(document) => Some(read(document)?),
+        Some(document) => Some(yaml_value(document)?),
         None => None,
     };
     let outcome = network_data.as_ref().map(|document| {
@@ -55,7 +55,7 @@ pub fn on_node(machine: &Rendered, target: Target) -> Result<Node, String> {
 }
 
 /// The host operator reads YAML 1.1 and stores JSON on the config drive.
-fn read(document: &str) -> Result<Value, String> {
+pub(crate) fn yaml_value(document: &str) -> Result<Value, String> {
     let options = serde_saphyr::options! { legacy_octal_numbers: true };
     serde_saphyr::from_str_with_options(document, options).map_err(|error| error.to_string())
 }

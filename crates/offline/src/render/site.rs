@@ -17,14 +17,14 @@ use crate::{planner, stored};
 
 /// An object and where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Located<'d, K> {
+pub(crate) struct Located<'d, K> {
     pub object: Arc<K>,
     pub document: &'d Document,
 }
 
 /// Where objects stand.
 #[derive(Debug, Default)]
-pub(super) struct Site<'d> {
+pub(crate) struct Site<'d> {
     documents: BTreeMap<(&'d str, &'d str, ObjectKey), &'d Document>,
     /// Control planes, MachineDeployments and MachineSets, in the order of the files.
     pub scalable: Vec<&'d Document>,
