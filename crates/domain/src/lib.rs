@@ -12,6 +12,7 @@ pub mod host;
 pub mod index;
 pub mod label_sync;
 pub mod lint;
+pub mod nova;
 pub mod numbers;
 pub mod pause;
 pub mod provider_id;

@@ -3,7 +3,7 @@
 //! A boundary is the first version that was seen to behave so; between two versions that were run nothing is
 //! known, and the older behaviour is assumed.
 
-use super::target::Version;
+use super::version::Version;
 
 /// Something that some versions do and others do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,39 +68,75 @@ use Behaviour as B;
 
 /// Behaviour, first version that has it, first version that no longer has it.
 const TABLE: &[(Behaviour, Version, Option<Version>)] = &[
-    (B::BondNames, Version(26, 1, 0), None),
-    (B::BondKeysAreTranslated, Version(24, 2, 0), None),
-    (B::BondMacIsAnOption, Version::OLDEST, Some(Version(24, 2, 0))),
-    (B::VlanMacIsDropped, Version(24, 2, 0), Some(Version(25, 1, 4))),
-    (B::VlanMacIsLowered, Version(25, 3, 0), None),
-    (B::DhcpIsIpv4, Version(23, 4, 4), None),
-    (B::DnsOfNetworks, Version(23, 2, 2), None),
-    (B::DnsOfRoutes, Version(24, 3, 1), None),
-    (B::NetplanOnLink, Version(23, 1, 2), None),
-    (B::NetplanMoreBondOptions, Version(26, 1, 0), None),
-    (B::NetworkdRouteSections, Version(23, 1, 2), None),
-    (B::NetworkdAcceptRa, Version(24, 2, 0), None),
-    (B::NetworkdStatefulDhcp, Version(24, 2, 0), None),
-    (B::NetworkdOnLink, Version(24, 2, 0), None),
-    (B::NetworkdSetsMacs, Version(25, 3, 0), None),
-    (B::NetworkdNetdevs, Version(26, 1, 0), None),
-    (B::ManagerIpv6Methods, Version(23, 4, 4), None),
-    (B::ManagerTopLevelDns, Version(24, 1, 0), None),
-    (B::ManagerDnsOfEnabledFamilies, Version(24, 3, 1), None),
-    (B::ManagerBondOptions, Version(24, 3, 1), None),
-    (B::ManagerBonds, Version(24, 3, 1), None),
-    (B::ManagerRouteMetric, Version(24, 4, 0), None),
-    (B::SysconfigStatefulIsIpv6, Version(23, 4, 4), None),
-    (B::SysconfigManyNameServers, Version(23, 4, 4), None),
-    (B::SysconfigLinkDnsIsGlobal, Version(24, 2, 0), None),
-    (B::EniDnsByFamily, Version(25, 2, 0), None),
+    (B::BondNames, Version::of(26, 1, 0), None),
+    (B::BondKeysAreTranslated, Version::of(24, 2, 0), None),
+    (B::BondMacIsAnOption, Version::OLDEST, Some(Version::of(24, 2, 0))),
+    (B::VlanMacIsDropped, Version::of(24, 2, 0), Some(Version::of(25, 1, 4))),
+    (B::VlanMacIsLowered, Version::of(25, 3, 0), None),
+    (B::DhcpIsIpv4, Version::of(23, 4, 4), None),
+    (B::DnsOfNetworks, Version::of(23, 2, 2), None),
+    (B::DnsOfRoutes, Version::of(24, 3, 1), None),
+    (B::NetplanOnLink, Version::of(23, 1, 2), None),
+    (B::NetplanMoreBondOptions, Version::of(26, 1, 0), None),
+    (B::NetworkdRouteSections, Version::of(23, 1, 2), None),
+    (B::NetworkdAcceptRa, Version::of(24, 2, 0), None),
+    (B::NetworkdStatefulDhcp, Version::of(24, 2, 0), None),
+    (B::NetworkdOnLink, Version::of(24, 2, 0), None),
+    (B::NetworkdSetsMacs, Version::of(25, 3, 0), None),
+    (B::NetworkdNetdevs, Version::of(26, 1, 0), None),
+    (B::ManagerIpv6Methods, Version::of(23, 4, 4), None),
+    (B::ManagerTopLevelDns, Version::of(24, 1, 0), None),
+    (B::ManagerDnsOfEnabledFamilies, Version::of(24, 3, 1), None),
+    (B::ManagerBondOptions, Version::of(24, 3, 1), None),
+    (B::ManagerBonds, Version::of(24, 3, 1), None),
+    (B::ManagerRouteMetric, Version::of(24, 4, 0), None),
+    (B::SysconfigStatefulIsIpv6, Version::of(23, 4, 4), None),
+    (B::SysconfigManyNameServers, Version::of(23, 4, 4), None),
+    (B::SysconfigLinkDnsIsGlobal, Version::of(24, 2, 0), None),
+    (B::EniDnsByFamily, Version::of(25, 2, 0), None),
 ];
+
+/// Behaviour, whether it is there, and the update of Debian 12's cloud-init 22.4.2 that made it so. Seen by
+/// running that package.
+const OF_DEBIAN: &[(Behaviour, bool, u8)] =
+    &[(B::NetworkdRouteSections, true, 2), (B::BondMacIsAnOption, false, 4)];
 
 impl Version {
     /// Whether this version has the behaviour.
     pub(super) fn has(self, behaviour: Behaviour) -> bool {
+        let own = self.debian_update().and_then(|update| {
+            OF_DEBIAN.iter().find(|(known, _, since)| *known == behaviour && *since <= update)
+        });
+        own.map_or_else(|| self.has_as_released(behaviour), |(_, has, _)| *has)
+    }
+
+    fn has_as_released(self, behaviour: Behaviour) -> bool {
         TABLE.iter().any(|(known, from, before)| {
             *known == behaviour && *from <= self && before.is_none_or(|before| self < before)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debian_12_carries_two_changes_of_later_versions() {
+        let rows = [
+            ("22.4.2", [false, true]),
+            ("22.4.2-1+deb12u1", [false, true]),
+            ("22.4.2-1+deb12u2", [true, true]),
+            ("22.4.2-1+deb12u4", [true, false]),
+            ("24.1.7", [true, true]),
+            ("24.2", [true, false]),
+        ];
+        for (version, expected) in rows {
+            let version: Version = version.parse().unwrap();
+            let has =
+                [B::NetworkdRouteSections, B::BondMacIsAnOption].map(|behaviour| version.has(behaviour));
+            assert_eq!(has, expected, "{version}");
+            assert!(!version.has(B::BondNames), "{version}");
+        }
     }
 }

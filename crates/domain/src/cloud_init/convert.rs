@@ -14,8 +14,8 @@ use super::{
     Nics,
     behaviour::Behaviour,
     refusal::{Refusal, Stage},
-    target::Version,
     value::{text, truthy},
+    version::Version,
 };
 
 /// What a device is.

@@ -6,8 +6,9 @@
 //! cloud-init takes the document without a check of its own, and every renderer writes only what it knows.
 //! What differs between versions is one table, [`behaviour`].
 //!
-//! The model is kept to what real versions wrote: `tests/golden/cloud-init`. What NetworkManager, networkd or
-//! the kernel make of the files is not modelled; of netplan it is known which files its parser refuses.
+//! The model is kept to what real versions wrote: `tests/golden/cloud-init`. What networkd or the kernel make of the
+//! files is not modelled; of netplan it is known which files its parser refuses, of NetworkManager also which keys of a
+//! profile it does not take.
 
 mod behaviour;
 mod convert;
@@ -16,22 +17,26 @@ mod loss;
 mod lost;
 mod nics;
 mod prefix;
+mod profile;
 mod refusal;
 mod render;
 mod state;
 mod target;
 mod value;
+mod version;
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 use serde_json::Value;
 
-pub use interface::{Configuration, Interface, Kind, Vlan};
+pub use interface::{Configuration, Interface, Kind as InterfaceKind, Vlan};
 pub use loss::{Loss, Lost};
 pub use nics::Nics;
+pub use profile::ProfileFault;
 pub use refusal::{Refusal, Stage};
-pub use target::{Renderer, Target, Version};
+pub use target::{Renderer, Target};
+pub use version::Version;
 
 /// What a node makes of its document.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -46,6 +51,9 @@ pub struct Outcome {
     /// What the files ask for; empty where cloud-init fails before they are written.
     #[serde(flatten)]
     pub configuration: Configuration,
+    /// What NetworkManager does not take of the files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profile_faults: Vec<ProfileFault>,
     /// What the document asks for and the files lack. Unknown, thus empty, where there are no files or nobody
     /// reads them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -71,7 +79,10 @@ pub fn configure(document: &Value, nics: &Nics, target: Target) -> Outcome {
         Err(refusal) => return refused(outcome, refusal),
     };
     match render::render(&state, target) {
-        Ok(configuration) => outcome.configuration = configuration,
+        Ok(written) => {
+            outcome.configuration = written.configuration;
+            outcome.profile_faults = written.profile_faults;
+        }
         Err(refusal) => return refused(outcome, refusal),
     }
     for interface in outcome.configuration.interfaces.values_mut() {

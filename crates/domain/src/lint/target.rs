@@ -22,17 +22,7 @@ pub enum Target {
 }
 
 /// Versions of cloud-init that stand for all: what happens between two of them is not known.
-const VERSIONS: [Version; 9] = [
-    Version(22, 4, 2),
-    Version(23, 4, 4),
-    Version(24, 1, 7),
-    Version(24, 2, 0),
-    Version(24, 4, 1),
-    Version(25, 1, 4),
-    Version(25, 3, 0),
-    Version(26, 1, 0),
-    Version(26, 2, 0),
-];
+const VERSIONS: [Version; 9] = Version::COMPARED;
 
 const OTHERS: [(&str, Target); 4] =
     [("glean", Target::Glean), ("talos", Target::Talos), ("ironic", Target::Ironic), ("nova", Target::Nova)];

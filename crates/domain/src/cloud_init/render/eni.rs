@@ -11,8 +11,8 @@ use crate::cloud_init::{
     interface::{Configuration, Interface, Kind, Vlan, route_text},
     refusal::{Refusal, Stage},
     state::{self, State, Subnet},
-    target::Version,
     value::{digits, plain, text, truthy},
+    version::Version,
 };
 
 /// What the file says.

@@ -14,8 +14,8 @@ use crate::cloud_init::{
     prefix::in_subnet,
     refusal::{Refusal, Stage},
     state::{self, State, Subnet},
-    target::Version,
     value::{plain, text},
+    version::Version,
 };
 
 const BOND_OPTIONS: [&str; 15] = [

@@ -12,8 +12,8 @@ use crate::cloud_init::{
     prefix::in_subnet,
     refusal::{Refusal, Stage},
     state::{self, Route, State, Subnet},
-    target::Version,
     value::{plain, truthy},
+    version::Version,
 };
 
 use super::bond_options::{self, Spelling};

@@ -11,8 +11,8 @@ use crate::cloud_init::{
     prefix::is_v6_address,
     refusal::{Refusal, Stage},
     state::{self, Route, State},
-    target::Version,
     value::{digits, plain, text, truthy},
+    version::Version,
 };
 
 use super::bond_options::{self, Spelling};
@@ -166,6 +166,10 @@ impl File {
                 ("static" | "static6", _) => {}
                 (other, _) => return Stage::Render.refuses(format!("the network type {other} is unknown")),
             }
+        }
+        if flavor == Flavor::Suse && interface.bond.is_some() {
+            // The key of a member says that it has no network of its own.
+            (self.dhcp4, self.dhcp6) = (false, false);
         }
         Ok(())
     }

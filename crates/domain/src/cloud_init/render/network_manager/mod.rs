@@ -2,20 +2,27 @@
 //!
 //! A family has a method: `manual`, `auto` (DHCP, and SLAAC for IPv6), `dhcp` or `disabled`. The first
 //! network of a link makes its section, so sections stand in the order of networks. MAC and MTU of a VLAN and
-//! the MAC of a bond have no place in what cloud-init writes.
+//! the MAC of a bond have no place in what cloud-init writes. What NetworkManager itself makes of the keyfiles is in
+//! [`accept`].
+
+mod accept;
+mod bond_rules;
 
 use crate::cloud_init::{
     behaviour::Behaviour,
     convert,
-    interface::{Configuration, Interface, Kind, Vlan},
+    interface::{Interface, Kind, Vlan},
     prefix::is_v6_address,
     refusal::{Refusal, Stage},
     state::{self, State, Subnet},
-    target::Version,
     value::plain,
+    version::Version,
 };
 
-use super::bond_options::{self, ANY, Spelling};
+use super::{
+    Written,
+    bond_options::{self, ANY, Spelling},
+};
 
 /// Options that every version knows; before they were all looked for in every spelling, each had one.
 const OLD_BOND_OPTIONS: [(&str, Spelling); 9] = [
@@ -71,20 +78,30 @@ struct Section {
     routes: Vec<(state::Route, Option<i64>)>,
     dns: Vec<String>,
     search: Vec<String>,
+    /// Addresses and routes go where their own family belongs, whatever the type of the network says.
+    is_by_address: bool,
+}
+
+impl Section {
+    fn family(&self) -> &'static str {
+        if self.v6 { "ipv6" } else { "ipv4" }
+    }
 }
 
 /// The sections of a keyfile, in their order.
-#[derive(Default)]
-struct Sections(Vec<Section>);
+struct Sections {
+    list: Vec<Section>,
+    is_by_address: bool,
+}
 
 impl Sections {
     fn find(&mut self, v6: bool) -> Option<&mut Section> {
-        self.0.iter_mut().find(|section| section.v6 == v6)
+        self.list.iter_mut().find(|section| section.v6 == v6)
     }
 
     fn ensure(&mut self, v6: bool) -> &mut Section {
-        let at = self.0.iter().position(|section| section.v6 == v6).unwrap_or_else(|| {
-            self.0.push(Section {
+        let at = self.list.iter().position(|section| section.v6 == v6).unwrap_or_else(|| {
+            self.list.push(Section {
                 v6,
                 method: "disabled",
                 addresses: Vec::new(),
@@ -92,10 +109,11 @@ impl Sections {
                 routes: Vec::new(),
                 dns: Vec::new(),
                 search: Vec::new(),
+                is_by_address: self.is_by_address,
             });
-            self.0.len() - 1
+            self.list.len() - 1
         });
-        self.0.get_mut(at).expect("the section was found or added")
+        self.list.get_mut(at).expect("the section was found or added")
     }
 
     /// The method of a network, which never takes automatic configuration back.
@@ -130,17 +148,19 @@ impl Sections {
 }
 
 /// What the files say.
-pub(super) fn render(state: &State, version: Version) -> Result<Configuration, Refusal> {
-    let mut configuration = Configuration::default();
+pub(super) fn render(state: &State, version: Version) -> Result<Written, Refusal> {
+    let mut all = Written::default();
     for interface in &state.interfaces {
         let Some(name) = &interface.name else {
             return Stage::Render.refuses("an interface has no name");
         };
         let mut written = written(interface, name, state, version);
-        write_sections(&mut written, sections(interface, state, version));
-        configuration.interfaces.insert(name.clone(), written);
+        let sections = sections(interface, state, version);
+        all.profile_faults.extend(accept::faults(interface, name, &written, &sections.list));
+        write_sections(&mut written, sections);
+        all.configuration.interfaces.insert(name.clone(), written);
     }
-    Ok(configuration)
+    Ok(all)
 }
 
 fn written(interface: &state::Interface, name: &str, state: &State, version: Version) -> Interface {
@@ -188,7 +208,8 @@ fn written(interface: &state::Interface, name: &str, state: &State, version: Ver
 }
 
 fn sections(interface: &state::Interface, state: &State, version: Version) -> Sections {
-    let mut sections = Sections::default();
+    let mut sections =
+        Sections { list: Vec::new(), is_by_address: version.has(Behaviour::ManagerTopLevelDns) };
     if interface.kind == convert::Kind::Bond
         && interface.subnets.is_empty()
         && version.has(Behaviour::ManagerBonds)
@@ -227,7 +248,7 @@ fn add(sections: &mut Sections, subnet: &Subnet, version: Version) {
 }
 
 fn write_sections(written: &mut Interface, sections: Sections) {
-    for section in sections.0 {
+    for section in sections.list {
         if section.v6 {
             written.ipv6_method = Some(section.method);
             match section.method {
