@@ -22,6 +22,8 @@ mod refusal;
 mod render;
 mod state;
 mod target;
+#[cfg(test)]
+mod tests;
 mod value;
 mod version;
 

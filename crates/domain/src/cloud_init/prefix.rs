@@ -64,6 +64,13 @@ pub(super) fn in_subnet(address: &str, subnet: &str) -> Option<bool> {
     Some(subnet.trunc().contains(&address))
 }
 
+/// Six pairs with colons, or twenty as InfiniBand has them.
+pub(super) fn is_mac(mac: &str) -> bool {
+    let pairs: Vec<&str> = mac.split(':').collect();
+    matches!(pairs.len(), 6 | 20)
+        && pairs.iter().all(|pair| pair.len() == 2 && pair.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,10 +24,12 @@ const V4_TYPES: [&str; 2] = ["ipv4", "ipv4_dhcp"];
 const V6_TYPES: [&str; 3] = ["ipv6", "ipv6_dhcp", "ipv6_slaac"];
 const MTU: std::ops::RangeInclusive<f64> = 1.0..=65535.0;
 
+/// Why the schema refuses an entry.
+type Check = fn(&Entry<'_>) -> Result<(), String>;
+
 /// Everything that the schema refuses, in the order of the document.
 pub fn faults(document: &Value) -> Vec<Fault> {
-    let lists: [(&str, fn(&Entry<'_>) -> Result<(), String>); 3] =
-        [("links", link), ("networks", network), ("services", service)];
+    let lists: [(&str, Check); 3] = [("links", link), ("networks", network), ("services", service)];
     let mut faults = Vec::new();
     for (key, check) in lists {
         let fault = |place: String, reason: String| Fault { place, reason };

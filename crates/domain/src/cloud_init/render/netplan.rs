@@ -4,14 +4,15 @@
 //! `dhcp4` and `dhcp6`. InfiniBand is left out. Top-level name servers go to every interface that has
 //! addresses and no name servers of its own.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use super::bond_options::{self, ANY};
 use crate::cloud_init::{
     behaviour::Behaviour,
     convert,
     interface::{Configuration, Interface, Kind, Vlan, route_text},
-    prefix::in_subnet,
+    prefix::{in_subnet, is_mac},
     refusal::{Refusal, Stage},
     state::{self, State, Subnet},
     value::{plain, text},
@@ -80,15 +81,34 @@ fn written(interface: &state::Interface, state: &State, version: Version) -> Int
     written
 }
 
-fn bond(interface: &state::Interface, version: Version) -> std::collections::BTreeMap<String, Value> {
+/// Options in every mixture of dashes and underscores. Keys that begin with `bond-` come last, so they count.
+fn bond(interface: &state::Interface, version: Version) -> BTreeMap<String, Value> {
     let more: &[&str] = if version.has(Behaviour::NetplanMoreBondOptions) { &MORE_BOND_OPTIONS } else { &[] };
-    let names: Vec<&str> = BOND_OPTIONS.iter().chain(more).copied().collect();
-    bond_options::known(&interface.options, &names, ANY, |value| match value {
+    let mut written = BTreeMap::new();
+    for prefix in ["bond_", "bond-"] {
+        for (key, value) in &interface.options {
+            let Some(option) = key.strip_prefix(prefix).map(|option| option.replace('-', "_")) else {
+                continue;
+            };
+            if !BOND_OPTIONS.iter().chain(more).any(|known| *known == option) {
+                continue;
+            }
+            match option_value(value) {
+                Some(value) => drop(written.insert(option, value)),
+                None => drop(written.remove(&option)),
+            }
+        }
+    }
+    written
+}
+
+fn option_value(value: &Value) -> Option<Value> {
+    match value {
         Value::Null => None,
         Value::Bool(truth) => Some(truth.to_string().into()),
         Value::Array(_) | Value::Object(_) => Some(value.clone()),
         scalar => Some(plain(scalar)),
-    })
+    }
 }
 
 fn add(written: &mut Interface, subnet: &Subnet, version: Version) {
@@ -156,7 +176,7 @@ fn accept_addresses(name: &str, interface: &Interface) -> Result<(), Refusal> {
 fn accept_vlan(name: &str, interface: &Interface, configuration: &Configuration) -> Result<(), Refusal> {
     let Some(vlan) = &interface.vlan else { return Ok(()) };
     let id = vlan.id.clone().unwrap_or_default();
-    if id.as_u64().is_none_or(|id| id > 4094) {
+    if number(&id).is_none_or(|id| id > 4094) {
         return Stage::Generate.refuses(format!("{name}: VLAN id {} is not within 0 and 4094", text(&id)));
     }
     if !configuration.interfaces.contains_key(&vlan.link) {
@@ -209,16 +229,18 @@ fn accept_routes(state: &State) -> Result<(), Refusal> {
 }
 
 fn is_number(value: &Value) -> bool {
-    value.as_u64().is_some_and(|number| u32::try_from(number).is_ok())
+    number(value).is_some()
+}
+
+/// A number as the parser reads it: spaces before it are skipped, and no digits are 0.
+fn number(value: &Value) -> Option<u32> {
+    match value {
+        Value::String(text) if text.is_empty() => Some(0),
+        Value::String(text) => text.trim_start().parse().ok(),
+        value => value.as_u64().and_then(|number| u32::try_from(number).ok()),
+    }
 }
 
 fn is_boolean(text: &str) -> bool {
     ["true", "on", "yes", "y", "false", "off", "no", "n"].contains(&text.to_lowercase().as_str())
-}
-
-/// Six pairs with colons, or twenty as InfiniBand has them.
-fn is_mac(mac: &str) -> bool {
-    let pairs: Vec<&str> = mac.split(':').collect();
-    matches!(pairs.len(), 6 | 20)
-        && pairs.iter().all(|pair| pair.len() == 2 && pair.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

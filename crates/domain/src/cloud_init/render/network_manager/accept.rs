@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{Section, bond_rules};
 use crate::cloud_init::{
     interface::{Interface, Kind},
+    prefix::is_mac,
     profile::ProfileFault,
     state,
     value::text,
@@ -72,6 +73,9 @@ impl Judge<'_> {
         }
         if let Some(mtu) = written.mtu.as_ref().filter(|mtu| !is_number(mtu)) {
             self.drop("ethernet.mtu".to_owned(), text(mtu));
+        }
+        if let Some(mac) = written.match_mac.as_ref().filter(|mac| !is_mac(mac)) {
+            self.drop("ethernet.mac-address".to_owned(), mac);
         }
         match bond_rules::judge(&written.bond) {
             Ok(dropped) => {
