@@ -5,8 +5,8 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::{
-    bench, conformance, e2e, generate, image, install, kubectl_script, promtool, pyyaml, readme, real,
-    replicas, repo, seeds,
+    bench, conformance, e2e, generate, image, install, kubectl_script, node_parsers, promtool, pyyaml,
+    readme, real, replicas, repo, seeds,
 };
 
 /// Why a test is ignored that a plain `cargo test` cannot run: `#[ignore = "needs Go: run by cargo xtask ci"]`.
@@ -43,6 +43,12 @@ fn all(stages: &mut Stages) -> Result<()> {
     match promtool::obstacle() {
         None => stages.run("metrics and alerts by promtool", promtool::run)?,
         Some(cause) => println!("\nleft out: checks by promtool: {cause}"),
+    }
+    match node_parsers::obstacle() {
+        None => stages.run("the model of cloud-init and the real one", || {
+            node_parsers::run(&node_parsers::Options::sample())
+        })?,
+        Some(cause) => println!("\nleft out: the model of cloud-init and the real one: {cause}"),
     }
     match image::obstacle() {
         None => stages.run("format of the image by skopeo and umoci", image::check_format)?,

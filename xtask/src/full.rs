@@ -24,7 +24,7 @@ const CONVERSION: &str =
     "test --release --locked -p capm3-api -p capm3-admission --test conversion --test arbitrary_json";
 
 /// The parts: a name and the arguments to cargo. Sweeps and benchmarks are built for speed.
-const PARTS: [(&str, &str); 29] = [
+const PARTS: [(&str, &str); 30] = [
     ("properties", PROPERTIES),
     ("conversion and admission", CONVERSION),
     ("forecast equals fact", "test --release --locked --package capm3 --test forecast -- --nocapture"),
@@ -35,6 +35,10 @@ const PARTS: [(&str, &str); 29] = [
     ("sweep, seed 2", "run --release --quiet --package xtask -- sweep --seed 2"),
     ("absence sweep, seed 1", "run --release --quiet --package xtask -- sweep --fault absence --seed 1"),
     ("absence sweep, seed 2", "run --release --quiet --package xtask -- sweep --fault absence --seed 2"),
+    (
+        "2,000 documents, cloud-init and its model",
+        "run --release --quiet --package xtask -- node-parsers --documents 2000",
+    ),
     ("10,000 documents", "run --release --quiet --package xtask -- bench render --size 10000"),
     ("an audit of 10,000 machines", "run --release --quiet --package xtask -- bench audit"),
     ("lint of 10,000 machines", "run --release --quiet --package xtask -- bench lint --size 10000"),

@@ -21,6 +21,7 @@ mod mask;
 mod memory;
 mod metrics_page;
 mod mutate_rules;
+mod node_parsers;
 mod parity;
 mod processor;
 mod promtool;
@@ -83,6 +84,9 @@ enum Chore {
     Pyyaml,
     /// Have promtool check a scrape, the alert rules and the dashboard (needs apt-get; unpacks the tool below `target/`)
     Promtool,
+    /// Have cloud-init, netplan and NetworkManager judge what the model says of them, on generated documents (needs apt-get;
+    /// unpacks them below `target/`)
+    NodeParsers(node_parsers::Options),
     /// Build the image of the manager as an OCI archive, without a container engine
     Image(image::Options),
     /// Leave out each rule of `capm3 lint` once; a test case must notice
@@ -113,6 +117,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Kubectl { arguments } => return real::kubectl(&arguments),
         Chore::Pyyaml => pyyaml::run()?,
         Chore::Promtool => promtool::run()?,
+        Chore::NodeParsers(options) => node_parsers::run(&options)?,
         Chore::Image(options) => image::run(&options)?,
         Chore::MutateRules => mutate_rules::run()?,
         Chore::Crds => real::print_crds()?,
