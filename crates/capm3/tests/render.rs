@@ -228,6 +228,31 @@ fn a_document_that_cloud_init_refuses_ends_with_one() {
 }
 
 #[test]
+fn talos_and_nmstate_are_shown_beside_the_document_and_marked_unverified() {
+    let text = fs::read_to_string(repository().join(BONDED)).unwrap();
+    let slow = text.replace("name: lacp_rate, value: fast", "name: lacp_rate, value: slow");
+    let arguments = ["render", "-f", "-", "--machines", "1", "--as", "talos", "--side-by-side"];
+    let talos = is_expected("as-talos", capm3(&arguments, &slow));
+    assert_eq!(talos.code, 0);
+    assert!(talos.stdout.contains("as Talos (unverified) configures it"), "{}", talos.text());
+    assert!(talos.stdout.contains("\n- bond_lacp_rate: slow"), "{}", talos.text());
+    assert!(talos.stdout.contains("Talos sets bond option lacp_rate to fast, not to"), "{}", talos.text());
+    let nmstate = is_expected("as-nmstate", bonded("nmstate", &[]));
+    assert_eq!(nmstate.code, 0);
+    assert!(nmstate.stdout.contains("as nmstate (unverified) configures it"), "{}", nmstate.text());
+    assert!(nmstate.stdout.contains("lacp_rate: fast"), "{}", nmstate.text());
+}
+
+#[test]
+fn a_document_that_talos_cannot_read_ends_with_one() {
+    let text = fs::read_to_string(repository().join(BONDED)).unwrap();
+    let dangling = text.replace("bondLinks: [nic1, nic2]", "bondLinks: [nic1, nic9]");
+    let run = capm3(&["render", "-f", "-", "--machines", "1", "--as", "talos"], &dangling);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("links[0].bond_links[1]: Talos knows no such link"), "{}", run.text());
+}
+
+#[test]
 fn json_of_a_node_has_what_is_configured_and_what_is_lost() {
     let run = is_expected("as-json", bonded("networkd@25.3", &["-o", "json"]));
     let node = &machines(&run)[0];

@@ -7,6 +7,7 @@
 pub mod address;
 pub mod capacity;
 pub mod cloud_init;
+pub mod consumers;
 pub mod data_template;
 pub mod host;
 pub mod index;

@@ -6,7 +6,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use capm3_domain::cloud_init::Target;
+use capm3_domain::consumers::Reader;
 use capm3_engine::manifests::{self, Document, Reading};
 use capm3_offline::render::{self, Options, Rendering};
 use clap::{Args, ValueEnum};
@@ -45,12 +45,13 @@ pub struct RenderArgs {
     output: Output,
     /// Show what the node makes of its networkData: what the cloud-init of its image configures with this RENDERER
     /// (netplan, networkd, network_manager, sysconfig, sysconfig_suse, eni), and what it drops. VERSION is that of
-    /// cloud-init, 22.4.2 to 26.2; without it, the newest. The exit code is 1 if cloud-init refuses the document
+    /// cloud-init, 22.4.2 to 26.2, that of Debian 12 with its revision, such as 22.4.2-1+deb12u4; without it, the newest.
+    /// talos and nmstate show these readers; they are unverified. The exit code is 1 if the document is refused
     #[arg(long = "as", value_name = "RENDERER[@VERSION]", conflicts_with = "diff")]
-    target: Option<Target>,
+    reader: Option<Reader>,
     /// With --as: each link of the document on the left, the interface that comes of it on the right; a minus marks
     /// what is lost
-    #[arg(long, requires = "target", conflicts_with = "output")]
+    #[arg(long, requires = "reader", conflicts_with = "output")]
     side_by_side: bool,
     /// Compare with the Secrets of a cluster. Which hosts, indexes and addresses are in use is read from the cluster;
     /// templates, pools and other objects come from the files. The exit code is 1 if a Secret would differ
@@ -80,7 +81,9 @@ With --as, the output is the network configuration that cloud-init writes on the
 but writes only what its renderer supports: a bond may come up without its mode, or not at all. Ubuntu and Debian images use \
 netplan, Fedora and RHEL 9 network_manager, RHEL 7 and 8 sysconfig, SLES sysconfig_suse, Photon OS networkd, older \
 Debian and Alpine eni. `cloud-init --version` on the image tells the version. This output was compared \
-with what nine versions of cloud-init write for hundreds of documents. It does not consider limits of the kernel.\n\n\
+with what nine versions of cloud-init write for hundreds of documents. It does not consider limits of the kernel. talos shows what \
+Talos makes of the document, nmstate what the document is as desired state of nmstate. Both are unverified: nobody compared them \
+with the real ones.\n\n\
 Examples:\n  \
   capm3 render -f examples/three-racks                               every machine of the example\n  \
   capm3 render -f examples/three-racks --host rack2-host-1           the machine on one host\n  \
@@ -117,9 +120,10 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     }
     let mut rendering = render::render(&documents, &options(args));
     check(args, &rendering)?;
-    rendering.warnings.extend(lint::errors(&documents, args.target));
-    if let Some(target) = args.target {
-        return print_nodes(args, &rendering, target);
+    // What the reader of --as makes of the documents is reported with them.
+    rendering.warnings.extend(lint::errors(&documents, None));
+    if let Some(reader) = args.reader {
+        return print_nodes(args, &rendering, reader);
     }
     let text = match &live {
         Some(live) => live.differences(&rendering)?.concat(),
@@ -131,20 +135,19 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
 }
 
 /// Prints what the nodes make of their documents. A document that is refused, or that is no YAML, is a problem.
-fn print_nodes(args: &RenderArgs, rendering: &Rendering, target: Target) -> Result<(), Failure> {
+fn print_nodes(args: &RenderArgs, rendering: &Rendering, reader: Reader) -> Result<(), Failure> {
     let (mut nodes, mut text, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
     for machine in &rendering.machines {
-        let node = match render::on_node(machine, target) {
+        let node = match render::on_node(machine, reader) {
             Ok(node) => node,
             Err(error) => {
                 refusals.push(format!("machine {}: networkData: {error}", machine.whose()));
                 continue;
             }
         };
-        let refused = node.outcome.refused.first();
-        refusals.extend(refused.map(|refusal| format!("machine {}: {refusal}", machine.whose())));
+        refusals.extend(node.refusal().map(|refusal| format!("machine {}: {refusal}", machine.whose())));
         let show = if args.side_by_side { node::side_by_side } else { node::interfaces };
-        text.push(show(&node, &text::whose(machine)));
+        text.push(show(&node, &text::whose(machine), reader));
         nodes.push(node);
     }
     print_data(args, &text.join("\n"), || serde_json::to_string_pretty(&json!({ "machines": nodes })))?;

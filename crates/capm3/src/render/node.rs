@@ -3,7 +3,10 @@
 
 use std::fmt::Write;
 
-use capm3_domain::cloud_init::{Interface, Loss, Lost};
+use capm3_domain::{
+    cloud_init::{Interface, Loss, Lost},
+    consumers::{Fault, Reader},
+};
 use capm3_offline::render::Node;
 use serde_json::{Map, Value};
 
@@ -11,8 +14,8 @@ use serde_json::{Map, Value};
 const WIDEST: usize = 64;
 
 /// One machine: its interfaces, then what is lost.
-pub fn interfaces(node: &Node, whose: &str) -> String {
-    let mut text = head(node, whose);
+pub fn interfaces(node: &Node, whose: &str, reader: Reader) -> String {
+    let mut text = head(node, whose, reader);
     for (name, interface) in &node.outcome.configuration.interfaces {
         writeln!(text, "{name}:").expect("text takes every line");
         for line in lines_of(interface) {
@@ -23,13 +26,14 @@ pub fn interfaces(node: &Node, whose: &str) -> String {
     for loss in &node.outcome.lost {
         lost(loss, &mut text);
     }
+    other_faults(node, &mut text);
     text
 }
 
 /// The same, with every link and its networks on the left and the interface that comes of it on the right. A line of
 /// the document that is lost starts with a minus.
-pub fn side_by_side(node: &Node, whose: &str) -> String {
-    let mut text = head(node, whose);
+pub fn side_by_side(node: &Node, whose: &str, reader: Reader) -> String {
+    let mut text = head(node, whose, reader);
     let blocks = blocks(node);
     let lines = blocks.iter().flat_map(|block| &block.left);
     let width = lines.map(|line| line.chars().count()).max().unwrap_or(0).min(WIDEST);
@@ -45,6 +49,7 @@ pub fn side_by_side(node: &Node, whose: &str) -> String {
     for loss in node.outcome.lost.iter().filter(|loss| !is_reported(loss)) {
         lost(loss, &mut text);
     }
+    other_faults(node, &mut text);
     text
 }
 
@@ -62,10 +67,14 @@ fn blocks(node: &Node) -> Vec<Block<'_>> {
         let id = link.get("id").cloned().unwrap_or_default();
         let of_link = |loss: &&Loss| loss.link == scalar(&id);
         let losses: Vec<&Loss> = node.outcome.lost.iter().filter(of_link).collect();
-        let mut left = marked(link, &losses);
-        for network in networks.iter().filter(|network| network.get("link") == Some(&id)) {
+        let lost_keys = keys_not_taken(node, &format!("links[{at}]"));
+        let mut left = marked(link, &losses, &lost_keys);
+        for (at, network) in
+            networks.iter().enumerate().filter(|(_, network)| network.get("link") == Some(&id))
+        {
             left.push("  network:".to_owned());
-            left.extend(marked(network, &losses).iter().map(|line| {
+            let lost_keys = keys_not_taken(node, &format!("networks[{at}]"));
+            left.extend(marked(network, &losses, &lost_keys).iter().map(|line| {
                 // The mark stays in the first column.
                 let (mark, line) = line.split_at(1);
                 format!("{mark}  {line}")
@@ -80,19 +89,35 @@ fn blocks(node: &Node) -> Vec<Block<'_>> {
     objects(&document, "links").into_iter().enumerate().map(block).collect()
 }
 
-fn head(node: &Node, whose: &str) -> String {
-    let (version, renderer) = (&node.cloud_init, node.renderer);
-    let mut text = format!("# {whose}: as cloud-init {version} with {renderer} configures it\n");
+/// The keys of an entry of the document that a reader other than cloud-init does not take.
+fn keys_not_taken(node: &Node, entry: &str) -> Vec<String> {
+    let places = node.faults.iter().filter_map(|fault| fault.place.strip_prefix(entry)?.strip_prefix('.'));
+    places.map(|key| key.split(['.', '[']).next().unwrap_or_default().to_owned()).collect()
+}
+
+fn head(node: &Node, whose: &str, reader: Reader) -> String {
+    let mut text = format!("# {whose}: as {reader} configures it\n");
     if node.network_data.is_none() {
         text += "# no networkData is rendered: the image decides\n";
     }
     if !node.nics_are_known && node.network_data.is_some() {
         text += "# the host was not inspected: ids of links stand for names of NICs\n";
     }
-    for refusal in node.outcome.refused.iter().take(1) {
+    if let Some(refusal) = node.refusal() {
         text += &format!("# refused: {refusal}; the node gets none of this network\n");
     }
     text
+}
+
+/// What NetworkManager does not take of the profiles, or another reader of the document.
+fn other_faults(node: &Node, text: &mut String) {
+    for fault in &node.outcome.profile_faults {
+        writeln!(text, "# lost: {fault}").expect("text takes every line");
+    }
+    let is_said = |fault: &&Fault| fault.is_fatal && node.refusal() == Some(fault.to_string());
+    for fault in node.faults.iter().filter(|fault| !is_said(fault)) {
+        writeln!(text, "# lost: {fault}").expect("text takes every line");
+    }
 }
 
 fn name_servers(node: &Node, text: &mut String) {
@@ -160,15 +185,17 @@ fn scalar(value: &Value) -> String {
 }
 
 /// Lines of the document, those that are lost with a minus.
-fn marked(object: &Map<String, Value>, losses: &[&Loss]) -> Vec<String> {
+fn marked(object: &Map<String, Value>, losses: &[&Loss], lost_keys: &[String]) -> Vec<String> {
     let is_lost = |line: &str| {
-        losses.iter().any(|loss| {
-            let (key, value) = line.trim_start_matches([' ', '-']).split_once(':').unwrap_or((line, ""));
-            let first = loss.value.split(['/', ' ', ',']).next().unwrap_or_default();
-            // Members are lost by the names of their devices, where the document has ids.
-            let same_value = loss.what == Lost::BondMembers || value.contains(first);
-            !loss.key.is_empty() && key == loss.key && same_value
-        })
+        let (key, value) = line.trim_start_matches([' ', '-']).split_once(':').unwrap_or((line, ""));
+        let is_top_level = !line.starts_with(' ');
+        is_top_level && lost_keys.iter().any(|lost| lost == key)
+            || losses.iter().any(|loss| {
+                let first = loss.value.split(['/', ' ', ',']).next().unwrap_or_default();
+                // Members are lost by the names of their devices, where the document has ids.
+                let same_value = loss.what == Lost::BondMembers || value.contains(first);
+                !loss.key.is_empty() && key == loss.key && same_value
+            })
     };
     let lines = lines(&Value::Object(object.clone()));
     lines.into_iter().map(|line| format!("{} {line}", if is_lost(&line) { '-' } else { ' ' })).collect()

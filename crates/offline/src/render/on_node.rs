@@ -1,6 +1,10 @@
-//! What the nodes make of their network data: [`capm3_domain::cloud_init`] for rendered machines.
+//! What the nodes make of their network data: [`capm3_domain::cloud_init`] and [`capm3_domain::consumers`] for rendered
+//! machines.
 
-use capm3_domain::cloud_init::{Nics, Outcome, Renderer, Target, configure};
+use capm3_domain::{
+    cloud_init::{Nics, Outcome, configure},
+    consumers::{Fault, Reader, nmstate, talos},
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,10 +21,11 @@ pub struct Node {
     pub name: String,
     /// Its host.
     pub host: Option<String>,
-    /// What the image's cloud-init writes.
-    pub renderer: Renderer,
-    /// Version of the image's cloud-init.
-    pub cloud_init: String,
+    /// What the image's cloud-init writes, or what reads the document instead.
+    pub renderer: &'static str,
+    /// Version of the image's cloud-init; none for another reader.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cloud_init: Option<String>,
     /// Whether the host was inspected; otherwise the names of NICs are stand-ins, and each MAC is taken to be
     /// there.
     pub nics_are_known: bool,
@@ -29,29 +34,55 @@ pub struct Node {
     /// What is configured and what is lost.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// What another reader than cloud-init does not take.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+}
+
+impl Node {
+    /// Why the node gets nothing of the document, if so.
+    pub fn refusal(&self) -> Option<String> {
+        let fatal = self.faults.iter().find(|fault| fault.is_fatal);
+        let refused = self.outcome.refused.first();
+        refused.map(ToString::to_string).or_else(|| fatal.map(ToString::to_string))
+    }
 }
 
 /// What the node of the machine makes of its network data. The error is that of the YAML reader, for a
 /// document that no reader takes.
-pub fn on_node(machine: &Rendered, target: Target) -> Result<Node, String> {
+pub fn on_node(machine: &Rendered, reader: Reader) -> Result<Node, String> {
     let network_data = match &machine.network_data {
         Some(document) => Some(yaml_value(document)?),
         None => None,
     };
-    let outcome = network_data.as_ref().map(|document| {
+    let made = network_data.as_ref().map(|document| {
         let nics = machine.nics.clone().map_or_else(|| Nics::assumed(document), Nics::new);
-        configure(document, &nics, target)
+        made(document, &nics, reader)
     });
+    let (outcome, faults) = made.unwrap_or_default();
     Ok(Node {
         namespace: machine.namespace.clone(),
         name: machine.name.clone(),
         host: machine.host.clone(),
-        renderer: target.renderer,
-        cloud_init: target.version.to_string(),
+        renderer: reader.name(),
+        cloud_init: reader.version().map(|version| version.to_string()),
         nics_are_known: machine.nics.is_some(),
         network_data,
-        outcome: outcome.unwrap_or_default(),
+        outcome,
+        faults,
     })
+}
+
+/// What is configured, and what a reader other than cloud-init does not take.
+fn made(document: &Value, nics: &Nics, reader: Reader) -> (Outcome, Vec<Fault>) {
+    let taken = match reader {
+        Reader::CloudInit(target) => return (configure(document, nics, target), Vec::new()),
+        Reader::Talos => talos::configure(document, nics),
+        Reader::Nmstate => nmstate::configure(document, nics),
+    };
+    let outcome =
+        Outcome { devices: taken.devices, configuration: taken.configuration, ..Outcome::default() };
+    (outcome, taken.faults)
 }
 
 /// The host operator reads YAML 1.1 and stores JSON on the config drive.
