@@ -14,7 +14,8 @@ use std::{
 use capm3_domain::lint::RULES;
 use common::{Run, capm3};
 
-/// What reads the network data in the cases: all that a document may say is written by it.
+/// What reads the network data in the cases that name nothing else in a file `target`: all that a document may say is
+/// written by it.
 const TARGET: &str = "cloud-init=26.2,netplan";
 
 fn folder() -> PathBuf {
@@ -23,7 +24,10 @@ fn folder() -> PathBuf {
 
 fn lint(file: &str, more: &[&str]) -> Run {
     let path = format!("crates/capm3/tests/lint/{file}");
-    capm3(&[&["lint", "-f", &path, "--target", TARGET], more].concat(), "")
+    let named = Path::new(file).parent().map(|case| folder().join(case).join("target"));
+    let named = named.and_then(|path| fs::read_to_string(path).ok());
+    let target = named.as_deref().map_or(TARGET, str::trim);
+    capm3(&[&["lint", "-f", &path, "--target", target], more].concat(), "")
 }
 
 fn codes() -> Vec<String> {

@@ -1,17 +1,14 @@
 //! Errors of lint in one line each, for commands that have other work to do with the same files.
 
-use capm3_domain::{
-    cloud_init,
-    lint::{Severity, Target},
-};
+use capm3_domain::lint::Severity;
 use capm3_engine::manifests::{Document, Problem};
 use capm3_offline::lint::{Mistake, Options, lint};
 
-/// The errors in objects and templates, also those for the image if it is known. What the command reports itself is left out: what a
+/// The errors in objects and templates, whatever reads the network data. What the command reports itself is left out: what a
 /// server refuses, what cannot be read and what cannot be rendered.
-pub fn errors(documents: &[Document], image: Option<cloud_init::Target>) -> Vec<Problem> {
-    let targets: Vec<Target> = image.into_iter().map(Target::CloudInit).collect();
-    let options = Options { targets, are_named: true, with_machines: false, ..Options::default() };
+pub fn errors(documents: &[Document]) -> Vec<Problem> {
+    let options =
+        Options { targets: Vec::new(), are_named: true, with_machines: false, ..Options::default() };
     let report = lint(&[], documents, Vec::new(), &[], &options);
     report.mistakes.into_iter().filter(is_new).map(problem).collect()
 }

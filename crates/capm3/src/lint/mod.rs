@@ -27,7 +27,7 @@ pub struct LintArgs {
     #[arg(short, long = "filename", value_name = "FILE", required_unless_present = "explain")]
     filename: Vec<PathBuf>,
     /// What reads the network data of the nodes: cloud-init=VERSION,RENDERER (either may be left out), glean, talos, ironic or
-    /// nova. May be given several times; without it, every known one
+    /// nova. May be given several times; without it, cloud-init of every known version, glean and talos
     #[arg(long, value_name = "TARGET", value_parser = targets)]
     target: Vec<Targets>,
     /// How mistakes are printed

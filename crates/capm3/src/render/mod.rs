@@ -121,7 +121,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let mut rendering = render::render(&documents, &options(args));
     check(args, &rendering)?;
     // What the reader of --as makes of the documents is reported with them.
-    rendering.warnings.extend(lint::errors(&documents, None));
+    rendering.warnings.extend(lint::errors(&documents));
     if let Some(reader) = args.reader {
         return print_nodes(args, &rendering, reader);
     }

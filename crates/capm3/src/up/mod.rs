@@ -175,7 +175,7 @@ async fn put(lab: &Lab, manifests: &Reading) -> Result<(), Failure> {
         }
         info!(objects, "manifests are in the API server");
         // The simulation has no NICs and switches that would show what these do to a node.
-        let errors = lint::errors(&manifests.documents, None);
+        let errors = lint::errors(&manifests.documents);
         problems::warnings(&errors).into_iter().for_each(exit::say);
         return Ok(());
     }

@@ -8,12 +8,13 @@
 //!
 //! 1. Choose what it looks at ([`Check`]): objects go to `manifest/`, documents to `document/`. A document rule does not
 //!    care where the document comes from; its fields are paths in the document, such as `links[0].vlan_link`, and
-//!    [`Origin`] maps them to the template. A rule about one consumer is a [`Check::Consumer`]: it is asked once for each
+//!    [`Origin`] maps them to the template. A rule about one consumer is a [`Check::Consumer`] in `consumer/`: it is asked once for each
 //!    [`Target`], and equal findings are merged, so its messages must not name the target.
 //! 2. Write `RULE` and the function in a file of its own, and add it to [`RULES`] with the next free code.
 //! 3. Add a folder `crates/capm3/tests/lint/CODE` with a wrong manifest, what is printed, and the corrected manifest.
 //! 4. Run `cargo xtask generate`.
 
+mod consumer;
 mod document;
 mod finding;
 mod manifest;

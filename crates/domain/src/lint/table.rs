@@ -1,6 +1,6 @@
 //! The rules by code.
 
-use super::{Rule, document, manifest};
+use super::{Rule, consumer, document, manifest};
 
 /// Every rule, in the order of the codes. A code is never used again for something else.
 pub const RULES: &[Rule] = &[
@@ -49,6 +49,14 @@ pub const RULES: &[Rule] = &[
     document::no_dns::RULE,
     document::member_address::RULE,
     document::other_service::RULE,
+    consumer::cloud_init_refuses::RULE,
+    consumer::cloud_init_drops::RULE,
+    consumer::network_manager_refuses::RULE,
+    consumer::glean_fails::RULE,
+    consumer::glean_drops::RULE,
+    consumer::talos_fails::RULE,
+    consumer::talos_drops::RULE,
+    consumer::nova_schema::RULE,
 ];
 
 /// The rule of a code.
