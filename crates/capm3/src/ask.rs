@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use crate::exit::Failure;
 
-/// Whether the person at the terminal agrees. `unattended` tells what to do where nobody can be asked.
+/// Whether the person at the terminal agrees. `unattended` shows what to do where nobody can be asked.
 pub fn is_agreed(question: &str, unattended: &str) -> Result<bool, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {

@@ -101,7 +101,7 @@ impl Reads {
     }
 
     /// An object has changed. Whoever has listed it is concerned by any change, whoever has got it by its key by those that
-    /// `matters` tells of, and whoever has counted objects by one that changes the number.
+    /// `matters` names, and whoever has counted objects by one that changes the number.
     pub(crate) fn changed<K: Object>(
         &self,
         change: &Change<K>,

@@ -1,7 +1,7 @@
 //! The decisions of the neighbours, carried out on a memory instead of a server.
 //!
 //! Takes a memory, a controller and a key; observes, decides and acts as the controller does until it waits. The decisions are
-//! those of a running world. What the memory does not show is not there: a config drive can be made all the same, because the
+//! those of a running world. What the memory does not show is not there: a config drive can be made anyway, because the
 //! contents of Secrets are often not known. Machine health checks are not played.
 
 use std::{any::TypeId, sync::Arc};

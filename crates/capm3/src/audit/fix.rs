@@ -1,4 +1,4 @@
-//! Carries out the repairs that are safe: shown first, then asked for, then judged anew, then written under guard.
+//! Carries out the repairs that are safe: shown first, then asked for, then judged again, then written under guard.
 
 use std::collections::BTreeMap;
 

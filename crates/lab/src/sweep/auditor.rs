@@ -1,4 +1,4 @@
-//! An audit that runs beside a story: whatever it would propose while the controllers are at work is a mistake of the audit.
+//! An audit that runs beside a scenario: whatever it would propose while the controllers are at work is a mistake of the audit.
 //!
 //! It looks at the server again and again, as somebody would who runs `capm3 audit` at a bad moment. It knows when each object
 //! changed last from having looked, as a real server tells by `managedFields`.
@@ -23,10 +23,10 @@ const LOOK: Duration = Duration::from_secs(5);
 const BETWEEN: usize = 12;
 
 /// How long nobody must have changed an object: longer than a provider is away and takes to prove an absence afterwards, shorter
-/// than by default, so that a story lasts long enough to tell.
+/// than by default, so that a scenario lasts long enough to tell.
 const GRACE: SignedDuration = SignedDuration::from_mins(3);
 
-/// What the audit found during a story.
+/// What the audit found during a scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Audited {
     /// How often it looked.
@@ -37,7 +37,7 @@ pub struct Audited {
     pub findings: Vec<String>,
 }
 
-/// The audit beside a story; it ends when this is dropped.
+/// The audit beside a scenario; it ends when this is dropped.
 pub(super) struct Auditor {
     audited: Arc<Mutex<Audited>>,
     task: tokio::task::JoinHandle<()>,

@@ -70,7 +70,7 @@ pub struct Outcome {
     pub state: EndState,
     /// What must not be.
     pub violations: Vec<String>,
-    /// What an audit beside the story found.
+    /// What an audit beside the scenario found.
     pub audited: Audited,
 }
 

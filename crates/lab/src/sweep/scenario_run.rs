@@ -37,7 +37,7 @@ pub(super) trait Disturbance {
     /// Waits until it is over, and does what people do meanwhile.
     async fn pass(&self, lab: &mut Lab);
 
-    /// Whether an audit beside the story must report nothing. While the server itself hides objects, it may report them.
+    /// Whether an audit beside the scenario must report nothing. While the server itself hides objects, it may report them.
     fn is_audited(&self) -> bool {
         false
     }

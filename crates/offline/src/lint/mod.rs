@@ -1,7 +1,7 @@
 //! Mistakes in files, with their places: the rules of [`capm3_domain::lint`] over what a user wrote.
 //!
 //! Takes texts, what was read from them, and what a server would refuse; gives [`Mistake`]s in the order of the files. It decides
-//! nothing itself. What cannot be read is reported, and the rest is checked all the same.
+//! nothing itself. What cannot be read is reported, and the rest is checked anyway.
 
 mod documents;
 mod objects;

@@ -140,13 +140,13 @@ pub struct Stop {
     pub why: Vec<String>,
     /// What would help.
     pub what_to_do: Vec<Advice>,
-    /// The machines that do not get on.
+    /// The machines that do not make progress.
     pub machines: Vec<StuckMachine>,
     /// How many more there are.
     pub more: usize,
 }
 
-/// A machine that does not get on, as `explain` says it.
+/// A machine that does not make progress, as `explain` says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StuckMachine {

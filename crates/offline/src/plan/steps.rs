@@ -52,7 +52,7 @@ impl Story {
         self.touched.extend(touched);
     }
 
-    /// What is there at the start is no news.
+    /// What is there at the start is no change.
     pub(super) fn begin(&mut self, memory: &Memory) {
         let (machines, hosts) = self.changed();
         self.machines = machines

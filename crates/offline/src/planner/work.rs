@@ -1,6 +1,6 @@
 //! Which keys are due: those of new objects, and those that read something that has changed since.
 //!
-//! Takes what a memory tells of changes; gives the next key of a controller. Keys are numbered in the order in which they are
+//! Takes the changes of a memory; gives the next key of a controller. Keys are numbered in the order in which they are
 //! first seen, those of one moment by name, and served in this order. It reconciles nothing itself.
 
 use std::{

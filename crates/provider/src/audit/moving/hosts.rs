@@ -27,7 +27,7 @@ pub(super) const IN_MOTION: Rule = Rule {
     severity: Severity::Error,
     title: "host that its operator is working on",
     why: "A host that is being provisioned, cleaned or inspected loses that operation by a move: the operator on the other \
-          side starts it anew, or takes the host for what it is not.",
+          side starts it again, or takes the host for what it is not.",
     repair: "Wait until the host is available or provisioned.",
     find: in_motion,
 };

@@ -1,6 +1,6 @@
 //! What a `clusterctl move` would lose or leave behind, reported before it is started.
 //!
-//! A move creates every object anew in another management cluster, without its status, and takes along only what an owner
+//! A move creates every object again in another management cluster, without its status, and takes along only what an owner
 //! reference, or a label of the object or of its CRD, leads it to. These rules look at what is there now, however young.
 
 mod hosts;

@@ -9,7 +9,7 @@ pub(in crate::audit) const RULE: Rule = Rule {
     code: "CAPM3-C040",
     severity: Severity::Error,
     title: "rendered data without its Secret",
-    why: "The Secret of a ready Metal3Data was deleted. The provider makes it anew, but only while it runs and while \
+    why: "The Secret of a ready Metal3Data was deleted. The provider makes it again, but only while it runs and while \
           template, machine and addresses exist; without it the host cannot be provisioned again.",
     repair: "Start the manager; if the Secret does not come back, `capm3 explain` shows what it lacks.",
     find,
@@ -30,7 +30,7 @@ fn find(view: &View<'_>) -> Vec<Finding> {
             .fact(data, "status.ready", true)
             .absent::<SecretMetadata>(&key);
         let machine = view.machine_of_data(data).map_or_else(|| data.key(), Clone::clone);
-        let text = "check that the manager runs: it renders the Secret anew";
+        let text = "check that the manager runs: it renders the Secret again";
         Some(finding.repair(Repair::person(text, [Step::explain("metal3machine", &machine)])))
     };
     view.not_deleting::<Metal3Data>().iter().filter_map(|data| lacking(data)).collect()

@@ -10,7 +10,7 @@ pub(in crate::audit) const RULE: Rule = Rule {
     severity: Severity::Warning,
     title: "data whose template does not exist",
     why: "The Metal3DataTemplate was removed together with its finalizer. Its data still count for nobody, and a template of \
-          that name that is made anew would give their indexes again until it has seen them.",
+          that name that is made again would give their indexes again until it has seen them.",
     repair: "Create the template again under its name.",
     find,
 };

@@ -15,7 +15,7 @@ pub(in crate::audit) const RULE: Rule = Rule {
     title: "host in use that names a Secret which does not exist",
     why: "The host operator needs userData, metaData and networkData whenever it provisions the host. A node that runs \
           does not notice; the next provisioning fails.",
-    repair: "Bring the Secret back. Rendered Secrets are made anew by the provider while their Metal3Data exists.",
+    repair: "Bring the Secret back. Rendered Secrets are made again by the provider while their Metal3Data exists.",
     find,
 };
 

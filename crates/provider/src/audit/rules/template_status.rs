@@ -15,7 +15,7 @@ pub(in crate::audit) const RULE: Rule = Rule {
     title: "template whose status shows other indexes than its data have",
     why: "status.indexes mirrors the data. Entries of data that are gone, as the Go provider leaves them, make people \
           believe that indexes are in use.",
-    repair: "The status is written anew from the data.",
+    repair: "The status is written again from the data.",
     find,
 };
 
@@ -53,5 +53,5 @@ fn differs(view: &View<'_>, template: &Metal3DataTemplate) -> Option<Finding> {
         finding = finding.there(data.as_ref());
     }
     let step = Step::patch_status(template, json!({ "indexes": entries }));
-    Some(finding.repair(Repair::fix("write status.indexes anew from the data", [step])))
+    Some(finding.repair(Repair::fix("write status.indexes again from the data", [step])))
 }
