@@ -66,7 +66,7 @@ fn lint_case(code: &str, without: Option<&'static str>) -> Result<Case> {
     let reading = manifests::parse("bad.yaml", &texts[0].1);
     let targets = Target::parse("cloud-init=26.2,netplan").map_err(anyhow::Error::msg)?;
     let rules = without.map_or(Rules::all(), Rules::without);
-    let options = Options { targets, are_named: true, rules };
+    let options = Options { targets, are_named: true, with_machines: true, rules };
     let report = lint(&texts, &reading.documents, reading.problems, &[], &options);
     let place = |code: &str, line: usize| format!("{code} in line {line}");
     let found = report.mistakes.iter().map(|mistake| place(mistake.code, mistake.line)).collect();

@@ -113,7 +113,7 @@ fn choice(
     for host in hosts.iter().filter(|host| names.contains(host.metadata.name_str())) {
         choice.racks.extend(domain_of(host).map(str::to_owned));
         let data = data_template_for(machine, Some(host), template);
-        choice.templates.extend(data.and_then(|data| data.name.clone()).map(|name| name.to_string()));
+        choice.templates.extend(data.and_then(|data| data.name).map(|name| name.to_string()));
     }
     choice
 }

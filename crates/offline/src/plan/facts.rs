@@ -107,7 +107,7 @@ pub(super) fn host(memory: &Memory, key: &ObjectKey) -> Option<HostFact> {
     Some(HostFact {
         state: host.state().to_owned(),
         rack: domain_of(&host).map(str::to_owned),
-        consumer: consumer.and_then(|consumer| consumer.name.clone()).map(|name| name.to_string()),
+        consumer: consumer.and_then(|consumer| consumer.name.clone()),
         kept_for: host.metadata.label(label::NODE_REUSE).map(str::to_owned),
     })
 }

@@ -254,7 +254,7 @@ impl Story {
                 owner: fact.owner.clone(),
                 is_new: self.names.contains_key(key),
                 is_ready: fact.is_ready,
-                host: fact.host.clone(),
+                host: fact.host,
                 possible_hosts: got.hosts,
                 racks,
                 data_templates: got.templates,

@@ -94,5 +94,8 @@ fn first<'d>(nodes: Vec<Node<'d>>, is_wanted: impl Fn(&Node<'d>) -> bool) -> Opt
 }
 
 fn is_value(value: &serde_json::Value, text: &str) -> bool {
-    value.as_str().map_or_else(|| value.to_string() == text, |value| value == text)
+    match value.as_str() {
+        Some(value) => value == text,
+        None => value.to_string().as_str() == text,
+    }
 }
