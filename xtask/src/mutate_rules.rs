@@ -64,9 +64,11 @@ fn lint_case(code: &str, without: Option<&'static str>) -> Result<Case> {
     let folder = repo::root().join("crates/capm3/tests/lint").join(code);
     let texts = [("bad.yaml".to_owned(), read(&folder.join("bad.yaml"))?)];
     let reading = manifests::parse("bad.yaml", &texts[0].1);
-    let targets = Target::parse("cloud-init=26.2,netplan").map_err(anyhow::Error::msg)?;
+    let named = std::fs::read_to_string(folder.join("target"));
+    let target = named.as_deref().map_or("cloud-init=26.2,netplan", str::trim);
+    let targets = Target::parse(target).map_err(anyhow::Error::msg)?;
     let rules = without.map_or(Rules::all(), Rules::without);
-    let options = Options { targets, are_named: true, with_machines: true, rules };
+    let options = Options { targets, are_named: true, rules, ..Options::default() };
     let report = lint(&texts, &reading.documents, reading.problems, &[], &options);
     let place = |code: &str, line: usize| format!("{code} in line {line}");
     let found = report.mistakes.iter().map(|mistake| place(mistake.code, mistake.line)).collect();
