@@ -22,8 +22,9 @@ impl Run {
     fn of(folder: &Path) -> Self {
         let program = env!("CARGO_BIN_EXE_capm3");
         let mut command = Command::new(program);
-        let output =
-            command.args(["up", "--once", "-f"]).arg(folder).env_remove("CAPM3_LOG").output().unwrap();
+        // From the root, so that warnings name the same file on every computer.
+        command.current_dir(root()).env_remove("CAPM3_LOG");
+        let output = command.args(["up", "--once", "-f"]).arg(folder).output().unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();
         let explanation = errors.lines().filter(|line| !is_step(line)).map(without_duration);
         Self {
@@ -52,15 +53,19 @@ fn without_duration(line: &str) -> &str {
     }
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+    Path::new("examples").join(name)
 }
 
 /// A copy of an example in which `from`, which must be there, is `to`.
 fn changed(name: &str, from: &str, to: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut changes = 0;
-    for entry in fs::read_dir(example(name)).unwrap() {
+    for entry in fs::read_dir(root().join(example(name))).unwrap() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         changes += text.matches(from).count();
@@ -212,7 +217,7 @@ fn another_name_or_count_in_the_files_is_another_name_or_count_in_the_output() {
 #[test]
 fn every_folder_of_troubles_has_its_expected_output_and_says_what_is_wrong_and_how_to_fix_it() {
     let mut folders = 0;
-    for entry in fs::read_dir(example("troubles")).unwrap() {
+    for entry in fs::read_dir(root().join(example("troubles"))).unwrap() {
         let folder = entry.unwrap().path();
         let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
         let top = fs::read_to_string(folder.join("cluster.yaml")).unwrap();

@@ -73,7 +73,7 @@ fn judge(manifests: &Manifests<'_>, namespace: &str, owners: &[&Owner<'_>]) -> O
         _ if hosts < asked + surge => Draft::new(
             "spec.replicas",
             format!(
-                "{hosts} hosts match for {asked} machines of {who}: a roll-out needs {surge} more and cannot start"
+                "hosts that match: {hosts}, machines of {who}: {asked}; a roll-out needs {surge} more and cannot start"
             ),
         )
         .warning()
