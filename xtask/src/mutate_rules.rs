@@ -55,6 +55,8 @@ pub fn run() -> Result<()> {
 
 /// What an API server refuses is no rule of this table: its case asks the server.
 const ASKS_THE_SERVER: &str = "CAPM3-L002";
+/// An object that cannot be read.
+const UNREADABLE: &str = "CAPM3-L001";
 
 fn lint_codes() -> Vec<&'static str> {
     RULES.iter().map(|rule| rule.code.as_str()).filter(|code| *code != ASKS_THE_SERVER).collect()
@@ -71,8 +73,11 @@ fn lint_case(code: &str, without: Option<&'static str>) -> Result<Case> {
     let options = Options { targets, are_named: true, rules, ..Options::default() };
     let report = lint(&texts, &reading.documents, reading.problems, &[], &options);
     let place = |code: &str, line: usize| format!("{code} in line {line}");
-    let found = report.mistakes.iter().map(|mistake| place(mistake.code, mistake.line)).collect();
-    Ok(Case { found, expected: expected(&read(&folder.join("expected.txt"))?) })
+    let found = report.mistakes.iter().map(|mistake| place(mistake.code, mistake.line));
+    // Where the server refuses an object, the command does not add that it cannot be read.
+    let is_compared = |line: &String| code == UNREADABLE || !line.starts_with(UNREADABLE);
+    let expected = expected(&read(&folder.join("expected.txt"))?).into_iter();
+    Ok(Case { found: found.filter(is_compared).collect(), expected: expected.filter(is_compared).collect() })
 }
 
 fn read(path: &Path) -> Result<String> {

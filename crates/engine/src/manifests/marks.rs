@@ -256,7 +256,7 @@ spec:
 ---
 apiVersion: v1
 kind: List
-items: [{apiVersion: v1, kind: Thing, metadata: {name: x}}, {apiVersion: v1, kind: Thing, metadata: {name: y}}]
+items: [{apiVersion: v1, kind: Thing, metadata: {name: a}}, {apiVersion: v1, kind: Thing, metadata: {name: b}}]
 ";
 
     /// Line, column and text of fields of one of the documents.
@@ -299,8 +299,8 @@ items: [{apiVersion: v1, kind: Thing, metadata: {name: x}}, {apiVersion: v1, kin
 
     #[test]
     fn items_of_a_list_on_one_line_are_told_apart() {
-        assert_eq!(marked(1, &["metadata.name"]), [(15, 56, "x", true)]);
-        assert_eq!(marked(2, &["metadata.name"]), [(15, 108, "y", true)]);
+        assert_eq!(marked(1, &["metadata.name"]), [(15, 56, "a", true)]);
+        assert_eq!(marked(2, &["metadata.name"]), [(15, 108, "b", true)]);
     }
 
     #[test]
