@@ -84,7 +84,7 @@ fn a_host_that_somebody_else_has_or_filled_is_never_taken_back() {
     let filled = json!({"spec": {"userData": {"name": "of-another"}}});
     for (what, host, words) in [
         ("consumed", consumed_by("another"), "host h is consumed by Metal3Machine metal3/another"),
-        ("filled", filled, "host h, which this machine has recorded, cannot be claimed"),
+        ("filled", filled, "recorded host h cannot be claimed"),
     ] {
         let holds = decide(&around(running(None), host.clone()).snapshot(), "t");
         assert!(!kinds(&holds).iter().any(|write| write.contains("BareMetalHost")), "{what}");

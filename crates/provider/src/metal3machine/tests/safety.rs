@@ -87,7 +87,7 @@ fn a_claim_of_a_former_machine_is_released_after_its_hosts_and_never_used() {
     assert!(!kinds(&only_another_uid).iter().any(|w| w.contains("Metal3DataClaim")), "as after a restore");
     let End::WaitFor(what) = only_another_uid.plan.end else { panic!("waits") };
     let what = what.to_string();
-    assert!(what.contains("whose owner has another uid"), "{what}");
+    assert!(what.contains("the uid in its owner reference is not the uid of this machine"), "{what}");
 }
 
 /// A host in use that names the machine `m`.
@@ -124,7 +124,7 @@ fn a_machine_without_a_record_whose_claim_is_there_takes_no_other_host() {
     assert!(!kinds(&decision).iter().any(|write| write.contains("BareMetalHost")), "{:?}", kinds(&decision));
     let End::WaitFor(what) = decision.plan.end else { panic!("waits") };
     let what = what.to_string();
-    assert!(what.contains("this machine had a host, as Metal3DataClaim m shows"), "{what}");
+    assert!(what.contains("this machine had a host (Metal3DataClaim m exists)"), "{what}");
 }
 
 #[test]
