@@ -34,7 +34,7 @@ fn a_new_cluster_is_planned_machine_by_machine_with_times() {
     let leaders: Vec<&Value> =
         taken.iter().filter(|step| step["owner"] == "KubeadmControlPlane/my-cluster-cp").collect();
     let places: BTreeSet<String> = leaders.iter().map(|step| step["racks"].to_string()).collect();
-    assert_eq!(places.len(), 3, "one a rack: {leaders:#?}");
+    assert_eq!(places.len(), 3, "one per rack: {leaders:#?}");
     let first = leaders[0];
     assert_eq!(first["addresses"], json!(["10.0.1.10"]));
     assert_eq!((&first["indexes"], &first["dataTemplates"]), (&json!([0]), &json!(["m3dt-rack1"])));

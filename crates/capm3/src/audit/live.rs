@@ -15,7 +15,7 @@ use crate::{
     remote::{Remote, unreadable},
 };
 
-/// Whether what could not be read is told.
+/// Whether what could not be read is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Remarks {
     Said,

@@ -88,7 +88,7 @@ enum Output {
     Json,
     /// The same as YAML
     Yaml,
-    /// The names of the objects, one a line
+    /// The names of the objects, one per line
     Name,
 }
 

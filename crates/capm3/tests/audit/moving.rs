@@ -1,4 +1,4 @@
-//! What is told before a move.
+//! What is reported before a move.
 
 use capm3_provider::audit::{before_move, moving};
 use serde_json::{Value, json};

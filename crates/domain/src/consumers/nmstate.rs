@@ -1,6 +1,6 @@
 //! The document as desired state of nmstate, which applies all of it or nothing.
 //!
-//! nmstate finds a NIC by its name or by its MAC, and names bonds and VLANs as it is told. Its DNS belongs to the node. Values
+//! nmstate finds a NIC by its name or by its MAC, and names bonds and VLANs as the document does. Its DNS belongs to the node. Values
 //! that it does not know make it refuse the state as a whole.
 
 use std::{collections::BTreeMap, net::IpAddr};

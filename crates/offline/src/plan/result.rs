@@ -1,4 +1,4 @@
-//! A plan as data, and how it is made of a simulation that has come to rest.
+//! A plan as data, and how it is made of a simulation that is at rest.
 
 use std::collections::BTreeSet;
 
@@ -199,7 +199,7 @@ pub struct Span {
     pub machine: Option<String>,
 }
 
-/// The plan of a simulation that has come to rest, or was given up.
+/// The plan of a simulation that is at rest, or was given up.
 pub(super) fn of(simulation: &mut Simulation, rests: bool, mut notes: Vec<String>) -> Plan {
     let stops = stops::stops(simulation, rests);
     let seconds = simulation.last_event();

@@ -51,7 +51,7 @@ pub(super) struct Simulation {
     around: world::Surroundings,
     /// What is due by the time alone.
     timers: BTreeSet<(Timestamp, usize)>,
-    /// The moment at which each key is due, and how often it was looked at in vain.
+    /// The moment at which each key is due, and how often a pass over it changed nothing.
     due: BTreeMap<usize, (Timestamp, u8)>,
     /// What a neighbour waits for, as it says it.
     pub(super) waits: BTreeMap<(world::Controller, ObjectKey), String>,
@@ -254,7 +254,7 @@ impl Simulation {
         self.hear();
     }
 
-    /// Whether time alone may change what is decided about a key: not if it was looked at in vain several times.
+    /// Whether time alone may change what is decided about a key: not if several passes over it changed nothing.
     fn is_worth_a_look(&mut self, number: usize, before: u64) -> bool {
         let (_, quiet) = self.due.entry(number).or_insert((self.now, 0));
         *quiet = if self.memory.version() == before { quiet.saturating_add(1) } else { 0 };

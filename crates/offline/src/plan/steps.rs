@@ -1,7 +1,7 @@
 //! The story of a simulation: what happened when, told of machines and hosts.
 //!
 //! Takes which objects have changed and reads them; gives steps, the machines of the end, and what hosts did. What depends on the
-//! uid of a machine that does not exist yet is told as a set of outcomes, or not at all. It changes nothing.
+//! uid of a machine that does not exist yet is reported as a set of outcomes, or not at all. It changes nothing.
 
 use std::{
     any::TypeId,
@@ -191,7 +191,7 @@ impl Story {
         });
     }
 
-    /// Nothing more happens at this moment: what its machines have got is told, as far as it is certain.
+    /// Nothing more happens at this moment: what its machines have got is reported, as far as it is certain.
     pub(super) fn end_of_moment(&mut self, memory: &Memory, candidates: &mut Candidates) {
         for key in &self.data.fresh {
             if let Some(fact) = facts::machine(memory, key) {

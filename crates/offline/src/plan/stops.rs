@@ -1,6 +1,6 @@
 //! Who does not get the machines that they ask for, why, and what would help: in the words of `explain`.
 //!
-//! Takes a simulation that has come to rest; gives a stop for each control plane, MachineDeployment, MachineSet or Machine that is not
+//! Takes a simulation that is at rest; gives a stop for each control plane, MachineDeployment, MachineSet or Machine that is not
 //! complete. Counts are those that the owner reports.
 
 use capm3_engine::{Memory, ObjectKey, manifests::Document};

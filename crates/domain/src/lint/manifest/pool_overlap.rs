@@ -62,7 +62,7 @@ fn overlaps(mut ranges: Vec<Placed<'_>>) -> Vec<(ObjectId, Draft)> {
     let mut furthest: Option<&Placed<'_>> = None;
     for placed in &ranges {
         if let Some(before) = furthest.filter(|before| before.range.last() >= placed.range.first()) {
-            // The one that stands later in the files is told.
+            // The one that stands later in the files is reported.
             let order = |it: &Placed<'_>| (it.id, it.number);
             let (first, later) =
                 if order(before) < order(placed) { (before, placed) } else { (placed, before) };
